@@ -66,44 +66,44 @@ _HOMES = {
 
 
 def open_warehouse(root: Folder = "warehouse") -> Warehouse:
-    """The warehouse in the folder `root`, which need not exist yet, or, for reading only, the one at an address such as
-    s3://BUCKET/PATH. Files opened at an address are downloaded into the user's cache and checked. Raises the same
-    exceptions as `places.open_place`."""
+    """Open the warehouse in the folder `root`, which need not exist yet; or, for reading only, the one at an address
+    such as s3://BUCKET/PATH, from which each file is downloaded to the user's cache when it is opened, and checked.
+    Raises the same exceptions as `places.open_place`."""
     from bgdata.warehouse import open_whole
 
     return open_whole(root)
 
 
 def open_one_sided(root: Folder, points: int) -> RaceTable:
-    """Map the one-sided bearoff table of 15 checkers on `points` points. Raises MissingTableError if the warehouse does
-    not contain it."""
+    """Open the one-sided bearoff table of up to 15 checkers on `points` points. Raises MissingTableError if the
+    warehouse does not contain it."""
     from bgdata.bearoff.tables import RaceTable
 
     return RaceTable(open_warehouse(root).open("bearoff_one_sided", f"{points}x15"))
 
 
 def open_gammon(root: Folder, points: int) -> RaceTable:
-    """Map the table for saving the gammon with 15 checkers on `points` points. Raises MissingTableError if the
-    warehouse does not contain it."""
+    """Open the table with the chances of bearing off the first of 15 checkers, which saves the gammon, in each number
+    of rolls, from all layouts on `points` points. Raises MissingTableError if the warehouse does not contain it."""
     from bgdata.bearoff.tables import RaceTable
 
     return RaceTable(open_warehouse(root).open("bearoff_gammon", f"{points}x15"))
 
 
 def open_two_sided(root: Folder, points: int, checkers: int) -> TwoSidedTable:
-    """Map the exact two-sided table of up to `checkers` checkers on `points` points. Raises MissingTableError if the
-    warehouse does not contain it.
+    """Open the exact two-sided bearoff table of up to `checkers` checkers a side on `points` points. Raises
+    MissingTableError if the warehouse does not contain it.
 
-    If `root` is the address of a warehouse, only the requested rows of a large table are downloaded, and each row is
-    checked against its hash. Opening and probing then raise DownloadError if a download fails, and DigestMismatchError
-    if a row does not match its hash."""
+    If `root` is an address, only those rows of a large table that are looked up are downloaded, and each is checked
+    against its hash. Opening the table and looking up positions then raise DownloadError if a download fails, and
+    DigestMismatchError if a row does not match its hash."""
     from bgdata.bearoff.remote import open_pairs
 
     return open_pairs(open_warehouse(root).open("bearoff_two_sided", f"{points}x{checkers}"))
 
 
 def open_met(root: Folder, name: str = "") -> MatchEquity:
-    """The match equity table `name` of a warehouse, built or imported; the default table if `name` is empty. Raises
+    """Open the match equity table `name` of a warehouse, or its default table if `name` is empty. Raises
     MissingTableError if the warehouse does not contain it."""
     from bgdata.equity.match_equity import find_met
 
@@ -111,18 +111,20 @@ def open_met(root: Folder, name: str = "") -> MatchEquity:
 
 
 def open_player(root: Folder = "warehouse", network: Folder = "", ply: int = 0) -> LookaheadPlayer:
-    """Map a player: the bearoff tables of a warehouse and one of its networks, or the default network of the package.
+    """Open a player that evaluates positions by the bearoff tables of a warehouse and by one of its networks, or the
+    default network of the package.
 
-    `ply` is the number of rolls to look ahead, 0 to 3. Raises MissingWarehouseError if the folder does not exist,
-    MissingTableError if the network is missing, CorruptFileError if a file is damaged, and UsageError if `ply` is out
-    of range."""
+    `ply` is the number of rolls that the player looks ahead, 0 to 3. Raises MissingWarehouseError if the folder does
+    not exist, MissingTableError if the network is missing, CorruptFileError if a file is damaged, and UsageError if
+    `ply` is out of range."""
     from bgdata.evaluation.networks.player import map_player
 
     return map_player(open_warehouse(root), network, ply)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name on first use, so that commands can handle signals earlier; only players need half of the names."""
+    """Import a public name when it is first used, because commands start faster without the player and other slow
+    modules."""
     for home, names in _HOMES.items():
         if name in names:
             globals()[name] = getattr(import_module(home), name)

@@ -14,7 +14,8 @@ from bgdata.version import DISTRIBUTION
 
 
 def cite(value: object, most: int = 80) -> str:
-    """A value from outside, for messages: quoted, escaped, on one line, and cut at `most` letters."""
+    """A value from outside in the form that error messages use: quoted, escaped, on one line, and cut after `most`
+    letters."""
     text = " ".join(repr(value).split()) if not isinstance(value, str) else repr(value[: most + 1])
     return text if len(text) <= most else text[: most - 3] + "..."
 
@@ -25,7 +26,7 @@ _QUERY = re.compile(r"(://[^\s'\"?#]*)[?#][^\s'\"]*")
 
 
 def without_secrets(text: str) -> str:
-    """The string without the names, passwords and signatures that may stand in addresses."""
+    """The text without user names, passwords and signatures that an address in it contains."""
     return _QUERY.sub(r"\1", _LOGIN.sub("", text))
 
 
@@ -77,7 +78,7 @@ class UnknownPlayerError(UsageError, KeyError):
 
 
 class ExternalProgramError(BgdataError, RuntimeError):
-    """Another program did not answer as expected."""
+    """Another program, such as an engine, failed or did not answer as expected."""
 
 
 class EngineRefusedError(ExternalProgramError):
@@ -106,8 +107,8 @@ class MissingExtraError(BgdataError, ImportError):
 
 @contextmanager
 def needing(extra: str, purpose: str, kind: type[BgdataError] = MissingExtraError) -> Iterator[None]:
-    """Raise MissingExtraError, or an error of `kind`, if the block imports a package of an extra that is not installed.
-    `purpose` completes the sentence `expected matplotlib ...`."""
+    """Inside the `with` block, importing a package that is not installed raises an error of `kind` that names the extra
+    of bgdata to install. `purpose` ends the sentence `expected matplotlib ...`."""
     try:
         yield
     except BgdataError:  # some are ImportErrors too
@@ -129,11 +130,11 @@ class MissingTableError(BgdataError, KeyError):
 
 
 class NotFetchedError(BgdataError, LookupError):
-    """A file of a warehouse at an address is wanted where nothing is fetched."""
+    """A file of a warehouse at an address is needed where it may not be downloaded."""
 
 
 class VersionInUseError(BgdataError, RuntimeError):
-    """A version cannot be deleted, because other versions are made from it, or are being made."""
+    """A version cannot be deleted or replaced: other versions need it, or another process uses it."""
 
 
 class MissingWarehouseError(BgdataError, FileNotFoundError):
@@ -141,7 +142,7 @@ class MissingWarehouseError(BgdataError, FileNotFoundError):
 
 
 class MissingFileError(BgdataError, FileNotFoundError):
-    """A given file does not exist."""
+    """A file that the user named does not exist."""
 
 
 class InvalidGameError(BgdataError, ValueError):

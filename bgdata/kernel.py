@@ -32,12 +32,12 @@ IntegerLiteral: Any = numba.types.IntegerLiteral
 
 
 def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = False) -> Callable[[F], F]:
-    """Decorate a function as a compiled kernel; `parallel` allows `prange`, `inline` pastes it into its callers.
+    """Decorate a function so that Numba compiles it as a kernel. `parallel` allows `prange` in it, and `inline` copies
+    it into its callers.
 
-    A kernel that `borrows` its arrays creates none, takes none from kernels that count references, and counts none
-    itself. Numba omits the counting only in simple kernels; elsewhere every call counts every array twice, and threads
-    wait for each other.
-    """
+    A kernel that `borrows` its arrays creates none, gets none from kernels that count references, and counts none
+    itself. Numba omits this counting only in simple kernels; elsewhere every call counts every array twice, and threads
+    wait for each other."""
 
     def decorate(function: F) -> F:
         # `_nrt` is always given: otherwise a kernel would count or not, depending on its first caller
@@ -56,9 +56,9 @@ def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = Fals
 
 
 def call_template(found: Callable[..., Any], types: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """The types with which Numba compiles a call of a kernel: integer literals become any integer. Otherwise Numba
-    would compile the kernel, and all that it calls, once more for each literal. Bools stay literals, because they
-    choose branches."""
+    """The types for which Numba compiles a call of a kernel, in which a literal integer has become any integer.
+    Otherwise Numba would compile the kernel, and all kernels that it calls, anew for each literal. Booleans stay
+    literal, because they choose branches."""
 
     def plain(given: Any) -> Any:
         return unliteral(given) if isinstance(given, IntegerLiteral) else given
@@ -67,20 +67,21 @@ def call_template(found: Callable[..., Any], types: Sequence[Any], named: Mappin
 
 
 def read_only(values: Array) -> Array:
-    """The array itself, made read-only like mapped arrays, because kernels are compiled separately for read-only and
+    """Make an array read-only, as mapped arrays are, and return it. Numba compiles kernels separately for read-only and
     writable arrays."""
     values.setflags(write=False)
     return values
 
 
 def thread_count() -> int:
-    """The number of threads of kernels that this thread calls."""
+    """On how many threads a kernel runs if the calling thread calls it."""
     return int(numba.get_num_threads())
 
 
 def in_threads(work: Callable[..., None], count: int, *arguments: object, least: int = 1) -> None:
-    """Call the kernel work(begin, end, *arguments) for ranges that cover range(count), on `thread_count` threads. Rows
-    must be independent. A range has at least `least` rows, so that its work takes longer than starting a thread."""
+    """Call the kernel work(begin, end, *arguments) for ranges that together cover range(count), on `thread_count`
+    threads. The results of different rows must not depend on each other. Each range has at least `least` rows, so that
+    its work takes longer than starting a thread."""
     n_threads = thread_count()
     size = max(least, -(-count // (PARTS * n_threads)))
     if n_threads == 1 or count <= size:
@@ -99,7 +100,7 @@ def in_threads(work: Callable[..., None], count: int, *arguments: object, least:
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Run kernels on `count` threads inside the `with` block; None is one thread per core."""
+    """Inside the `with` block, kernels run on `count` threads; None is one for each core."""
     before = numba.get_num_threads()
     numba.set_num_threads(min(count, config.NUMBA_NUM_THREADS) if count else before)
     try:

@@ -46,9 +46,9 @@ _COMMENT = re.compile(rb"#[^\n]*")
 
 
 def load_array_functions(linalg: Any) -> None:
-    """Load Numba's functions of arrays without SciPy, which they would only load to know whether it is there; `linalg`
-    is Numba's module, which loads it for kernels that multiply matrices. Ours do not, and it takes longer to load than
-    they do. With little memory its OpenBLAS even asks for more without end while it is loaded."""
+    """Load Numba's functions on arrays without SciPy, which none of our kernels needs. Numba would load it merely to
+    see whether it is installed, which takes longer than loading our kernels; with little memory, SciPy's OpenBLAS would
+    even keep asking for more. `linalg` is the module of Numba that loads SciPy."""
 
     def ensure_blas() -> None:
         if importlib.util.find_spec("scipy") is None:
@@ -65,14 +65,15 @@ load_array_functions(linalg)
 
 
 def kernel_sources() -> list[Path]:
-    """Every module of the package that defines a kernel, and `kernel.py` with the options of all, sorted."""
+    """The paths of all modules of the package that define a kernel, and of `kernel.py`, which has the options of all,
+    sorted."""
     found = {path for path in _PACKAGE.rglob("*.py") if _KERNEL.search(path.read_bytes())}
     return sorted(found | {_PACKAGE / "kernel.py"})
 
 
 @functools.cache
 def kernel_fingerprint() -> str:
-    """Twelve hex digits that change with the source of any kernel; every manifest records them."""
+    """Twelve hex digits that change when the source of any kernel changes. Every manifest records them."""
     digest = hashlib.sha256()
     for path in kernel_sources():
         digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
@@ -81,26 +82,27 @@ def kernel_fingerprint() -> str:
 
 @functools.cache
 def source(module: Path) -> bytes:
-    """The content of a module's file, read once, because closures share most files."""
+    """The content of a source file. It is read only once, because the import closures of modules share most files."""
     return module.read_bytes()
 
 
 @functools.cache
 def title(module: Path) -> bytes:
-    """The path of a module within the package, or its name."""
+    """The path of a source file within the package; of a file outside, its name."""
     return bytes(module.relative_to(_PACKAGE) if module.is_relative_to(_PACKAGE) else Path(module.name))
 
 
 @functools.cache
 def module_files(place: Path) -> frozenset[Path]:
-    """The file of a module or package by its path without an ending; empty if there is no such module."""
+    """The source file of the module or package whose path without ending is `place`; empty if there is no such
+    module."""
     return frozenset(file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file())
 
 
 @functools.cache
 def imported_modules(module: Path) -> tuple[Path, ...]:
-    """Files of the package that a module imports at its top, sorted. Imports inside functions do not count, because
-    kernels cannot use them."""
+    """The source files of the package that a module imports at its top, sorted. Imports inside functions do not count,
+    because kernels cannot use them."""
     found: set[Path] = set()
     for home, names, whole in _IMPORT.findall(source(module)):
         place = _PACKAGE.joinpath(*(home or whole).decode().split(".")[1:])
@@ -113,8 +115,8 @@ def imported_modules(module: Path) -> tuple[Path, ...]:
 
 
 def import_closure(module: Path) -> list[Path]:
-    """A module and all modules of the package that it imports at its top, directly or not, sorted. They contain
-    everything that its kernels call, and their constants."""
+    """The source files of a module and of all modules of the package that it imports at its top, directly or
+    indirectly, sorted. They contain everything that the module's kernels call, and its constants."""
     found, new = {module}, [module]
     while new:
         imported = set().union(*map(imported_modules, new))
@@ -124,7 +126,7 @@ def import_closure(module: Path) -> list[Path]:
 
 
 def closure_fingerprint(module: Path) -> str:
-    """Twelve hex digits that change with any file of the module's import closure."""
+    """Twelve hex digits that change when a source file in the module's `import_closure` changes."""
     digest = hashlib.sha256()
     for path in import_closure(module):
         digest.update(title(path) + b"\0" + source(path))
@@ -132,21 +134,21 @@ def closure_fingerprint(module: Path) -> str:
 
 
 def kernel_cache() -> Path:
-    """Folder of compiled kernels."""
+    """The folder in which compiled kernels are kept."""
     return cache_folder() / "kernels"
 
 
 @functools.cache
 def module_cache(module: Path) -> Path:
-    """Folder of the compiled kernels of one module. Numba only notices changes of the file with the decorated function,
-    not of other files that it uses, so the name of the folder contains a fingerprint of all these files. Outdated code
-    never runs, and an edit recompiles only the modules that can reach it."""
+    """The folder in which the compiled kernels of one module are kept. Numba notices only a change of the file that
+    contains a kernel, not of other files whose code the kernel uses. So the folder's name contains a fingerprint of all
+    these files: outdated code never runs, and an edit recompiles only the modules that can reach it."""
     return kernel_cache() / f"{module.stem}-{closure_fingerprint(module)}"
 
 
 @functools.cache
 def can_cache() -> bool:
-    """Whether compiled kernels can be cached: a folder for them can be created and written."""
+    """Whether a folder for compiled kernels can be created and written."""
     try:
         kernel_cache().mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=kernel_cache()):
@@ -156,12 +158,12 @@ def can_cache() -> bool:
 
 
 class KernelLibrary(JITCodeLibrary):
-    """Machine code of one function. Large kernels that it calls stay separate; other code becomes part of it.
+    """The machine code of one function. Large kernels that it calls are kept separate; other code that it calls becomes
+    part of it.
 
-    Numba copies all called code into the caller, and optimizes and compiles it again at each level of calls: a game
-    with the cube has nine levels, and took minutes. Separate kernels are called by symbol, so they must be in memory
-    before; `needs` lists them.
-    """
+    Numba copies the code of all called functions into the caller, and optimizes and compiles it again at each level of
+    calls: a game with the cube has nine levels, and took minutes. Separate kernels are called by symbol, so they must
+    be loaded into memory first; `needs` lists them."""
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)  # type: ignore[no-untyped-call]
@@ -171,7 +173,7 @@ class KernelLibrary(JITCodeLibrary):
         self.apart: dict[str, str] = {}  # by symbol: file of the large kernel that defines it
 
     def finalize(self) -> None:
-        """Link the code that is not separate, optimize, and compile."""
+        """Link the code that is not kept separate, optimize it, and compile it."""
         for library in self._linking_libraries:
             if kept_in := getattr(library, "kept_in", ""):
                 self.apart.update(dict.fromkeys(library.symbols, kept_in))
@@ -188,18 +190,19 @@ class KernelLibrary(JITCodeLibrary):
                 self.needs.setdefault(self.apart[function.name], set()).add(function.name)
 
     def is_large(self) -> bool:
-        """Whether callers call this function instead of containing its code."""
+        """Whether this function is kept separate, so that callers call it instead of copying its code."""
         return len(self._get_compiled_object()) >= LARGE_BYTES  # type: ignore[no-untyped-call]
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, Any]]:
-        """Like Numba's method, but code that is called separately needs no bitcode."""
+        """Serialize as Numba's method does, but without bitcode for code that is kept separate, because no caller
+        copies it."""
         if not self.is_large():
             return super().serialize_using_object_code()  # type: ignore[no-any-return, no-untyped-call]
         machine_code = self._get_compiled_object()  # type: ignore[no-untyped-call]
         return self.name, "large", (machine_code, self.defined_symbols())
 
     def defined_symbols(self) -> frozenset[str]:
-        """Names of the functions and variables that this library defines."""
+        """The names of the functions and variables that this machine code defines."""
         module = self._final_module
         return frozenset(
             each.name for found in (module.functions, module.global_variables) for each in found
@@ -224,20 +227,20 @@ JITCPUCodegen._library_class = KernelLibrary
 
 
 class _Result(CompileResultCacheImpl):
-    """Converts compiled functions to bytes and back; `KernelCache` knows where they are stored."""
+    """Converts a compiled function to bytes and back. `KernelCache` decides where the bytes are stored."""
 
     def __init__(self) -> None:
         pass
 
 
 class KernelCache(FunctionCache):
-    """Compiled specializations of one kernel: a file for each, named by everything that its machine code depends on.
+    """The cache of one kernel's compiled specializations. Each is a file, whose name is made from everything on which
+    its machine code depends.
 
     Numba's own cache numbers its files in an index, and identifies functions by the path of their source. Two processes
     that compile the same kernel for different types could take the same number, and a copy of the package would compile
     everything again. Here files are named by their content, so writers cannot collide, and copies share them. A process
-    that needs a kernel which another process is compiling waits for it.
-    """
+    that needs a kernel which another process is compiling waits for it."""
 
     loaded: ClassVar[dict[str, Any]] = {}  # by file: large kernels in memory
 
@@ -250,16 +253,16 @@ class KernelCache(FunctionCache):
         self._locks: dict[Path, int] = {}
 
     def _file(self, signature: Any, codegen: Any) -> Path:
-        """The file of one specialization for one kind of processor."""
+        """The file of the specialization for these argument types and this kind of processor."""
         index_key: Any = self._index_key
         key = (FORMAT, numba.__version__, sys.version_info[:2], *index_key(signature, codegen))
         digest = hashlib.sha256(repr(key).encode()).hexdigest()[:20]
         return Path(self._cache_path) / f"{self._py_func.__qualname__}-{digest}.nbc"
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """The kernel compiled earlier or by another process just now; None if this process has to compile it. Numba's
-        own method first initializes the compiler, which takes longer than all kernels of a command. Cached code only
-        needs the runtime, and the compiler initializes itself when needed."""
+        """Load a specialization that was compiled before, or wait while another process compiles it; None if this
+        process has to compile it. Numba's own method would first initialize the compiler, which takes longer than
+        loading all kernels of a command, and which only compiling needs."""
         runtime.initialize(target)
         file = self._file(signature, target.codegen())
         if not file.exists():
@@ -276,7 +279,7 @@ class KernelCache(FunctionCache):
         return found
 
     def _load(self, name: str, target: Any) -> Any:
-        """A compiled kernel from its file below `kernel_cache`, after the large kernels that it calls."""
+        """Load a compiled kernel from the file `name` in `kernel_cache`, after the separate kernels that it calls."""
         if name in self.loaded:
             return self.loaded[name]
         with (kernel_cache() / name).open("rb") as file:
@@ -306,15 +309,15 @@ class KernelCache(FunctionCache):
         self._unlock(file)
 
     def _lock(self, file: Path) -> None:
-        """Wait until no other process compiles for this file. If files cannot be locked, every process compiles for
-        itself."""
+        """Take the lock on compiling for this file, after waiting for any other process that holds it. If files cannot
+        be locked, every process compiles for itself."""
         with suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
             self._locks[file] = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o666)
             system.lock(self._locks[file], wait=True)
 
     def _unlock(self, file: Path) -> None:
-        """Release the lock and delete its file, which is useless once the kernel is cached."""
+        """Release the lock on compiling for this file, and delete the lock file."""
         handle = self._locks.pop(file, None)
         if handle is not None:
             with suppress(OSError):
@@ -322,7 +325,7 @@ class KernelCache(FunctionCache):
 
 
 class _Listener(events.Listener):  # type: ignore[misc]
-    """Tells `process.compilation` when Numba compiles; cached kernels cause no events."""
+    """Tells `process.compilation` when Numba compiles. Loading a compiled kernel is no such event."""
 
     def on_start(self, event: Any) -> None:  # noqa: ARG002
         compilation.begin(kernel_cache() if can_cache() else None)

@@ -34,8 +34,8 @@ MIN_ADDRESS_BYTES = 512 << 20
 
 
 class Compilation:
-    """The compilation of kernels in this process: whether it goes on, and since when. `tell`, if set, gets a line the
-    first time."""
+    """Whether this process is compiling kernels now, and how many seconds it has spent on it. `tell`, if it is set, is
+    called with a line for the user when compilation first begins."""
 
     def __init__(self) -> None:
         self.depth, self.seconds = 0, 0.0
@@ -43,8 +43,8 @@ class Compilation:
         self._since = 0.0
 
     def begin(self, folder: Path | None) -> None:
-        """Note that compilation of a kernel begins, perhaps within another; `folder` is the folder of the cache, if
-        any."""
+        """Record that Numba begins to compile a kernel, which may happen while it compiles another. `folder` is the
+        folder in which compiled kernels are kept, if they can be."""
         self.depth += 1
         if self.depth > 1:
             return
@@ -54,14 +54,14 @@ class Compilation:
         self._since = time.monotonic()
 
     def end(self) -> None:
-        """Note that compilation of a kernel ends, or has failed."""
+        """Record that Numba has compiled a kernel, or has failed to."""
         self.depth -= 1
         if not self.depth:
             self.seconds += time.monotonic() - self._since
 
 
 class _Stop:
-    """The state of a stop: whether this process was told to end, and what to print and do then."""
+    """Whether this process was told to end, and what it prints and does then."""
 
     def __init__(self) -> None:
         self.ours: set[int] = set()  # signals that we handle
@@ -83,8 +83,9 @@ _stop = _Stop()
 
 @contextmanager
 def keeping(statement: Callable[[], str]) -> Iterator[None]:
-    """Inside the `with` block, `statement` returns where the same command would continue: a clause such as
-    `bearoff_two_sided/6x6 is kept up to step 12`, or an empty string. The function may quickly save what it names."""
+    """If the process is stopped inside the `with` block, `statement` is called to say where the same command would
+    continue: it returns a clause such as `bearoff_two_sided/6x6 is kept up to step 12`, or an empty string. It may also
+    save what it names, if that is quick."""
     _stop.statements.append(statement)
     try:
         yield
@@ -98,7 +99,8 @@ def keeping(statement: Callable[[], str]) -> Iterator[None]:
 
 @contextmanager
 def keeping_nothing() -> Iterator[None]:
-    """Inside the `with` block, no finished work is kept, because its folder is deleted at the end."""
+    """If the process is stopped inside the `with` block, the line about it says that nothing was kept, because the
+    block works in a folder that is deleted."""
     before, _stop.keeps_nothing = _stop.keeps_nothing, True
     try:
         yield
@@ -107,7 +109,8 @@ def keeping_nothing() -> Iterator[None]:
 
 
 def keep(clause: str) -> None:
-    """Record that the same command would continue from what the clause says, unless a statement names later work."""
+    """Record what finished work a stop would keep, in a clause for the user. A statement of `keeping` about later work
+    takes precedence."""
     if not _stop.keeps_nothing:
         _stop.finished = clause
 
@@ -118,7 +121,7 @@ def forget() -> None:
 
 
 def first_clause(statements: Iterable[Callable[[], str]]) -> str:
-    """The first nonempty clause of the statements, or an empty string."""
+    """The first clause among the results of the statements that is not empty; an empty string if there is none."""
     if not _stop.keeps_nothing:
         for statement in statements:
             with suppress(Exception):  # a failing statement claims nothing
@@ -129,7 +132,8 @@ def first_clause(statements: Iterable[Callable[[], str]]) -> str:
 
 @contextmanager
 def when_cut_off(action: Callable[[], object]) -> Iterator[None]:
-    """Call `action`, such as the removal of a file, if the process must end inside the block without unwinding."""
+    """If the process has to end inside the `with` block at once, without running its `finally` clauses, `action` is
+    called, for example to delete a file."""
     _stop.actions.append(action)
     try:
         yield
@@ -138,17 +142,17 @@ def when_cut_off(action: Callable[[], object]) -> Iterator[None]:
 
 
 def is_stopping(error: BaseException | None = None) -> bool:
-    """Whether this process was told to end, or `error` comes from Ctrl-C."""
+    """Whether this process was told to end, or `error` is from Ctrl-C."""
     return bool(_stop.number) or isinstance(error, KeyboardInterrupt)
 
 
 def continue_after_signal() -> None:
-    """Note that the command has handled the signal and continues."""
+    """Record that the running command has handled the signal itself, so that the process goes on."""
     _stop.number, _stop.answered = 0, _stop.answered + 1
 
 
 def print_stop_line() -> int:
-    """Print once that the process was stopped, and what is kept; returns the exit code."""
+    """Print, only once, that the process was stopped and what is kept; returns the exit code."""
     number = _stop.number or signal.SIGINT
     if not _stop.number or _stop.printing.acquire(blocking=False):
         print_line(stop_line(number))
@@ -157,7 +161,8 @@ def print_stop_line() -> int:
 
 
 def stop_line(number: int) -> str:
-    """The line about a stop: what is kept, and whether the same command would continue from there."""
+    """The line that tells the user about a stop by this signal: what is kept, and whether the same command would
+    continue from there."""
     kept = _stop.kept or first_clause(reversed(_stop.statements)) or _stop.finished
     _stop.kept = _stop.finished = ""
     after = f"{kept}, the same command goes on from there" if kept else "nothing was kept"
@@ -165,13 +170,14 @@ def stop_line(number: int) -> str:
 
 
 def print_line(text: str) -> None:
-    """Print a line on standard error, if possible."""
+    """Print a line on standard error. If that fails, do nothing."""
     with suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)
 
 
 def begin() -> None:
-    """Handle signals from now on, except those that this process was started to ignore. Call it once."""
+    """Install our signal handlers, except for signals that this process was started to ignore. Call this once, at the
+    start."""
     if _stop.ours:
         return
     atexit.register(_end)  # the first registered is called last
@@ -191,9 +197,8 @@ def begin() -> None:
 
 @contextmanager
 def shielding() -> Iterator[None]:
-    """Processes that are started inside the `with` block, also by other libraries, do not receive Ctrl-C, which a
-    terminal sends to all processes; they would print messages of their own. The signal thread of this process still
-    receives it."""
+    """Processes that are started inside the `with` block, by us or by libraries, ignore Ctrl-C, which a terminal sends
+    to all of them: each would print a message of its own. This process still receives it."""
     from multiprocessing import resource_tracker
 
     resource_tracker.ensure_running()  # if started later, with a process, it would unblock the signals of this thread
@@ -202,7 +207,8 @@ def shielding() -> Iterator[None]:
 
 
 def _unwind(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    """Unwind the main thread, once. The compiler would catch and print an exception, so it is cut off instead."""
+    """Handle a signal in the main thread by raising KeyboardInterrupt, once. While the compiler runs, which would catch
+    and print the exception, nothing is raised, and `_watch` ends the process."""
     if _stop.number:
         return
     _stop.number = number
@@ -214,7 +220,8 @@ def _unwind(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
 
 
 def _watch(reader: int) -> None:
-    """Wait for signals, and end the process if the main thread does not end, unless a command handles them."""
+    """Wait for signals, and end the process if the main thread has not ended soon after one, unless a command has
+    handled it."""
     while True:
         (number,) = os.read(reader, 1)
         if number in _stop.ours:
@@ -226,7 +233,7 @@ def _watch(reader: int) -> None:
 
 
 def _cut_off(number: int) -> NoReturn:
-    """End this process whatever its threads are doing."""
+    """End this process at once, whatever its threads are doing, after printing the line about it."""
     _stop.number = _stop.number or number
     if _stop.printing.acquire(blocking=False):
         line = [f"error: {ENDINGS[signal.Signals(number)]}"]
@@ -249,7 +256,7 @@ def _cut_off(number: int) -> NoReturn:
 
 
 def _leave(code: int) -> NoReturn:
-    """Exit at once with all child processes, because Python would clean up for seconds, or wait for threads."""
+    """Exit at once and kill all child processes. Python's own shutdown would take seconds, or wait for threads."""
     with suppress(Exception):
         import psutil
 
@@ -262,21 +269,21 @@ def _leave(code: int) -> NoReturn:
 
 
 def cache_folder() -> Path:
-    """The folder of data that this user's processes can recreate: `$BGDATA_CACHE`, else `$XDG_CACHE_HOME/bgdata`, else
+    """The folder of data that bgdata can make again: `$BGDATA_CACHE`, else `$XDG_CACHE_HOME/bgdata`, else
     `~/.cache/bgdata`."""
     named = os.environ.get("BGDATA_CACHE")
     return Path(named or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bgdata")
 
 
 def data_segment_bytes() -> int:
-    """Bytes of data and heap of this process, as RLIMIT_DATA counts them. Linux only."""
+    """How many bytes of data and heap this process has, as RLIMIT_DATA counts them. Linux only."""
     import psutil
 
     return int(psutil.Process().memory_info().data)
 
 
 def total_memory() -> int:
-    """Bytes of memory of this machine."""
+    """How many bytes of memory this machine has."""
     import psutil
 
     return int(psutil.virtual_memory().total)
@@ -286,8 +293,9 @@ CGROUPS = Path("/sys/fs/cgroup")
 
 
 def free_memory(groups: Path = CGROUPS, own: Path = Path("/proc/self/cgroup")) -> int:
-    """Bytes of memory that this process may still use: free memory of the machine, limited by its control groups, such
-    as a container's. On Linux the file `own` names the groups below `groups`."""
+    """How many bytes of memory this process may still use: the free memory of the machine, or less if a control group,
+    such as that of a container, limits it. On Linux the file `own` names the process's control groups, which are
+    folders below `groups`."""
     import psutil
 
     free = int(psutil.virtual_memory().available)
@@ -301,7 +309,8 @@ def free_memory(groups: Path = CGROUPS, own: Path = Path("/proc/self/cgroup")) -
 
 
 def _bytes_left(group: Path, otherwise: int) -> int:
-    """Bytes that a control group has left, reclaimable file pages included; `otherwise` if it has no limit."""
+    """How many bytes a control group has left, if reclaimable file pages count as free; `otherwise` if it has no
+    limit."""
     try:
         most, used = ((group / f"memory.{name}").read_text().strip() for name in ("max", "current"))
         statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
@@ -311,8 +320,8 @@ def _bytes_left(group: Path, otherwise: int) -> int:
 
 
 def run(work: Callable[[], object]) -> NoReturn:
-    """Do the work of a command line and exit with its result or exit code: 128 plus the number of a signal that ends
-    it, 141 if the output is no longer read, 1 if it cannot be written."""
+    """Call `work`, which is a whole command line, and exit. The exit code is its result, 128 plus the number of a
+    signal that ends it, 141 if the reader of its output has ended, or 1 if its output cannot be written."""
     most = system.limit("RLIMIT_AS")
     if most is not None and most < MIN_ADDRESS_BYTES:
         least, found = MIN_ADDRESS_BYTES >> 20, most >> 20
@@ -345,7 +354,7 @@ def run(work: Callable[[], object]) -> NoReturn:
 
 
 def _end() -> None:
-    """Exit at once after other exit handlers: Python's own shutdown takes longer than many commands."""
+    """Exit at once, after the other exit handlers. Python's own shutdown takes longer than many commands."""
     if _stop.code is not None:
         with suppress(OSError, ValueError):  # Python reports it itself
             sys.stdout.flush()
@@ -354,8 +363,8 @@ def _end() -> None:
 
 
 def _report_output_error(error: OSError) -> int:
-    """Print which file or stream failed, unless it is a broken pipe, and redirect standard output so that Python does
-    not try again at exit. Returns the exit code."""
+    """Print which file or stream could not be written, except for a closed pipe; returns the exit code. Standard output
+    is redirected, so that Python does not try to write again when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if error.errno == errno.EPIPE:
         return BROKEN_PIPE

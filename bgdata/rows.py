@@ -19,7 +19,7 @@ Row = Mapping[str, Any]  # values by SQL column name
 
 @dataclass(frozen=True)
 class Quantity:
-    """The form in which a number is printed for people: digits after the point, factor, sign and unit."""
+    """How a sort of number is printed for people: digits after the point, factor, sign and unit."""
 
     digits: int = 0
     scale: float = 1
@@ -27,7 +27,7 @@ class Quantity:
     unit: str = ""  # after the number, such as " %"
 
     def text(self, value: float, error: float | None = None) -> str:
-        """A value as a string, with its standard error if given: `+0.1234 +/- 0.0012`."""
+        """A value as people read it, with its standard error if that is given: `+0.1234 +/- 0.0012`."""
         group = "" if self.digits else ","
         found = f"{self.scale * value:{self.sign}{group}.{self.digits}f}{self.unit}"
         return found if error is None else f"{found} +/- {self.scale * error:.{self.digits}f}"
@@ -43,7 +43,8 @@ THOUSANDTHS = Quantity(1, 1000)  # thousandths of a point
 
 @dataclass(frozen=True)
 class Column:
-    """A column of rows as people read it: strings at the left, numbers of a quantity at the right."""
+    """A column of a printed table. Strings are left-aligned, and numbers right-aligned and printed as its quantity
+    says."""
 
     name: str
     quantity: Quantity | None = None
@@ -55,7 +56,7 @@ class Column:
     is_right: bool = False  # text that is aligned like numbers
 
     def text(self, row: Row) -> str:
-        """The value of this column in a row, as a string without control characters, which are escaped."""
+        """The value that a row has in this column, as a string in which control characters are escaped."""
         value = row.get(self.name)
         if value is None or value != value:
             return self.missing
@@ -70,13 +71,14 @@ def _escaped(letter: str) -> str:
 
 
 def table_cells(columns: Sequence[Column], rows: Iterable[Row]) -> list[list[str]]:
-    """The headings, and the cells of each row, as strings."""
+    """The headings of a printed table, followed by the cells of each row, all as strings."""
     heads = [column.name.replace("_", " ") if column.heading is None else column.heading for column in columns]
     return [heads, *([column.text(row) for column in columns] for row in rows)]
 
 
 def table_lines(columns: Sequence[Column], rows: Iterable[Row]) -> list[str]:
-    """Rows as lines of text, each column as wide as its longest value, below a line of headings if there are any."""
+    """The lines of a printed table, each column as wide as its longest value. The headings come first, if there are
+    any."""
     cells = table_cells(columns, rows)
     lines = [""] * len(cells)
     for place, column in enumerate(columns):
@@ -89,16 +91,16 @@ def table_lines(columns: Sequence[Column], rows: Iterable[Row]) -> list[str]:
     return lines if lines[0] else lines[1:]
 
 
-def plain(value: Any) -> Any:
-    """The value in a form that JSON can express."""
+def json_value(value: Any) -> Any:
+    """Convert a value to one that JSON can express."""
     if isinstance(value, Enum):
         return value.name.lower()
     if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): json_value(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [json_value(each) for each in value]
     if hasattr(value, "tolist"):  # NumPy
-        return plain(value.tolist())
+        return json_value(value.tolist())
     if isinstance(value, Decimal):
         value = float(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -107,12 +109,13 @@ def plain(value: Any) -> Any:
 
 
 def whole_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """The rows in a form that JSON can express, all with the same columns; missing values and NaN are None."""
-    found = [{name: plain(value) for name, value in row.items()} for row in rows]
+    """Convert rows to values that JSON can express, and give all of them the same columns. Missing values and NaN
+    become None."""
+    found = [{name: json_value(value) for name, value in row.items()} for row in rows]
     columns = list(dict.fromkeys(name for row in found for name in row))
     return [{name: row.get(name) for name in columns} for row in found]
 
 
-def as_cell(value: Any) -> Any:
-    """A plain value as a string for CSV: lists as in JSON, bools as in SQL."""
+def csv_value(value: Any) -> Any:
+    """Convert a value from `json_value` to a string for CSV: a list as in JSON, and a boolean as in SQL."""
     return json.dumps(value) if isinstance(value, list | dict | bool) else value

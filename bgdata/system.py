@@ -30,14 +30,15 @@ if sys.platform == "win32":
     SIGPIPE = 13
 
     def open_unfollowed(path: Path) -> int:
-        """A descriptor of a file, for reading. Raises OSError with ELOOP if it is a link."""
+        """Open a file for reading, without following a link; returns its descriptor. Raises OSError with ELOOP if the
+        path is a link."""
         if path.is_symlink():
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
         return os.open(path, os.O_RDONLY | os.O_BINARY | os.O_NOINHERIT)
 
     def lock(handle: int, *, wait: bool) -> None:
-        """Lock an open file for this process alone. Raises BlockingIOError if another process has locked it and `wait`
-        is false."""
+        """Lock an open file, so that no other process can lock it. If another process has locked it, wait, or raise
+        BlockingIOError if `wait` is false."""
         while True:
             os.lseek(handle, 0, os.SEEK_SET)
             try:
@@ -50,13 +51,13 @@ if sys.platform == "win32":
                 return
 
     def unlock(handle: int, path: Path) -> None:
-        """Close and remove a locked file; it remains if another process has it open."""
+        """Close a locked file and delete it. If another process has it open, it stays."""
         os.close(handle)
         with suppress(OSError):
             path.unlink()
 
     def sync(path: Path) -> None:
-        """Make one file durable. Entries of folders are not waited for."""
+        """Wait until the content of a file is on the disk. The entry in its folder may be written later."""
         if path.is_dir():
             return
         handle = os.open(path, os.O_RDWR | os.O_BINARY)
@@ -66,18 +67,17 @@ if sys.platform == "win32":
             os.close(handle)
 
     def protect(path: Path) -> None:
-        """Do nothing: on Windows a read-only file could not be replaced or deleted."""
+        """Do nothing: on Windows a read-only file could be neither replaced nor deleted."""
 
     def map_bytes(handle: int, size: int, *, is_random: bool) -> memoryview:  # noqa: ARG001
-        """The bytes of an open file, mapped read-only while they are referenced."""
+        """Map an open file of `size` bytes into memory, read-only, for as long as the result is referenced."""
         return memoryview(mmap.mmap(handle, size, access=mmap.ACCESS_READ))
 
     def release_map(pages: object) -> None:
-        """Do nothing: Windows takes pages back by itself."""
+        """Do nothing: Windows reclaims the pages of mapped files by itself."""
 
     def private_memory(size: int) -> mmap.mmap:
-        """`size` bytes of zeros, all of which must fit into memory and paging file. Raises OSError if they do not
-        fit."""
+        """Allocate `size` bytes of zeros. Raises OSError if they do not fit into memory and the paging file."""
         return mmap.mmap(-1, size)
 
     def use_large_pages(memory: mmap.mmap) -> None:
@@ -87,27 +87,27 @@ if sys.platform == "win32":
         """Do nothing: on Windows memory can only be given back as a whole."""
 
     def write_at(handle: int, data: memoryview, offset: int) -> int:
-        """Write bytes at an offset of a file, which moves its position; returns how many were written."""
+        """Write bytes at an offset of an open file, and move its position there; returns how many were written."""
         os.lseek(handle, offset, os.SEEK_SET)
         return os.write(handle, data)
 
     def used_bytes(status: os.stat_result) -> int:
-        """Bytes that a file takes on disk; on Windows its size, because no more is known."""
+        """How many bytes a file occupies on disk. On Windows this is its size, since no more is known."""
         return status.st_size
 
     def peak_memory_bytes() -> int:
-        """The most memory that this process has had."""
+        """The most bytes of memory that this process has had at any time."""
         import psutil
 
         return int(psutil.Process().memory_info().peak_wset)
 
     def limit(name: str) -> int | None:  # noqa: ARG001
-        """None: Windows has no such limits."""
+        """Return None: Windows has no such limits on a process."""
         return None
 
     @contextmanager
     def blocking(signals: Iterable[int]) -> Iterator[None]:  # noqa: ARG001
-        """Run the `with` block: on Windows signals cannot be held back."""
+        """Run the `with` block without holding back the signals, because Windows cannot."""
         yield
 
     def set_nonblocking(handle: int) -> None:
@@ -123,24 +123,24 @@ else:
     SIGPIPE = int(signal.SIGPIPE)
 
     def open_unfollowed(path: Path) -> int:
-        """A descriptor of a file, for reading; never waits for a pipe. Raises OSError with ELOOP if it is a link, and
-        with ENXIO if it is a socket."""
+        """Open a file for reading, without following a link or waiting for a pipe; returns its descriptor. Raises
+        OSError with ELOOP if the path is a link, and with ENXIO if it is a socket."""
         return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
 
     def lock(handle: int, *, wait: bool) -> None:
-        """Lock an open file for this process alone. Raises BlockingIOError if another process has locked it and `wait`
-        is false."""
+        """Lock an open file, so that no other process can lock it. If another process has locked it, wait, or raise
+        BlockingIOError if `wait` is false."""
         fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def unlock(handle: int, path: Path) -> None:
-        """Remove and close a locked file, whatever happens: the lock ends with it."""
+        """Delete and close a locked file, which releases the lock. It is closed even if it cannot be deleted."""
         try:
             path.unlink(missing_ok=True)
         finally:
             os.close(handle)
 
     def sync(path: Path) -> None:
-        """Make one file or folder entry durable."""
+        """Wait until the content of a file, or the entries of a folder, are on the disk."""
         handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -148,12 +148,12 @@ else:
             os.close(handle)
 
     def protect(path: Path) -> None:
-        """Make a file read-only for everybody."""
+        """Make a file read-only for all users."""
         path.chmod(0o444)
 
     @functools.cache
     def _libc() -> Any:
-        """The C library, with the functions for maps declared."""
+        """The C library, with the argument types of the functions that map files."""
         import ctypes  # which not every command needs
 
         libc, word, number = ctypes.CDLL(None, use_errno=True), ctypes.c_size_t, ctypes.c_int
@@ -164,8 +164,9 @@ else:
         return libc
 
     def map_bytes(handle: int, size: int, *, is_random: bool) -> memoryview:
-        """The bytes of an open file, mapped read-only while they are referenced; if `is_random` is true, no page is
-        read ahead. Python's own `mmap` keeps a file descriptor for each map, of which a process may have a thousand."""
+        """Map an open file of `size` bytes into memory, read-only, for as long as the result is referenced. If
+        `is_random` is true, no page is read ahead. (Python's own `mmap` keeps a file descriptor open for each map, of
+        which a process may have a thousand.)"""
         import ctypes
 
         libc = _libc()
@@ -179,47 +180,51 @@ else:
         return memoryview(pages).toreadonly()
 
     def release_map(pages: object) -> None:
-        """Give up the pages of `map_bytes` that were read so far: they stay in the memory of the system, but count as
-        memory of this process no more. `pages` is the object that the view is over; other objects are ignored."""
+        """Let the system reclaim the pages that were read from the result of `map_bytes`: they may stay in its page
+        cache, but no longer count as memory of this process. `pages` is the object below the memory view; any other
+        object is ignored."""
         import ctypes
 
         if isinstance(pages, ctypes.Array):
             _libc().madvise(ctypes.addressof(pages), len(pages), mmap.MADV_DONTNEED)
 
     def private_memory(size: int) -> mmap.mmap:
-        """`size` bytes of zeros, allocated when first written. Raises OSError if the system refuses."""
+        """Reserve `size` bytes of zeros, which take memory only when they are written. Raises OSError if the system
+        refuses."""
         return mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
 
     def use_large_pages(memory: mmap.mmap) -> None:
-        """Ask for large pages, if the system has them."""
+        """Ask the system to back this memory with large pages, if it has them."""
         if hasattr(mmap, "MADV_HUGEPAGE"):
             memory.madvise(mmap.MADV_HUGEPAGE)
 
     def give_back(memory: mmap.mmap, begin: int, length: int) -> None:
-        """Give whole pages of `private_memory` back to the system; their content is lost."""
+        """Give `length` bytes of `private_memory` from `begin` on, in whole pages, back to the system. Their content is
+        lost."""
         memory.madvise(mmap.MADV_DONTNEED, begin, length)
 
     def write_at(handle: int, data: memoryview, offset: int) -> int:
-        """Write bytes at an offset of a file; returns how many were written."""
+        """Write bytes at an offset of an open file; returns how many were written."""
         return os.pwrite(handle, data, offset)
 
     def used_bytes(status: os.stat_result) -> int:
-        """Bytes that a file takes on disk, without holes."""
+        """How many bytes a file occupies on disk. Holes in a sparse file do not count."""
         return min(status.st_size, status.st_blocks * 512)
 
     def peak_memory_bytes() -> int:
-        """The most memory that this process has had."""
+        """The most bytes of memory that this process has had at any time."""
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak if sys.platform == "darwin" else peak * 1024
 
     def limit(name: str) -> int | None:
-        """A limit of this process by its name in `resource`, such as RLIMIT_AS; None if there is none."""
+        """A limit of this process, by its name in the module `resource`, such as RLIMIT_AS; None if it is unlimited."""
         most, _ = resource.getrlimit(getattr(resource, name))
         return None if most == resource.RLIM_INFINITY else most
 
     @contextmanager
     def blocking(signals: Iterable[int]) -> Iterator[None]:
-        """Hold back signals for this thread, and for the processes and threads that it starts in the `with` block."""
+        """Inside the `with` block, this thread, and the processes and threads that it starts, do not receive these
+        signals."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
         try:
             yield

@@ -35,16 +35,8 @@ from typing import Any
 import bgdata
 from bgdata.errors import BgdataError, CheckFailedError, UsageError
 from bgdata.evaluation.bearoff import open_bearoff
-from bgdata.evaluation.networks.player import (
-    FILE as SCORES,
-)
-from bgdata.evaluation.networks.player import (
-    MappedNetwork,
-    NetworkScore,
-    recorded_name,
-    scores_in,
-    shipped_scores,
-)
+from bgdata.evaluation.networks.player import FILE as SCORES
+from bgdata.evaluation.networks.player import MappedNetwork, NetworkScore, recorded_name, scores_in, shipped_scores
 from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK_KINDS, SHIPPED
 from bgdata.measures.kinds import cube_benchmark, reference_positions, rollout_decisions
 from bgdata.openings.kinds import openings

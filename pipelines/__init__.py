@@ -17,7 +17,8 @@ from bgdata.process import begin
 
 
 def begin_flow() -> None:
-    """Start a program that imports Prefect, which takes seconds. Exits if it is not installed."""
+    """Prepare a program that runs a flow: handle signals, and import Prefect, which takes seconds. Exits if Prefect is
+    not installed."""
     begin()
     try:
         with needing("flows", "to run a flow"):
@@ -27,7 +28,8 @@ def begin_flow() -> None:
 
 
 def writable_home(wanted: Path) -> Path:
-    """The folder, made if it is missing; if that is impossible, a temporary folder, and a message."""
+    """Create the folder `wanted` if it is missing, and return it; if it cannot be written, a temporary folder, and tell
+    the user."""
     try:
         wanted.mkdir(
             parents=True, exist_ok=True

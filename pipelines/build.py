@@ -50,14 +50,14 @@ LONGEST = ("selfplay", "match_equity")
 
 
 class Variant(NamedTuple):
-    """A variant of a kind."""
+    """A variant to build: its kind and its parameters."""
 
     kind: str
     parameters: Parameters
 
 
 class Job(NamedTuple):
-    """The variants that one task builds, and the variants that it needs."""
+    """Variants that one task builds, and the variants that must be built before."""
 
     variants: list[Variant]
     needs: set[Variant]
@@ -65,7 +65,7 @@ class Job(NamedTuple):
 
 @task(**RETRIED, cache_policy=NO_CACHE)
 def build_variants(root: str, variants: list[Variant]) -> list[Built]:
-    """Build variants, or find those that exist."""
+    """Build these variants in the warehouse at `root`, or find their versions if they exist."""
     warehouse, found = open_warehouse(root), []
     for kind, parameters in variants:
         notes = Notes()
@@ -75,8 +75,8 @@ def build_variants(root: str, variants: list[Variant]) -> list[Built]:
 
 
 def default_jobs(warehouse: Warehouse, kinds: Sequence[str], *, is_all: bool = False) -> list[Job]:
-    """The jobs that build the default variants of these kinds, in the order in which they should begin, each after its
-    inputs. If `is_all` is true, also the variants of `bgdata build --all`."""
+    """The jobs that build the default variants of these kinds, in the order in which to begin them: each comes after
+    its inputs. If `is_all` is true, also variants that only `bgdata build --all` builds."""
     chosen = [
         Variant(kind, parameters)
         for kind in kinds
@@ -94,12 +94,12 @@ def default_jobs(warehouse: Warehouse, kinds: Sequence[str], *, is_all: bool = F
 
 
 def is_shipped(warehouse: Warehouse, variant: Variant) -> bool:
-    """Whether a variant is part of the package. Builds that need it copy it then, which takes no time."""
+    """Whether a version of the variant comes with the package. A build that needs it copies it, which takes no time."""
     return warehouse.kind(variant.kind).published_folder(variant.parameters) is not None
 
 
 def inputs(warehouse: Warehouse, variant: Variant) -> Iterator[Variant]:
-    """All direct and indirect inputs of a variant."""
+    """Yield all direct and indirect inputs of a variant."""
     for wanted in warehouse.kind(variant.kind).inputs(variant.parameters).values():
         if isinstance(wanted, tuple):
             yield Variant(*wanted)
@@ -108,8 +108,8 @@ def inputs(warehouse: Warehouse, variant: Variant) -> Iterator[Variant]:
 
 @flow(name="build-warehouse", task_runner=processes(), **RETRIED)
 def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None, is_all: bool = False) -> list[str]:
-    """Build the default variants of every kind (or of `kinds`), each after its inputs, and, if `is_all` is true, also
-    variants that take longer; returns their versions."""
+    """Build the default variants of all kinds, or of those in `kinds`, each after its inputs; returns the names of
+    their versions. If `is_all` is true, also variants that take longer."""
     warehouse = open_warehouse(root)
     with storage_errors("write", warehouse.staging):  # before each task fails twice
         warehouse.staging.mkdir(parents=True, exist_ok=True)
@@ -130,8 +130,8 @@ def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None, is_
 
 
 def in_order(jobs: Sequence[Job], begin: Callable[[Job], PrefectFuture[list[Built]]]) -> Iterator[Built]:
-    """Yield versions as they are built. As many tasks run as there are processes; the first jobs whose inputs are
-    built begin first."""
+    """Begin jobs whose inputs are built, in order, as many at once as there are processes, and yield each version when
+    it is built."""
     waiting, running, done = list(jobs), dict[PrefectFuture[list[Built]], Job](), set[Variant]()
     while waiting or running:
         ready = [job for job in waiting if job.needs <= done]
@@ -144,7 +144,7 @@ def in_order(jobs: Sequence[Job], begin: Callable[[Job], PrefectFuture[list[Buil
 
 
 def report(root: str, versions: Sequence[str]) -> str:
-    """A Markdown table of versions."""
+    """A Markdown table of the versions with these names."""
     lines = ["| version | rows | digest |", "| - | -: | - |"]
     warehouse = open_warehouse(root)
     for name in versions:
@@ -154,7 +154,7 @@ def report(root: str, versions: Sequence[str]) -> str:
 
 
 def summary(warehouse: Warehouse) -> str:
-    """Lines of text about the contents of the warehouse, one for each kind, and the next commands to try."""
+    """Lines for the user: what the warehouse contains, one for each kind, and which commands to try next."""
     lines = []
     manifests = sorted((table.manifest for table in warehouse.current()), key=attrgetter("dataset"))
     for kind, group in groupby(manifests, attrgetter("dataset")):
@@ -165,7 +165,7 @@ def summary(warehouse: Warehouse) -> str:
 
 
 def main(root: str = "warehouse", *, is_all: bool = False) -> int:
-    """Run the flow, compare with the lock and print the summary; returns the exit code."""
+    """Run the flow, compare the versions with warehouse.lock, and print a summary; returns the exit code."""
     if not any(kernel_cache().glob("*/*.nbc")):
         print("compiling kernels, which takes a minute or two the first time", file=sys.stderr)
 

@@ -51,7 +51,7 @@ MEANINGS = {
 
 @flow(name="make-corpora", task_runner=processes(), **RETRIED)
 def make_corpora(root: str = "warehouse", plan: CorpusPlan = USUAL, executor: str = LOCAL) -> list[str]:
-    """Make the corpora of a plan; returns their versions."""
+    """Make the corpora that a plan describes; returns the names of their versions."""
 
     def begin(name: str, step: Callable[..., Table], *given: Any, **options: str) -> PrefectFuture[Built]:
         named = build_step.with_options(name=name)
@@ -70,8 +70,9 @@ def make_corpora(root: str = "warehouse", plan: CorpusPlan = USUAL, executor: st
 
 @flow(name="make-corpora-on-a-cluster", **RETRIED)
 def make_corpora_on_cluster(root: str = "warehouse", plan: CorpusPlan = USUAL, through: str = "") -> list[str]:
-    """Make the corpora of a plan, with a task for each range of games, turns and positions, on workers that need not
-    see the warehouse; the process of the flow writes the versions."""
+    """Make the corpora that a plan describes on a Dask cluster, with a task for each range of games, turns or
+    positions; returns the names of their versions. Workers need no access to the warehouse, because this process writes
+    the versions. `through` is the address of a store between the machines."""
     warehouse, ranges = open_warehouse(root), RangeTasks(through and absolute_address(through))
     with using(ranges), progress_bars() as progress:
         played = steps.build_games(warehouse, plan, ranges, progress)
@@ -85,7 +86,7 @@ def make_corpora_on_cluster(root: str = "warehouse", plan: CorpusPlan = USUAL, t
 
 
 def publish(root: str, plan: CorpusPlan, versions: list[str]) -> list[str]:
-    """Publish the contents of the versions, as a table and a picture; returns the versions."""
+    """Publish what the versions contain to Prefect, as a table and a picture; returns the names of the versions."""
     warehouse = open_warehouse(root)
     manifests = {version: warehouse.open_reference(version).manifest for version in versions}
     rows = [
@@ -99,7 +100,8 @@ def publish(root: str, plan: CorpusPlan, versions: list[str]) -> list[str]:
 
 
 def parse_arguments(arguments: Sequence[str]) -> tuple[str, CorpusPlan, str, str]:
-    """The folder of the warehouse, the plan, the executor and the store between machines, from the arguments."""
+    """Parse the command line: the folder of the warehouse, the plan, the name of the executor, and the address of a
+    store between machines."""
     parser = flow_parser("corpora", __doc__)
     parser.add_argument("--executor", default=LOCAL, metavar="NAME", help="local, processes:N, or dask://HOST:PORT")
     parser.add_argument(
@@ -112,7 +114,7 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[str, CorpusPlan, str, str
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the flow and print the versions; returns the exit code."""
+    """Run the flow and print the names of the versions; returns the exit code."""
     root, plan, executor, through = parse_arguments(arguments)
 
     def make() -> None:

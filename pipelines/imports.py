@@ -39,16 +39,16 @@ PUBLISHER = "gnubg"  # whose files have a name here
 
 @task(retries=2, retry_delay_seconds=2, cache_policy=NO_CACHE)
 def fetch(root: str, name: str, address: str | None) -> Built:
-    """Download a published file, unless it exists; returns its path in place of a version."""
+    """Download a published file, unless it was downloaded before; the result has its path in place of a version."""
     notes = Notes()
     source = at_mirror(steps.find_source(PUBLISHER), address)
-    (file,) = steps.wanted_files(source, [name])
+    (file,) = steps.select_files(source, [name])
     return Built(str(steps.fetch_file(source, file, open_warehouse(root).root / steps.RAW, notes)), notes.lines)
 
 
 @task(**RETRIED, cache_policy=NO_CACHE)
 def import_file(root: str, kind: str, file: Built) -> Built:
-    """Import a file, or find its version if it was imported before."""
+    """Import a file, or find the version that it was imported as before."""
     notes = Notes()
     table = steps.import_files(open_warehouse(root), kind, [Path(file.name)], notes)
     return Built(table.name, notes.lines)
@@ -56,14 +56,15 @@ def import_file(root: str, kind: str, file: Built) -> Built:
 
 @task(**RETRIED, cache_policy=NO_CACHE)
 def check(root: str, imported: Built) -> Built:
-    """Check a version."""
+    """Check an imported version."""
     lines = steps.check_version(open_warehouse(root), imported.name, Notes())
     return Built(imported.name, [f"{imported.name}: {len(lines)} checks: {', '.join(lines)}"])
 
 
 @flow(name="import-files", task_runner=processes(), **RETRIED)
 def import_files(root: str = "warehouse", files: list[str] | None = None, address: str | None = None) -> list[str]:
-    """Fetch, import and check files; returns their versions, and publishes a report of lines and of leakage."""
+    """Download, import and check files; returns the names of their versions. A report about their lines and about
+    leaked positions is published to Prefect."""
     warehouse = open_warehouse(root)
     futures = []  # also futures of fetching and importing, which have the errors
     wanted = sources(warehouse, files or [])
@@ -88,8 +89,9 @@ def import_files(root: str = "warehouse", files: list[str] | None = None, addres
 
 
 def sources(warehouse: Warehouse, files: Sequence[str]) -> list[tuple[str, str, bool]]:
-    """The kind, the path or published name, and whether it is published, of each file. Raises MissingFileError for a
-    name that is not published, and the errors of `steps.import_parameters` if a file is missing or has no kind."""
+    """For each file that the user named: its kind, its path or published name, and whether it is published. Raises
+    MissingFileError for a name that is not published, and the errors of `steps.import_parameters` if a file is missing
+    or has no kind."""
     published = {file.name: file.kind for file in steps.find_source(PUBLISHER).files if file.kind}
     found = []
     for word in files or list(published):
@@ -105,7 +107,7 @@ def sources(warehouse: Warehouse, files: Sequence[str]) -> list[tuple[str, str, 
 
 
 def leakage(warehouse: Warehouse) -> str:
-    """A Markdown table of labels that share positions with benchmarks."""
+    """A Markdown table of the labelled datasets that share positions with benchmarks."""
     found = steps.leakage_counts(warehouse)
     lines = ["| labels | rows left out of training | benchmarks |", "| - | -: | - |"]
     lines += [f"| {leak.labels} | {leak.rows:,} | {leak.benchmarks} |" for leak in found]
@@ -113,7 +115,7 @@ def leakage(warehouse: Warehouse) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the flow, and print the versions and the leakage; returns the exit code."""
+    """Run the flow, and print the names of the versions and the leaked positions; returns the exit code."""
     parser = flow_parser("imports", __doc__)
     parser.add_argument("files", nargs="*", metavar="KIND:FILE", help="a file, or the name of one that gnubg publishes")
     parser.add_argument("--address", metavar="URL", help="a mirror with all published files in one folder")

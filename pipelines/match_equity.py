@@ -27,7 +27,8 @@ USUAL = MatchEquityPlan()
 
 @flow(name="match-equity", task_runner=processes(), **RETRIED)
 def make_mets(root: str = "warehouse", plan: MatchEquityPlan = USUAL) -> list[str]:
-    """Build the tables of a plan; returns their versions, the published one first."""
+    """Build the match equity tables that a plan describes; returns the names of their versions, that of the published
+    table first."""
     check_pictures()
     warehouse = open_warehouse(root)
     build = build_step.with_options(name="build_met")
@@ -43,7 +44,7 @@ def make_mets(root: str = "warehouse", plan: MatchEquityPlan = USUAL) -> list[st
 
 
 def parse_arguments(arguments: Sequence[str]) -> tuple[str, MatchEquityPlan]:
-    """The folder of the warehouse and the plan, from the arguments."""
+    """Parse the command line: the folder of the warehouse, and the plan."""
     parser = flow_parser("match_equity", __doc__)
     parser.add_argument("--player", default=USUAL.player, metavar="PLAYER", help="network or network/NAME")
     parser.add_argument("--plies", default=USUAL.plies, type=int, nargs="+", metavar="N", help="a table for each ply")
@@ -55,7 +56,8 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[str, MatchEquityPlan]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the flow and print the versions and how far they are from the published table; returns the exit code."""
+    """Run the flow, and print the names of the versions and how far each table is from the published one; returns the
+    exit code."""
     root, plan = parse_arguments(arguments)
 
     def build_and_tell() -> None:

@@ -20,18 +20,19 @@ from .tasks import RETRIED
 
 @task(name="range", **RETRIED, cache_policy=NO_CACHE)
 def compute_range(function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
-    """The result of a function of bgdata for one range, on a worker."""
+    """Call a function of bgdata with these arguments on a worker, for one range of items; returns its result."""
     return function(*given)
 
 
 class RangeTasks(Cluster):
-    """Computes each range as a task of the flow that this process runs, on the workers of its task runner."""
+    """An executor that computes each range of items as a task of the running flow, on the workers of its task
+    runner."""
 
     def __init__(self, store: str = "") -> None:
         super().__init__(InProcess(), store)
 
     def submit(self, function: Callable[..., Any], /, *given: Any, **_: Any) -> Future[Any]:
-        """A future for the result of the task."""
+        """Start the task of a range, and return a future for its result."""
         found, begun = Future[Any](), compute_range.submit(function, given)
 
         def settle(done: PrefectFuture[Any]) -> None:
@@ -45,8 +46,8 @@ class RangeTasks(Cluster):
 
 
 def workers_at(executor: str) -> Any:
-    """The task runner of the workers of a cluster, `dask://HOST:PORT`. Raises UsageError for another executor, and
-    MissingExtraError if prefect-dask is not installed."""
+    """A Prefect task runner for the workers of the Dask cluster at `dask://HOST:PORT`. Raises UsageError for any other
+    executor, and MissingExtraError if prefect-dask is not installed."""
     match = re.fullmatch(r"dask://([^/\s]+:\d+)/?", executor)
     if not match:
         raise UsageError(f"expected dask://HOST:PORT, got {executor}")

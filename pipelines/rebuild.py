@@ -23,24 +23,14 @@ from prefect.cache_policies import NO_CACHE
 from bgdata import open_warehouse
 from bgdata.errors import CheckFailedError
 from bgdata.process import keep
-from bgdata.warehouse import Row
-from bgdata.warehouse.from_nothing import (
-    Part,
-    chosen_parts,
-    compare,
-    figures_of,
-    finished_parts,
-    make_part,
-    plan_path,
-    read_plan,
-)
+from bgdata.warehouse import Row, from_nothing
 
 from .tasks import RETRIED, flow_parser, run_flow
 
 
 class Made(NamedTuple):
-    """A finished part: its version, the comparison with the package (see `from_nothing.compare`), and published figures
-    beside ours."""
+    """A finished part of a plan: its version, how it compares with the version in the package (see
+    `from_nothing.compare`), and published figures beside ours."""
 
     part: str
     version: str
@@ -50,18 +40,21 @@ class Made(NamedTuple):
 
 @task(**RETRIED, cache_policy=NO_CACHE)
 def make(root: str, plan: str, name: str) -> Made:
-    """Run a part of a plan, or find its version if it is finished; the parts that it needs are finished."""
-    warehouse, parts = open_warehouse(root), read_plan(plan_path(plan))
-    part, made = next(each for each in parts if each.name == name), finished_parts(warehouse, parts)
-    table = made.get(name) or make_part(warehouse, part, made)
-    return Made(name, table.name, compare(warehouse, part, table), figures_of(warehouse, part, table))
+    """Run the part `name` of a plan, or find its version if it is finished. The parts that it needs must be
+    finished."""
+    warehouse, parts = open_warehouse(root), from_nothing.read_plan(from_nothing.plan_path(plan))
+    part, made = next(each for each in parts if each.name == name), from_nothing.finished_parts(warehouse, parts)
+    table = made.get(name) or from_nothing.make_part(warehouse, part, made)
+    return Made(
+        name, table.name, from_nothing.compare(warehouse, part, table), from_nothing.figures_of(warehouse, part, table)
+    )
 
 
 @flow(name="rebuild-from-nothing", **RETRIED)
 def rebuild_from_nothing(root: str = "again", plan: str = "from-nothing", parts: Sequence[str] = ()) -> list[Made]:
-    """Run the named parts of a plan and the parts that they need, or all parts. Raises CheckFailedError at the end if a
-    version differs from the one of the package."""
-    chosen = chosen_parts(read_plan(plan_path(plan)), parts)
+    """Run the named parts of a plan, with the parts that they need, or all parts; returns their versions. Raises
+    CheckFailedError at the end if a version differs from the one in the package."""
+    chosen = from_nothing.select_parts(from_nothing.read_plan(from_nothing.plan_path(plan)), parts)
     found = []
     for part in chosen:
         found.append(make.with_options(name=part.name)(root, plan, part.name))
@@ -72,8 +65,8 @@ def rebuild_from_nothing(root: str = "again", plan: str = "from-nothing", parts:
     return found
 
 
-def publish(parts: Sequence[Part], found: Sequence[Made]) -> None:
-    """Publish the parts with their versions, and published figures beside ours."""
+def publish(parts: Sequence[from_nothing.Part], found: Sequence[Made]) -> None:
+    """Publish a table of the parts and their versions to Prefect, with published figures beside ours."""
     rows = [
         {"part": part.name, "needs": ", ".join(part.all_needs), "minutes": part.minutes, "version": made.version}
         | {"as in the package": made.verdict or "not in the package"}
@@ -85,7 +78,7 @@ def publish(parts: Sequence[Part], found: Sequence[Made]) -> None:
 
 
 def parse_arguments(arguments: Sequence[str]) -> tuple[str, str, list[str]]:
-    """The folder of the warehouse, the plan and the parts, from the arguments."""
+    """Parse the command line: the folder of the warehouse, the name of the plan, and the names of the parts."""
     parser = flow_parser("rebuild", __doc__)
     parser.set_defaults(warehouse="again")
     parser.add_argument(
@@ -97,7 +90,7 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[str, str, list[str]]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the flow and print the versions; returns the exit code."""
+    """Run the flow and print the names of the versions; returns the exit code."""
     root, plan, parts = parse_arguments(arguments)
 
     def rebuild() -> None:

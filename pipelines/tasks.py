@@ -57,27 +57,28 @@ svg { font-family: sans-serif; } .kind { font-size: 13px; fill: #1d2129; } .vari
 
 
 class Built(NamedTuple):
-    """A built version, and the notes made while it was built."""
+    """The result of a task: the name of the version that it built, and messages for the user from the build."""
 
     name: str  # dataset/variant/version
     notes: list[str]
 
 
 class Notes(Silence):
-    """Progress of a task in another process: collects notes for the process that shows them."""
+    """Collects the messages of a task that runs in another process, for the process that prints them."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
     def note(self, text: str) -> None:
-        """Keep a note."""
+        """Add a message."""
         self.lines.append(text)
 
 
 @task(**RETRIED, cache_policy=NO_CACHE)
 def build_step(root: str, step: Callable[..., Table], *given: Any, executor: str = "") -> Built:
-    """Build a version, or find it if it exists, by a step of bgdata that takes the warehouse, the given arguments,
-    workers if an executor is named, and progress. Versions of other tasks are given by name."""
+    """Run one step of a flow in the warehouse at `root`: the function `step` of bgdata builds a version, or finds it if
+    it exists. It is called with the warehouse, the arguments `given`, workers if an executor is named, and progress.
+    Versions from other tasks are given by name."""
     notes, names = Notes(), [each.name if isinstance(each, Built) else each for each in given]
     with open_executor(executor) if executor else nullcontext() as workers:
         table = step(open_warehouse(root), *names, *([workers] if executor else []), notes)
@@ -85,8 +86,9 @@ def build_step(root: str, step: Callable[..., Table], *given: Any, executor: str
 
 
 class SideBySide(ProcessPoolTaskRunner):
-    """Processes for tasks. A task that waits for its inputs never blocks one that is ready. Prefect has as many threads
-    for waiting tasks as processes, so two waiting tasks could block all others."""
+    """Runs the tasks of a flow in processes. Prefect has only as many threads for waiting tasks as there are processes,
+    so two tasks that wait for their inputs could block all others; here a waiting task never blocks one that is
+    ready."""
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -97,18 +99,20 @@ class SideBySide(ProcessPoolTaskRunner):
 
 
 def processes() -> Any:
-    """A few processes for the tasks of a flow. Its type is wide because flows accept any runner of tasks."""
+    """A task runner with a few processes for the tasks of a flow. Its declared type is wide because flows accept any
+    task runner."""
     return SideBySide(PROCESSES, initializer=end_with_parent)
 
 
 def tell_finished(tasks: Sequence[PrefectFuture[Built]], unit: str = "tables") -> Iterator[str]:
-    """Yield the version that each task has built as it finishes; a bar and notes on standard error show the
-    progress."""
+    """Yield the name of the version that each task has built, as soon as it has finished. A bar and messages on
+    standard error show the progress."""
     return tell_built((task_.result() for task_ in as_completed(list(tasks))), len(tasks), unit)
 
 
 def tell_built(found: Iterable[Built], total: int, unit: str = "tables") -> Iterator[str]:
-    """Yield versions as they are built, `total` in all, and show progress and their notes on standard error."""
+    """Yield the names of versions as they are built, `total` of them in all. A bar and messages on standard error show
+    the progress."""
     with progress_bars() as progress:
         progress.start(unit, total, unit)
         for built in found:
@@ -120,8 +124,8 @@ def tell_built(found: Iterable[Built], total: int, unit: str = "tables") -> Iter
 
 
 def publish_charts(warehouse: Warehouse, versions: Sequence[str], key: str, description: str) -> None:
-    """Publish a picture of versions: learning curves of networks, and positions by pips. Versions of other kinds are
-    left out; if none is left, nothing is published."""
+    """Publish a picture of versions to Prefect: learning curves of networks, and distributions of positions over pip
+    counts. Versions that have no chart are left out; if none has one, nothing is published."""
     tables = [warehouse.open_reference(version) for version in versions]
     charts = [(table, chart) for table in tables if (chart := _chart_of(table))]
     if charts:
@@ -130,7 +134,7 @@ def publish_charts(warehouse: Warehouse, versions: Sequence[str], key: str, desc
 
 
 def _chart_of(table: Table) -> Chart | None:
-    """The chart of a version, if it has one: if it has several, the first one (`bgdata train plot` draws all)."""
+    """The chart of a version; the first of several (`bgdata train plot` draws all); None if it has none."""
     if table.manifest.dataset in NETWORKS:
         return curve_charts(table)[0]
     if (spread := pip_spread(table)) is None:
@@ -140,7 +144,7 @@ def _chart_of(table: Table) -> Chart | None:
 
 
 def _side_by_side(charts: Sequence[tuple[Table, Chart]]) -> str:
-    """Charts of versions in rows, as one self-contained SVG."""
+    """Arrange the charts of versions in rows, as one self-contained SVG."""
     across, down = WIDTH + GAP, HEAD + HEIGHT + GAP
     width, height = across * min(COLUMNS, len(charts)), down * -(-len(charts) // COLUMNS)
     lines = [
@@ -158,14 +162,14 @@ def _side_by_side(charts: Sequence[tuple[Table, Chart]]) -> str:
 
 
 def check_pictures() -> None:
-    """Raise MissingExtraError, before any work begins, if `publish_picture` could not draw."""
+    """Raise MissingExtraError if the package for drawing pictures is missing. Call this before any work begins."""
     with needing("plots", "to draw pictures"):
         import_module("matplotlib")
 
 
 def publish_picture(root: str, words: Sequence[str], key: str, description: str) -> None:
-    """Publish the picture of a command of bgdata; the output file is added to its words. Raises WorkerError if there is
-    no picture."""
+    """Run a command of bgdata that draws a picture, and publish the picture to Prefect. `words` are its command line,
+    to which the output file is added. Raises WorkerError if the command wrote no picture."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "picture.png"
         command = [sys.executable, "-m", "bgdata", "--warehouse", root, *words, str(path)]
@@ -178,8 +182,9 @@ def publish_picture(root: str, words: Sequence[str], key: str, description: str)
 
 @contextmanager
 def one_server() -> Iterator[None]:
-    """A context in which a flow and all processes of its tasks use one server, which ends with this process, or the
-    server of your settings. Otherwise each process would start its own, which takes seconds."""
+    """Inside the `with` block, a flow and all processes of its tasks use the same Prefect server: the one in the user's
+    settings, or else one that is ended with this process. Without this each process would start its own, which takes
+    seconds."""
     address = PREFECT_API_URL.value()
     if not address:
         from prefect.server.api.server import SubprocessASGIServer  # half of Prefect: no process of a task needs it
@@ -195,7 +200,7 @@ def one_server() -> Iterator[None]:
 
 
 def check_server(address: str) -> None:
-    """Raise ExternalProgramError if no server answers at the address."""
+    """Raise ExternalProgramError if no Prefect server answers at the address."""
     try:
         with urlopen(f"{address.rstrip('/')}/health", timeout=ANSWER_SECONDS):
             return
@@ -210,15 +215,15 @@ def check_server(address: str) -> None:
 
 
 def flow_parser(name: str, description: str) -> argparse.ArgumentParser:
-    """The parser for the command line of a flow, with the folder of the warehouse. The description is used up to a
-    colon."""
+    """The command line parser of a flow, with an option for the folder of the warehouse. Its help shows the description
+    up to the first colon."""
     parser = argparse.ArgumentParser(prog=f"python -m {__package__}.{name}", description=description.partition(":")[0])
     parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
     return parser
 
 
 def add_plan(parser: argparse.ArgumentParser, plan: type[Any], meanings: Mapping[str, str]) -> None:
-    """Add an option for each field of a plan with a meaning, with its default."""
+    """Add an option to a parser for each field of a plan that has an entry in `meanings`, which is its help text."""
     for field in fields(plan):
         if field.name in meanings:
             kind, option = type(field.default), f"--{field.name.replace('_', '-')}"
@@ -227,8 +232,8 @@ def add_plan(parser: argparse.ArgumentParser, plan: type[Any], meanings: Mapping
 
 
 def run_flow(flow: Callable[[], int | None]) -> int:
-    """Run a flow to its end; returns the exit code: the code that the flow returns, if any, or 1 after an error, which
-    is printed in one line."""
+    """Run a flow to its end. Returns the exit code: what the flow returns (None is 0), or 1 after an error, which is
+    printed in one line."""
     try:
         with one_server(), shielding():
             return flow() or 0

@@ -55,13 +55,14 @@ MEANINGS = {
 
 @task(**RETRIED, cache_policy=NO_CACHE)
 def build(root: str, step: Callable[..., Table], plan: TrainingPlan, *given: str) -> str:
-    """Build a version, or find it if it exists, by a step of bgdata; returns dataset/variant/version."""
+    """Run one step of the training flow, which builds a version or finds it if it exists; returns its name
+    KIND/VARIANT/VERSION."""
     return step(open_warehouse(root), plan, *given).name
 
 
 @flow(name="train-network", **RETRIED)
 def train_network(root: str, plan: TrainingPlan) -> list[str]:
-    """Run all steps from games to scores; returns the version of each."""
+    """Run all steps of a plan, from games to scores; returns the names of the versions that they made."""
     check_pictures()
     versions: list[str] = []
     for name, step in STEPS.items():
@@ -76,7 +77,7 @@ def train_network(root: str, plan: TrainingPlan) -> list[str]:
 
 
 def parse_arguments(arguments: Sequence[str]) -> tuple[str, TrainingPlan]:
-    """The folder of the warehouse and the plan, from the arguments."""
+    """Parse the command line: the folder of the warehouse, and the plan."""
     parser = flow_parser("train", __doc__)
     parser.add_argument("name", metavar="NAME", help="what to call the network")
     add_plan(parser, TrainingPlan, MEANINGS)

@@ -8,8 +8,6 @@ correlation, and the root mean square and largest differences. Both use the matc
 `--keep`, gnubg's statistics of each match are kept as a file, so that the same command continues an interrupted run.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json
@@ -99,7 +97,8 @@ def noisy_matches(count: int, length: int, folder: Path) -> list[Match]:
 def gnubg_stats(matches: Sequence[Match], ply: int, folder: Path, keep: Path | None = None) -> list[Stats]:
     """gnubg's statistics for both players of each match, player 0 first. In the folder `keep`, the answer about each
     match is a file, which is not asked for again."""
-    script, found = ANALYSE.replace("PLY", str(ply)).replace("MET", MET), []
+    script = ANALYSE.replace("PLY", str(ply)).replace("MET", MET)
+    found = []
     for match in matches:
         text = b"".join(format_mat(match))
         kept = (keep or folder) / f"{hashlib.sha256(text).hexdigest()[:16]}-{ply}ply.json"

@@ -6,8 +6,6 @@ A file does not have eXtreme Gammon's PR, but the values of all choices. Both si
 rules (`match_analysis_compute.counts_for_pr`), decisions without a value of eXtreme Gammon by neither.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections import defaultdict
@@ -17,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import bgdata
-from bgdata.matches.acts import Act, ActKind, CubeValues, Judged
+from bgdata.matches.acts import Act, ActKind, CubeValues, JudgedAct
 from bgdata.matches.kinds.match_analysis import MatchAnalysisParameters
 from bgdata.matches.kinds.match_analysis_compute import ANSWER, DOUBLE, SAME, counts_for_pr
 from bgdata.store.parameters import VersionRef
@@ -99,7 +97,7 @@ def count_cube(row: Mapping[str, Any], offered: Mapping[str, Any]) -> tuple[bool
         made = cube.no_double if row["made"] == "no double" else cube.double_worth
         loss = max(cube.no_double, cube.double_worth) - made
     act: Act = object.__new__(Act)
-    judged = Judged(act, 1.0, 0.0, 0.0, 0.0, None, cube, loss)
+    judged = JudgedAct(act, 1.0, 0.0, 0.0, 0.0, None, cube, loss)
     return counts_for_pr(judged, ANSWER if row["subject"] == "answer" else DOUBLE), loss
 
 

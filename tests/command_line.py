@@ -1,7 +1,5 @@
 """Run `bgdata` in this process and check its output."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -11,7 +9,8 @@ from bgdata.cli import main
 from bgdata.game.position import Position
 from bgdata.version import DISTRIBUTION
 
-ON_ROLL, OPPONENT = [0, 2, 1], [0, 1, 2]
+ON_ROLL = [0, 2, 1]
+OPPONENT = [0, 1, 2]
 
 
 def position_id(opponent: list[int], on_roll: list[int]) -> str:
@@ -27,7 +26,7 @@ def run(root: Path, *arguments: str | Path) -> Result:
     return CliRunner().invoke(main, ["--warehouse", str(root), *map(str, arguments)])
 
 
-def succeeds(root: Path, *arguments: str | Path) -> str:
+def output_of(root: Path, *arguments: str | Path) -> str:
     """The output of a command that must succeed."""
     result = run(root, *arguments)
     assert (result.exit_code, result.exception) == (0, None), result.output or repr(result.exception)
@@ -44,6 +43,6 @@ def error_of(result: Result, code: int) -> str:
     return lines[0].removeprefix("error: ")
 
 
-def lacking(extra: str) -> str:
+def missing_extra(extra: str) -> str:
     """The end of an error about a missing package of an extra."""
     return f'found none; try: {sys.executable} -m pip install "{DISTRIBUTION}[{extra}]"'

@@ -1,7 +1,5 @@
 """Shared fixtures: a small warehouse to read, and copies of it to corrupt."""
 
-from __future__ import annotations
-
 import os
 import signal
 import tempfile
@@ -82,7 +80,8 @@ def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     If it is missing, all workers build it together, every second one in reverse order. They wait for each other where
     they meet, and for the worker with the last variant, which writes the catalog.
     """
-    worker, samples = os.environ.get("PYTEST_XDIST_WORKER", "alone"), tmp_path_factory.mktemp("samples")
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+    samples = tmp_path_factory.mktemp("samples")
     home = kept_home()
     with FileLock(home / f"{worker}.building"):
         if not (home / "small.done").exists():

@@ -85,7 +85,8 @@ def one_more(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in COMPUTED:
         monkeypatch.setattr(type(kind), "defaults", ())
         monkeypatch.setattr(type(kind), "more", ())
-    small, large = RaceParameters(1), RaceParameters(2)
+    small = RaceParameters(1)
+    large = RaceParameters(2)
     monkeypatch.setattr(BearoffGammon, "defaults", (small, large))
     monkeypatch.setattr(BearoffGammon, "more", (large,))
 

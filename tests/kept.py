@@ -5,8 +5,6 @@ kinds, store, SQL, and the libraries that write files. Workers of a run share th
 folder fills it, and the others wait. Tests hard-link the files, and copy only those they damage.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os
@@ -50,7 +48,9 @@ def kept_folder(name: str, fill: Callable[[Path], object], *, goes_on: bool = Fa
     """The folder of this name, filled on first use and verified on first use in a run. `fill` gets an empty folder, or
     with `goes_on` one that other workers have begun to fill."""
     home = kept_home()
-    folder, done, proven = home / name, home / f"{name}.done", home / f"{name}.proven"
+    folder = home / name
+    done = home / f"{name}.done"
+    proven = home / f"{name}.proven"
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     with FileLock(home / f"{name}.lock"):
         if done.exists() and not (proven.exists() and proven.read_text() == run) and not is_whole(folder):
@@ -106,6 +106,7 @@ def refuse_shared(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def is_shared(path: str | Path) -> bool:
+    """Whether the file at `path` has several hard links."""
     try:
         return Path(path).is_file() and Path(path).stat().st_nlink > 1  # folders count their subfolders
     except OSError:

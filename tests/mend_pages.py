@@ -5,8 +5,6 @@ Python examples and answers of SQL are replaced. `...` in a page stays, and only
 difference before you commit it, because a page that follows a bug is wrong.
 """
 
-from __future__ import annotations
-
 import doctest
 import os
 import re
@@ -170,13 +168,15 @@ def pairs(expected: Sequence[str], found: Sequence[str]) -> list[tuple[str | Non
                 ways.append((costs[row, column - 1] + alone, 0, 1))
             if ways:
                 costs[row, column], *steps[row, column] = min(ways)
-    row, column = len(expected), len(found)
+    row = len(expected)
+    column = len(found)
     walked: list[tuple[str | None, str | None]] = []
     while row or column:
         down, right = steps[row, column]
         if (down and right) or down == is_gap[row]:  # text within `...` and text that is gone are not shown
             walked.append((expected[row - 1] if down else None, found[column - 1] if right else None))
-        row, column = row - down, column - right
+        row = row - down
+        column = column - right
     return walked[::-1]
 
 

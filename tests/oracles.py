@@ -1,14 +1,11 @@
 """Independent programs for comparisons; tests are skipped where these are not installed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from bgdata.evaluation.gnubg import find_gnubg_tool
-from bgdata.evaluation.gnubg_scripts import ask_gnubg
+from bgdata.evaluation.gnubg import ask_gnubg, find_gnubg_tool
 
 __all__ = ["ask_gnubg", "find_gnubg_tool", "needs_gnubg_tool"]
 

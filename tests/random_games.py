@@ -1,7 +1,5 @@
 """Complete random games for tests, which reach positions of every kind."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -75,7 +73,8 @@ def fill_games(
 ) -> None:
     """Fill outcomes[row] and turns[row] with game first + row, and boards[turn, slot] and rolls[turn, 0:2] for turns
     offsets[row]:offsets[row + 1], for the rows begin:end."""
-    after, notes = np.empty((MAX_PLAYS, 26), np.int8), np.empty(MAX_NOTES, np.int64)
+    after = np.empty((MAX_PLAYS, 26), np.int8)
+    notes = np.empty(MAX_NOTES, np.int64)
     for row in range(begin, end):
         kept = slice(offsets[row], offsets[row + 1])
         outcomes[row], turns[row] = fill_game(seed, first + row, boards[kept], rolls[kept], after, notes)

@@ -3,8 +3,6 @@
 Every answer about a position uses each part or says that it was left out.
 """
 
-from __future__ import annotations
-
 from bgdata.game.dice import parse_roll
 from bgdata.game.match_state import MatchState, Side
 from tests.command_line import position_id
@@ -12,7 +10,8 @@ from tests.command_line import position_id
 SIDE = [3, 0, 3, 3, 3, 2] + [0] * 16 + [1]
 CONTACT = position_id(SIDE, SIDE)  # both sides may win or lose a gammon
 ROLL = parse_roll("31")
-MONEY, MATCH = MatchState(roll=ROLL), MatchState(length=7, scores=(3, 2), roll=ROLL)
+MONEY = MatchState(roll=ROLL)
+MATCH = MatchState(length=7, scores=(3, 2), roll=ROLL)
 CHANGES = {  # by part: two states that differ in it, and its name in messages
     "score": (MATCH, MatchState(length=7, scores=(5, 4), roll=ROLL), "3-away 2-away"),
     "match": (MONEY, MATCH, "5-away 4-away"),

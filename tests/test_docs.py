@@ -1,7 +1,5 @@
 """The documentation: a short README, reachable pages, terms with one definition, a complete reference."""
 
-from __future__ import annotations
-
 import functools
 import re
 import shlex
@@ -116,6 +114,7 @@ def table_pages() -> reference_pages.Pages:
 
 
 def test_reference_has_every_table_column_and_check() -> None:
+    """The reference pages have every table, column and array of every kind."""
     shown = table_pages()
     for name, kind in bgdata.all_kinds().items():
         page = shown[f"{name}.md"]
@@ -153,6 +152,7 @@ def test_reference_has_every_command_once() -> None:
 
 
 def test_reference_has_every_module_once() -> None:
+    """The reference pages have every public module exactly once, and every name of `bgdata.__all__`."""
     shown = "".join(reference_pages.module_pages().values())
     found = Counter(re.findall(r"\.\. automodule:: (\S+)", shown))
     root = Path(bgdata.__file__).parent
@@ -185,11 +185,11 @@ def test_obsolete_pages_are_deleted(tmp_path: Path) -> None:
         ("* one *\n  more\n* two", [r"* one \*", "  more", "* two"]),
     ],
 )
-def test_plain_text_keeps_its_meaning(plain: str, markup: list[str]) -> None:
+def test_plain_text_is_escaped_in_rst(plain: str, markup: list[str]) -> None:
     assert rst(plain) == [*markup, ""]
 
 
-def test_pictures_are_used() -> None:
+def test_every_picture_is_used_in_a_page() -> None:
     text = "".join(pages().values())
     assert [path.name for path in (DOCS / "images").iterdir() if path.name not in text] == []
 

@@ -137,6 +137,7 @@ AGAINST = [  # module, a forbidden import
 
 
 def test_forbidden_imports_are_noticed(tmp_path: Path) -> None:
+    """`lint-imports` notices each forbidden import, also inside a function."""
     for package in ("bgdata", "pipelines"):
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "*.npy"))
     for module, name in AGAINST:
@@ -154,7 +155,7 @@ def test_forbidden_imports_are_noticed(tmp_path: Path) -> None:
     assert unnoticed == [], done.stdout
 
 
-def test_no_import_cycles_between_files() -> None:
+def test_files_have_no_import_cycles() -> None:
     from docs import house
 
     assert house.circles() == []
@@ -172,7 +173,7 @@ def test_import_cycles_are_found() -> None:
 
 
 @each(("package", "homes"), ONLY_IN.items())
-def test_packages_of_others_are_only_imported_at_home(package: str, homes: set[str]) -> None:
+def test_other_packages_are_imported_only_where_allowed(package: str, homes: set[str]) -> None:
     users = {module for module, name in all_imports() if is_within(name, {package})}
     assert users
     assert [module for module in sorted(users) if not is_within(module, homes)] == []
@@ -203,6 +204,7 @@ def run_python(program: str) -> list[str]:
 
 
 def heavy(modules: list[str]) -> set[str]:
+    """The packages among `modules` that are slow to import."""
     return {module.partition(".")[0] for module in modules} & {*HEAVY, "pipelines"}
 
 
@@ -301,6 +303,7 @@ def test_computations_import_at_the_top() -> None:
 
 
 def test_exceptions_are_defined_in_one_file() -> None:
+    """All exception classes of bgdata are defined in bgdata/errors.py."""
     names = [name for _, name, _ in pkgutil.walk_packages(bgdata.__path__, "bgdata.")]
     assert len(names) == len([name for name in all_sources() if name.startswith("bgdata.")])
     modules = [
@@ -316,7 +319,7 @@ def test_exceptions_are_defined_in_one_file() -> None:
 
 
 @each("name", sorted(set(EXCEPTION_CLASSES) - {"BgdataError"}))
-def test_exceptions_are_ours_and_built_in(name: str) -> None:
+def test_exceptions_have_a_built_in_base_and_a_docstring(name: str) -> None:
     error = EXCEPTION_CLASSES[name]
     assert issubclass(error, BgdataError)
     built_in = [base for base in error.__mro__ if base.__module__ == "builtins" and issubclass(base, Exception)]

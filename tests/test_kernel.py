@@ -1,7 +1,5 @@
 """Compiled kernels: cached for the next process, never stale, and usable without a writable cache."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os
@@ -23,13 +21,7 @@ from numpy.typing import NDArray
 
 from bgdata import kernel, kernel_cache
 from bgdata.kernel import config, in_threads, threads
-from bgdata.kernel_cache import (
-    closure_fingerprint,
-    import_closure,
-    kernel_fingerprint,
-    kernel_sources,
-    module_cache,
-)
+from bgdata.kernel_cache import closure_fingerprint, import_closure, kernel_fingerprint, kernel_sources, module_cache
 from bgdata.vectors import splat, unpack, vector_at
 from tests.store import processes
 from tests.subtests import Subtests, each
@@ -282,6 +274,7 @@ text = "from bgdata import eighth"
 
 
 def test_import_closure_follows_top_level_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel's cache depends on the files that its module imports at its top level, directly or indirectly."""
     package = tmp_path / "bgdata"
     (package / "inside").mkdir(parents=True)
     monkeypatch.setattr(kernel_cache, "_PACKAGE", package)
@@ -358,6 +351,7 @@ def test_kernels_load_no_scipy_unless_they_multiply_matrices() -> None:
 
 
 def test_threads_are_limited_and_restored() -> None:
+    """`threads` limits the number of Numba's threads, and restores it at the end, also after an error."""
     most = numba.get_num_threads()
     with threads(1):
         assert numba.get_num_threads() == 1
@@ -425,7 +419,8 @@ def test_borrowing_kernels_count_no_references(monkeypatch: pytest.MonkeyPatch) 
                 found += value
         return found
 
-    counting, borrowing = kernel.kernel()(total), kernel.kernel(borrows=True)(total)
+    counting = kernel.kernel()(total)
+    borrowing = kernel.kernel(borrows=True)(total)
     for compiled, counts in ((counting, True), (borrowing, False)):
         assert [compiled(np.arange(5), is_doubled) for is_doubled in (False, True)] == [10, 20]
         (code,) = compiled.inspect_llvm().values()  # type: ignore[attr-defined]
@@ -579,7 +574,7 @@ def added(items: NDArray[np.int32], first: int, more: np.int32) -> None:
 
 
 @each("first", [0, 1, 5, 12])
-def test_vector_may_begin_anywhere(first: int) -> None:
+def test_vectors_may_begin_at_any_item(first: int) -> None:
     items = np.arange(20, dtype=np.int32)
     expected = items + 7 * ((items >= first) & (items < first + LANES))
     added(items, first, np.int32(7))

@@ -1,7 +1,5 @@
 """Ctrl-C, SIGTERM and unread output at any stage: one line, the exit code, and no leftovers."""
 
-from __future__ import annotations
-
 import os
 import re
 import resource
@@ -115,6 +113,7 @@ def test_interrupt_in_a_long_kernel_exits_with_one_line(warehouse: Warehouse, tm
 
 @pytest.mark.parametrize("with_children", [True, False], ids=["from a terminal", "to the parent alone"])
 def test_interrupt_ends_the_processes_of_an_executor(tmp_path: Path, with_children: bool) -> None:
+    """After Ctrl-C the command and its worker processes end with one line, which says how many parts are kept."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     play = ("selfplay", "--player", "pubeval", "--games", "100000", "--executor", "processes:2")
     with started(bgdata_command("--warehouse", warehouse.root, *play), tmp_path) as run:
@@ -151,8 +150,8 @@ process.run(work)
 """
 
 
-def test_exit_waits_for_the_line(tmp_path: Path) -> None:
-    """The main thread has begun to print it, on a busy machine."""
+def test_exit_waits_until_the_line_is_printed(tmp_path: Path) -> None:
+    """The process ends only after its main thread has printed the whole line, also where printing is slow."""
     out = tmp_path / "out"
     with out.open("w") as file, started([sys.executable, "-c", SLOW], tmp_path, stdout=file) as run:
         run.wait_until(out.read_text)
@@ -283,6 +282,8 @@ def output_when_stopped(inside: Callable[[], None], capsys: pytest.CaptureFixtur
 
 
 def test_line_names_the_kept_work(capsys: pytest.CaptureFixture[str]) -> None:
+    """The line of an interrupted command names the innermost work that is kept, or says that nothing is."""
+
     def nothing() -> None:
         raise KeyboardInterrupt
 

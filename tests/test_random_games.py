@@ -1,7 +1,5 @@
 """Random games: legal from the first roll to the end, and independent of threads and batches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -17,6 +15,7 @@ from tests.reference.plays import boards_after
 
 
 def test_every_turn_follows_from_the_previous_one() -> None:
+    """In random games each position is reached by a legal play from the one before, and the last play ends the game."""
     games = random_game_positions(20, seed=1)
     outcomes, turns = random_games(20, seed=1)
     assert np.array_equal(np.diff(games.offsets), turns)
@@ -58,7 +57,7 @@ def test_games_are_fair_and_of_every_kind() -> None:
     assert 90 < turns.mean() < 103
 
 
-def test_seeds_differ() -> None:
+def test_different_seeds_give_different_games() -> None:
     assert not np.array_equal(random_games(50, seed=5).turns, random_games(50, seed=6).turns)
 
 

@@ -1,8 +1,6 @@
 """Runs README, the pages of docs and docstrings: every `$ bgdata ...` must print and every `>>>` return what is
 shown."""
 
-from __future__ import annotations
-
 import doctest
 import functools
 import os
@@ -85,7 +83,8 @@ def build_default_warehouse(root: Path) -> None:
 
 def provide(root: Path, variants: Sequence[tuple[Dataset[Any], Parameters]]) -> list[Table]:
     """The tables of locked variants: linked from the checkout if built there, else built here."""
-    checkout, warehouse = bgdata.open_warehouse(ROOT / "warehouse"), bgdata.open_warehouse(root)
+    checkout = bgdata.open_warehouse(ROOT / "warehouse")
+    warehouse = bgdata.open_warehouse(root)
     locked = {entry.recipe_key for entry in load_lock(checkout.lock)}
     for kind, parameters in variants:
         for table in checkout.versions(kind.name, kind.slug(parameters)):

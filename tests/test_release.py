@@ -1,7 +1,5 @@
 """What a release is made of: two builds with the same bytes, metadata, notes, and the files of a public project."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -101,14 +99,15 @@ def test_two_builds_of_the_commit_have_the_same_bytes(tmp_path: Path) -> None:
     )
     assert wheel.name.split("-")[1] in found.stdout
     with ZipFile(wheel) as archive, tarfile.open(sdist) as unpacked:
-        names, packed = archive.namelist(), unpacked.getnames()
+        names = archive.namelist()
+        packed = unpacked.getnames()
         assert {entry.date_time for entry in archive.infolist()} == {archive.infolist()[0].date_time}
     for name in (*names, *packed):
         assert not re.search(r"(^|/)(tests|__pycache__|\.venv|\.bgdata)/|\.pyc$|\.duckdb$|warehouse\.lock$", name), name
     assert {name.split("/")[1] for name in packed} == TOPS
 
 
-def test_version_is_written_wherever_it_stands(project: Path) -> None:
+def test_version_is_written_into_all_files(project: Path) -> None:
     release.write_version("9.1.0", project, "2031-05-06")
     assert release.release_version(project) == "9.1.0"
     citation = yaml.safe_load((project / release.CITATION).read_text())
@@ -145,7 +144,7 @@ def test_found_pythons_are_those_of_their_version() -> None:
         assert found.stdout.startswith(f"Python 3.{minor}.")
 
 
-def test_steps_of_the_tour_are_found() -> None:
+def test_commands_of_the_readme_are_found() -> None:
     steps = release.console_steps((ROOT / "README.md").read_text())
     assert {words[0] for words, _ in steps} == {"bgdata"}
     assert {words[1] for words, _ in steps} >= {"probe", "hint", "query", "verify"}
@@ -204,6 +203,7 @@ def test_hooks_run_programs_of_the_environment() -> None:
 
 
 def test_diagnosis_names_no_personal_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The output of `diagnose` has no personal folder in it, only the names of the warehouse and the cache."""
     home = tmp_path / "people" / "ann"
     root = home / "secret plans" / "tables"
     root.mkdir(parents=True)
@@ -239,7 +239,7 @@ def test_diagnosis_goes_on_where_a_part_is_broken(tmp_path: Path, monkeypatch: p
     def fail() -> int:
         raise OSError(f"no memory in {tmp_path}")
 
-    monkeypatch.setattr("bgdata.warehouse.diagnosis.total_memory", fail)
+    monkeypatch.setattr("bgdata.warehouse.commands.diagnose.total_memory", fail)
     result = run(tmp_path / "missing", "diagnose", "--format", "json")
     rows = [(row["about"], row["name"], row["value"]) for row in json.loads(result.stdout)]
     assert ("machine", "error", "OSError") in rows

@@ -1,7 +1,5 @@
 """Rows for people: quantities with digits and signs, columns with widths."""
 
-from __future__ import annotations
-
 from math import nan
 
 from bgdata.rows import CHANCE, COUNT, EQUITY, LOSS, PERCENT, THOUSANDTHS, Column, Quantity, table_lines
@@ -27,6 +25,7 @@ def test_quantity_has_the_declared_digits(quantity: Quantity, value: float, erro
 
 
 def test_columns_are_as_wide_as_their_longest_value() -> None:
+    """Columns of a printed table are as wide as their longest value, and missing values have their own mark."""
     columns = (
         Column("first_roll", width=4),
         Column("play", heading="best play"),

@@ -1,7 +1,5 @@
 """Copying versions into the package: only complete ones of the current recipe, in place of earlier ones."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -44,7 +42,9 @@ def lock(tmp_path: Path) -> Path:
 
 
 def test_shipped_version_replaces_the_earlier_one(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
-    before, package = load_lock(lock), tmp_path / "networks"
+    """Shipping a network removes the earlier one from the package, and changes only its own line of the lock."""
+    before = load_lock(lock)
+    package = tmp_path / "networks"
     (package / "older" / "r1-00000000").mkdir(parents=True)
     table = warehouse.open("network", "tiny")
     (folder,) = ship(["network/tiny"], str(warehouse.root), {"network": package}, lock)
@@ -59,6 +59,8 @@ def test_shipped_version_replaces_the_earlier_one(warehouse: Warehouse, tmp_path
 def test_unsuitable_versions_are_refused(
     warehouse: Warehouse, tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A version that is too large, of another recipe, damaged or missing is not shipped, and the lock is unchanged."""
+
     def refused(message: str) -> None:
         before = lock.read_bytes()
         with pytest.raises(CheckFailedError, match=message):
@@ -121,14 +123,16 @@ def test_shipped_versions_are_not_recomputed(
 ) -> None:
     """The files of shipped versions are only checked by hash, because recomputing a sample of every table would take
     seconds each."""
-    package, verified = tmp_path / "networks", []
+    package = tmp_path / "networks"
+    verified = []
 
     def noted(warehouse: Warehouse, versions: list[Table], **options: Any) -> Iterable[Finding]:
         verified.append([table.manifest.variant for table in versions])
         return verify(warehouse, versions, **options)
 
     monkeypatch.setattr(shipping, "verify", noted)
-    names, folders = ["network/tiny", "supervised_network/tiny-supervised"], dict.fromkeys(NETWORK_KINDS, package)
+    names = ["network/tiny", "supervised_network/tiny-supervised"]
+    folders = dict.fromkeys(NETWORK_KINDS, package)
     ship(names[:1], str(warehouse.root), folders, lock)
     ship(names, str(warehouse.root), folders, lock)
     (shipped,) = (package / "tiny").iterdir()
@@ -180,6 +184,7 @@ def test_shipped_scores_stay_until_they_are_measured_again(
 def test_scores_on_removed_benchmarks_are_removed(
     warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Recorded scores on a benchmark that is no longer published are removed."""
     table = warehouse.open("network", "tiny")
     monkeypatch.setattr(rollout_decisions, "published_decisions", lambda: {DECISIONS.smallest: tmp_path})
     old, there, imported = (
@@ -196,6 +201,7 @@ def test_scores_on_removed_benchmarks_are_removed(
 
 
 def test_pages_and_code_name_the_default_network(tmp_path: Path) -> None:
+    """A new default network replaces the old name in code and pages, but not in the history or in kept names."""
     texts = {
         "README.md": "old-1 plays",
         "docs/how_to/page.md": "old-1-1ply-25, old-1",
@@ -265,11 +271,14 @@ class Package(NamedTuple):
 
 @pytest.fixture
 def package(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
-    root, folder = tmp_path / "clone", tmp_path / "package"
+    """A clone and a package in `tmp_path`, with two small cube studies shipped and a page that names them."""
+    root = tmp_path / "clone"
+    folder = tmp_path / "package"
     for module in (rollout_decisions, cube_studies, openings, reference_positions):
         monkeypatch.setattr(module, "PUBLISHED", folder / module.DATASET.name)
         monkeypatch.setitem(FOLDERS, module.DATASET.name, folder / module.DATASET.name)
-    lock, page = root / "warehouse" / "warehouse.lock", root / "docs" / "page.md"
+    lock = root / "warehouse" / "warehouse.lock"
+    page = root / "docs" / "page.md"
     for path in (lock, page):
         path.parent.mkdir(parents=True)
     shutil.copy(LOCK, lock)

@@ -1,7 +1,5 @@
 """Many cases in one test. All are run, and each failure is named."""
 
-from __future__ import annotations
-
 import inspect
 import os
 from pathlib import Path
@@ -11,7 +9,7 @@ import pytest
 from tests.subtests import Subtests, each
 
 
-def test_every_failure_is_named() -> None:
+def test_every_failed_case_is_named() -> None:
     subtests = Subtests()
     for name in ("one", "two", "three", "four"):
         with subtests.test(name):
@@ -33,6 +31,7 @@ def test_empty_cases_fail() -> None:
 
 
 def test_cases_have_their_own_folders_and_environments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each case runs with an empty folder and its own environment, and all the failed cases are reported together."""
     seen = []
 
     @each(("left", "right"), {"same": (1, 1), "other": (1, 2), "more": (2, 2)})

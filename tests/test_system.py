@@ -1,7 +1,5 @@
 """Calls that operating systems have in different forms: both forms of each, those of Windows over stand-ins here."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import importlib.util
@@ -61,6 +59,7 @@ def test_both_forms_have_the_same_names() -> None:
 
 
 def test_lock_is_for_one_process(calls: ModuleType, tmp_path: Path) -> None:
+    """A lock that is held is refused to a second holder. After unlocking, its file is gone and others can lock."""
     path = tmp_path / "build.lock"
     first, second = (os.open(path, os.O_RDWR | os.O_CREAT) for _ in range(2))
     calls.lock(first, wait=False)
@@ -74,7 +73,7 @@ def test_lock_is_for_one_process(calls: ModuleType, tmp_path: Path) -> None:
     os.close(second)
 
 
-def test_links_are_not_followed(calls: ModuleType, tmp_path: Path) -> None:
+def test_opening_a_link_is_refused(calls: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"values")
     (tmp_path / "link").symlink_to(tmp_path / "file")
     handle = calls.open_unfollowed(tmp_path / "file")
@@ -127,7 +126,7 @@ def test_limits_are_numbers_or_none(calls: ModuleType) -> None:
     assert all(found is None or found > 0 for found in map(calls.limit, ("RLIMIT_AS", "RLIMIT_NOFILE")))
 
 
-def test_holes_take_no_room(tmp_path: Path) -> None:
+def test_holes_of_a_file_use_no_disk(tmp_path: Path) -> None:
     with (tmp_path / "sparse").open("wb") as file:
         file.truncate(1 << 24)
     assert system.used_bytes((tmp_path / "sparse").stat()) < 1 << 20
@@ -171,8 +170,10 @@ def test_tables_are_built_and_verified_without_posix(tmp_path: Path) -> None:
 
 
 def test_lock_waits_for_its_holder(tmp_path: Path) -> None:
+    """The lock in the form for Windows waits until its holder unlocks."""
     with pytest.MonkeyPatch.context() as patch:
-        windows, path = windows_form(patch), tmp_path / "build.lock"
+        windows = windows_form(patch)
+        path = tmp_path / "build.lock"
         holder, waiting = (os.open(path, os.O_RDWR | os.O_CREAT) for _ in range(2))
         windows.lock(holder, wait=False)
         patch.setattr("time.sleep", lambda _: windows.unlock(holder, path))

@@ -1,8 +1,6 @@
 """The wheel: built, installed in an environment with only its declared dependencies, and used in an empty folder,
 without a network."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -185,6 +183,7 @@ def test_wheel_has_the_sql_of_the_checkout(programs: Path, tmp_path: Path) -> No
 
 
 def test_wheel_builds_verifies_and_queries(programs: Path, tmp_path: Path) -> None:
+    """The installed wheel builds, verifies and queries a small table, in the current folder's warehouse."""
     size = ("--points", str(DATASET.smallest.points), "--checkers", str(DATASET.smallest.checkers))
     (tmp_path / "warehouse").mkdir()
     run(tmp_path, programs / "bgdata", "build", DATASET.name, *size)

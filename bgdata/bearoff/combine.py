@@ -26,7 +26,8 @@ excess = kernel(inline=True)(mean_excess)
 
 
 def win_chance(on_roll: NDArray[np.float64], opponent: NDArray[np.float64]) -> float:
-    """Chance that the player on roll is off first; both arrays hold the chance of exactly n rolls at index n."""
+    """The chance that the player on roll is off first. Item n of both arrays is the chance that the side needs exactly
+    n rolls."""
     length = max(len(on_roll), len(opponent))
     first = np.zeros(length)
     first[: len(on_roll)] = on_roll
@@ -37,7 +38,7 @@ def win_chance(on_roll: NDArray[np.float64], opponent: NDArray[np.float64]) -> f
 
 @kernel(parallel=True)
 def fill_products(first: Array, second: Array, found: Array) -> None:
-    """Fill found[row, column] with the sum of first[row, n] * second[n, column], in order of n."""
+    """Fill found[row, column] with the sum of first[row, n] * second[n, column] over n, in order."""
     count = second.shape[1]
     for row in prange(first.shape[0]):
         total = np.zeros(count)
@@ -50,7 +51,7 @@ def fill_products(first: Array, second: Array, found: Array) -> None:
 
 
 def products(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[rows, columns]: the product of two matrices, with a fixed order of additions."""
+    """float64[rows, columns]: the product of two matrices; the order of additions is always the same."""
     found = np.empty((first.shape[0], second.shape[1]))
     fill_products(first, np.ascontiguousarray(second), found)
     return found
@@ -58,7 +59,8 @@ def products(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray
 
 @kernel(parallel=True)
 def correct_equities(equities: Array, wastages: Array, opponent_wastages: Array) -> None:
-    """Subtract the mean excess from equities[on roll, opponent]; wastages of both sides are in pips."""
+    """Subtract the mean excess (see `tables.mean_excess`) from equities[on roll, opponent]; the wastages of both sides
+    are in pips."""
     for on_roll in prange(len(equities)):
         row = equities[on_roll]
         for opponent in range(len(row)):
@@ -67,9 +69,9 @@ def correct_equities(equities: Array, wastages: Array, opponent_wastages: Array)
 
 @kernel(parallel=True)
 def fill_one_roll_ahead(equities: Array, values: Array, start: Array, results: Array, found: Array) -> None:
-    """Fill found[on roll, opponent] with the mean over all rolls of the worth of the best play. The best play minimises
-    the opponent's equities[opponent, on roll] after it; the worth of the play is taken from values[opponent, on roll].
-    All arrays omit the empty layout, index 0. results[start[index * 21 + roll]:] are indexes."""
+    """Fill found[on roll, opponent] with the mean over all rolls of what the best play is worth. The best play leaves
+    the opponent the lowest equities[opponent, on roll]; its worth is taken from values[opponent, on roll]. All arrays
+    omit the empty layout, index 0. results[start[index * 21 + roll]:] are the position indexes after the plays."""
     count = len(equities)
     for on_roll in prange(count):
         best, worth, total = np.empty(count), np.empty(count), np.zeros(count)
@@ -92,9 +94,10 @@ def fill_one_roll_ahead(equities: Array, values: Array, start: Array, results: A
 def one_roll_ahead(
     equities: NDArray[np.float64], plays: Plays, values: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """float64[N, N]: equities of the player on roll when it chooses the play of its next roll by the opponent's
-    `equities` float64[N, N]. Pairs are all ordered pairs of layouts except the empty one. With `values` float64[N, N],
-    the chosen plays are valued by these instead; exact values show what choosing by an approximation costs."""
+    """float64[N, N]: the equities of the player on roll if it tries all plays of its next roll and chooses by the
+    opponent's `equities`, float64[N, N]. Pairs are all ordered pairs of layouts except the empty one. With `values`,
+    float64[N, N], the chosen plays are valued by these instead; exact values show what choosing by an approximation
+    costs."""
     found = np.empty_like(equities)
     turned = np.asfortranarray(equities)
     valued = turned if values is None else np.asfortranarray(values)
@@ -103,13 +106,13 @@ def one_roll_ahead(
 
 
 def wastages_of(one_sided: RaceTable, layouts: NDArray[np.int8]) -> NDArray[np.float64]:
-    """float64[N]: the wastage (effective minus plain pip count) of `layouts`, the first N of the table."""
+    """float64[N]: the wastage (effective minus plain pip count) of each of `layouts`, the first N of the table."""
     effective_pips: NDArray[np.float64] = one_sided.table.array("mean_rolls")[: len(layouts)] * PIPS_PER_ROLL
     return effective_pips - pip_counts(layouts)
 
 
 def chances_from(chances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[N, rolls]: the chance of needing n rolls or more, from the chances of exactly n rolls."""
+    """float64[N, rolls]: the chances of needing n rolls or more, from the chances of needing exactly n."""
     found = np.zeros_like(chances)
     running = np.zeros(len(chances))
     for n in range(chances.shape[1] - 1, -1, -1):  # not cumsum: the order of additions is part of the recipe
@@ -121,17 +124,16 @@ def chances_from(chances: NDArray[np.float64]) -> NDArray[np.float64]:
 def one_sided_equities(
     chances: NDArray[np.float64], wastages: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """float64[N, N]: equity of the player on roll for every ordered pair, see `Combination`."""
+    """float64[N, N]: the equity of the player on roll for every ordered pair of layouts, see `Combination`."""
     return Combination(chances, wastages).equities(0, len(chances))
 
 
 class Combination:
-    """Equities of every ordered pair of non-empty layouts from one-sided distributions, computed in blocks of rows.
+    """Combines one-sided distributions into the equities of every ordered pair of non-empty layouts, in blocks of rows.
 
     `chances` float64[N, rolls] are the chances of being off in exactly n rolls. With `wastages` float64[N] in pips, the
     mean excess is subtracted. With `first_chances` float64[M, rolls], the chances of bearing off the first checker of
-    the last M layouts (those with 15 checkers), gammons count two points.
-    """
+    the last M layouts (those with 15 checkers), gammons count two points."""
 
     def __init__(
         self,
@@ -152,8 +154,8 @@ class Combination:
             self._none_off_after = np.ascontiguousarray(none_off[:, 1:])
 
     def equities(self, begin: int, end: int) -> NDArray[np.float64]:
-        """float64[end - begin, N]: equities in points of players on roll `begin` to before `end` against all
-        layouts."""
+        """float64[end - begin, N]: the equities in points if the player on roll has layout number begin to end - 1,
+        against all layouts."""
         count = len(self._chances)
         found = products(self._chances[begin:end], self._not_before)
         found *= 2.0
@@ -171,8 +173,8 @@ class Combination:
 
 
 class GroupSums(NamedTuple):
-    """Sums over pairs for several groupings. A grouping into `size` groups has size * size rows, one per pair of groups
-    (player on roll, opponent). The rows of the groupings follow each other."""
+    """Sums over pairs of layouts, by several groupings. A grouping of layouts into `size` groups has size * size rows,
+    one for each pair of groups (player on roll, opponent). The rows of the groupings follow each other."""
 
     counts: NDArray[np.int64]  # [rows]
     sums: NDArray[np.float64]  # [rows, (differences, squares, sizes)]
@@ -181,7 +183,7 @@ class GroupSums(NamedTuple):
 
 
 def start_sums(*shape: int) -> GroupSums:
-    """Empty sums, in arrays with one row for each pair of groups of each grouping."""
+    """Make empty sums. `shape` is that of the arrays, which have one row for each pair of groups of each grouping."""
     return GroupSums(
         np.zeros(shape, np.int64), np.zeros((*shape, 3)), np.zeros((*shape, 2)), np.zeros((*shape, 2, 2), np.int32)
     )
@@ -190,8 +192,8 @@ def start_sums(*shape: int) -> GroupSums:
 def add_pairs(
     sums: GroupSums, sizes: NDArray[np.int64], groups: NDArray[np.int64], first: int, differences: NDArray[np.float64]
 ) -> None:
-    """Add differences float64[rows, N] of the players on roll from number `first` against all N layouts. `groups`
-    int64[N, groupings] are below `sizes`. Players on roll must be added in order."""
+    """Add the differences, float64[rows, N], of players on roll from number `first` on against all N layouts. `groups`,
+    int64[N, groupings], has the group of each layout, below `sizes`. Players on roll must be added in order."""
     ends = np.cumsum(sizes)
     found = start_sums(len(differences), int(ends[-1]))
     fill_row_sums(differences, groups + (ends - sizes), *found)
@@ -204,8 +206,8 @@ def add_pairs(
 def fill_row_sums(
     differences: Array, columns: Array, counts: Array, sums: Array, extremes: Array, places: Array
 ) -> None:
-    """Fill counts[row, column], sums[row, column, 3], extremes[row, column, 2] and the opponents in places, from
-    differences[row, opponent], which belongs to column columns[opponent, grouping]."""
+    """Sum differences[row, opponent] by column, which is columns[opponent, grouping]. Fills counts[row, column],
+    sums[row, column, 3], extremes[row, column, 2], and the opponents with the extremes in `places`."""
     for row in prange(differences.shape[0]):
         for opponent in range(differences.shape[1]):
             value = differences[row, opponent]
@@ -224,7 +226,7 @@ def fill_row_sums(
 
 @kernel(inline=True)
 def is_further(value: float, other: float, which: int) -> bool:
-    """Whether a value is larger (`which` 0) or smaller (`which` 1) than another."""
+    """Whether a value is larger than another (`which` 0), or smaller (`which` 1)."""
     return value > other if which == 0 else value < other
 
 

@@ -70,7 +70,8 @@ def race_error(
 
 
 def error_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
-    """Lines of text about all pairs, about pairs with equal numbers of checkers, and about the two worst pairs."""
+    """Lines of text about the errors of all pairs, of pairs with equal numbers of checkers, and of the two worst
+    pairs."""
     (everything,) = (row for row in rows if row["grouping"] == "all")
     yield f"{table.name}: {everything['pairs']:,} pairs of layouts"
     yield "combined minus exact equity of the player on roll, in thousandths of a point"
@@ -89,8 +90,8 @@ def error_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def draw_errors(table: Table, rows: Sequence[Row], path: Path) -> None:
-    """Write a chart of the mean and the mean absolute difference by pips of both sides to `path`. Raises StorageError
-    if it cannot be written."""
+    """Draw a chart of the mean and the mean absolute difference by the pips of both sides. Raises StorageError if
+    `path` cannot be written."""
     chosen = [row for row in rows if row["grouping"] == "pips"]
     most = max(row["on_roll_group"] for row in chosen)
     with new_figure(9.4, 4.2) as figure:

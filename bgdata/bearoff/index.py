@@ -22,7 +22,8 @@ BINOMIAL = [[comb(n, r) for r in range(27)] for n in range(MAX_POINTS + MAX_CHEC
 
 
 def layout_count(points: int, checkers: int) -> int:
-    """Number of layouts with at most `checkers` on `points` points, including the empty one: binom(P + C, P)."""
+    """The number of layouts with at most `checkers` checkers on `points` points, including the empty one: binom(P + C,
+    P)."""
     check_size(points, checkers)
     return comb(points + checkers, points)
 
@@ -36,13 +37,12 @@ def check_size(points: int, checkers: int) -> None:
 
 
 def position_index(layout: Sequence[int]) -> int:
-    """Rank of a layout (checkers on points 1..P, ace point first; P is its length).
+    """The position index of a layout (checkers on points 1..P, ace point first; P is its length).
 
     >>> position_index([0, 0, 0, 0, 0, 15])
     54263
 
-    Raises InvalidPositionError for a negative count, more than 15 checkers, or anything but integers.
-    """
+    Raises InvalidPositionError for a negative count, more than 15 checkers, or anything but integers."""
     try:
         counts = plain_integers(layout)
     except TypeError:
@@ -55,7 +55,7 @@ def position_index(layout: Sequence[int]) -> int:
 
 
 def rank(counts: Sequence[int]) -> int:
-    """Rank of a layout of up to 25 points, not checked."""
+    """The position index of a layout of up to 25 points, which is not checked."""
     index = above = 0
     for column, count in enumerate(reversed(counts), start=1):
         above += count
@@ -64,7 +64,7 @@ def rank(counts: Sequence[int]) -> int:
 
 
 def whole_index(index: object) -> int:
-    """The index as a Python integer. Raises InvalidPositionError for other types."""
+    """Return a position index as a Python integer. Raises InvalidPositionError for other types."""
     try:
         return plain_integers([index])[0]
     except TypeError:
@@ -72,13 +72,12 @@ def whole_index(index: object) -> int:
 
 
 def layout_at(index: int, points: int) -> list[int]:
-    """The layout with this rank: the inverse of `position_index`.
+    """The layout on `points` points with this position index: the inverse of `position_index`.
 
     >>> layout_at(26, 6)
     [0, 0, 0, 0, 1, 1]
 
-    Raises InvalidPositionError when no layout of at most 15 checkers has this rank.
-    """
+    Raises InvalidPositionError when no layout of at most 15 checkers has this index."""
     check_size(points, 1)
     index = whole_index(index)
     if not 0 <= index < comb(points + MAX_CHECKERS, points):

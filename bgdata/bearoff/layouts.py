@@ -27,7 +27,7 @@ NON_DOUBLES = 15
 
 @kernel()
 def fill_layouts(layouts: NDArray[np.int8]) -> None:
-    """Fill layouts[index, point - 1] with the checkers of every layout, in index order."""
+    """Fill layouts[index, point - 1] with the checkers of every layout, in the order of position indexes."""
     count, points = layouts.shape
     for index in range(1, count):
         row = layouts[index]
@@ -48,20 +48,20 @@ def fill_layouts(layouts: NDArray[np.int8]) -> None:
 
 
 def all_layouts(points: int, checkers: int) -> NDArray[np.int8]:
-    """int8[count, points]: every layout in index order."""
+    """int8[count, points]: every layout with at most `checkers` checkers, in the order of position indexes."""
     layouts = np.zeros((layout_count(points, checkers), points), np.int8)
     fill_layouts(layouts)
     return layouts
 
 
 def pip_counts(layouts: NDArray[np.int8]) -> NDArray[np.int16]:
-    """int16[count]: pip count of each layout."""
+    """int16[count]: the pip count of each layout."""
     return (layouts @ np.arange(1, layouts.shape[1] + 1, dtype=np.int16)).astype(np.int16)
 
 
 def pip_layers(pips: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Positions grouped by pip count: (order int32[count], start int64[max pips + 2]). `order[start[n]:start[n + 1]]`
-    are the positions of n pips in index order."""
+    """Group positions by their pip count. Returns order, int32[count], and start, int64[max pips + 2]:
+    `order[start[n]:start[n + 1]]` are the position indexes with n pips, ascending."""
     order = np.argsort(pips, kind="stable").astype(np.int32)
     start = np.concatenate([[0], np.cumsum(np.bincount(pips))]).astype(np.int64)
     return order, start
@@ -72,9 +72,9 @@ _MAX_RESULTS = 8192  # scratch: results of three moves times six or more points,
 
 
 class Plays(NamedTuple):
-    """Results of all rolls: `results[start[index * 21 + roll] : start[index * 21 + roll + 1]]` are position indexes,
-    ascending. Rolls are in the order 21 31 32 41 ... 65, then doubles 11 to 66. The only result of the empty layout is
-    itself."""
+    """The layouts that the plays of every roll lead to: `results[start[index * 21 + roll] : start[index * 21 + roll +
+    1]]` are position indexes, ascending. Rolls are in the order 21 31 32 41 ... 65, then doubles 11 to 66. The only
+    result of the empty layout is itself."""
 
     start: NDArray[np.int64]  # [positions * 21 + 1]
     results: NDArray[np.int32]
@@ -82,8 +82,8 @@ class Plays(NamedTuple):
 
 @kernel()
 def fill_index_drops(layout: Array, drops: Array) -> int:
-    """Fill drops[k] with the drop of the position index when a checker on point k is borne off; returns the highest
-    occupied point. A move from point k to point k - n lowers the index by drops[k] - drops[k - n]."""
+    """Fill drops[k] with how much lower the position index becomes if a checker on point k is borne off; returns the
+    highest occupied point. A move from point k to point k - n lowers the index by drops[k] - drops[k - n]."""
     points = layout.shape[0]
     checkers = highest = 0
     for point in range(points, 0, -1):
@@ -99,8 +99,9 @@ def fill_index_drops(layout: Array, drops: Array) -> int:
 
 @kernel()
 def fill_moved(from_indexes: Array, count: int, die: int, layouts: Array, drops: Array, moved: Array) -> int:
-    """Fill moved[0:n] with the distinct indexes, ascending, after one checker move with `die` from any of
-    from_indexes[0:count]; returns n. An empty layout stays empty, because the game is over before the die is played."""
+    """Fill moved[0:n] with the distinct position indexes, ascending, after one checker move with `die` from any of the
+    first `count` positions in from_indexes; returns n. An empty layout stays empty, because the game is over before the
+    die is played."""
     n = 0
     for item in range(count):
         index = np.int64(from_indexes[item])
@@ -119,12 +120,13 @@ def fill_moved(from_indexes: Array, count: int, die: int, layouts: Array, drops:
             elif highest <= 6 and point in (die, highest):
                 moved[n] = index - drops[point]
                 n += 1
-    return distinct(moved, n)
+    return keep_distinct(moved, n)
 
 
 @kernel()
-def distinct(values: Array, count: int) -> int:
-    """Fill values[0:n] with the distinct values of values[0:count], ascending; returns n."""
+def keep_distinct(values: Array, count: int) -> int:
+    """Keep the distinct numbers among the first `count` of `values`, ascending, in its first places; returns how many
+    there are."""
     values[:count].sort()
     n = 0
     for item in range(count):
@@ -138,7 +140,7 @@ def distinct(values: Array, count: int) -> int:
 def fill_roll_results(
     index: int, high: int, low: int, layouts: Array, drops: Array, scratch: Array, results: Array
 ) -> int:
-    """Fill results[0:n] with the distinct results, ascending, of rolling `high` and `low`; returns n."""
+    """Fill results[0:n] with the distinct position indexes, ascending, after rolling `high` and `low`; returns n."""
     first, second, third = scratch[0], scratch[1], scratch[2]
     first[0] = index
     if high == low:
@@ -152,13 +154,13 @@ def fill_roll_results(
     m = fill_moved(second, m, high, layouts, drops, third)
     for item in range(m):
         results[n + item] = third[item]
-    return distinct(results, n + m)
+    return keep_distinct(results, n + m)
 
 
 @kernel(parallel=True)
 def fill_plays(layouts: Array, start: Array, counts: Array, results: Array) -> None:
-    """Fill counts[index * 21 + roll] with the number of results. Unless `results` is empty, also fill
-    results[start[index * 21 + roll]:]. Rolls are in the order of `Plays`."""
+    """Fill counts[index * 21 + roll] with the number of results of each roll. Unless `results` is empty, also fill
+    results[start[index * 21 + roll]:] with them. Rolls are in the order of `Plays`."""
     for block in prange((layouts.shape[0] + _BLOCK - 1) // _BLOCK):
         drops = np.empty(layouts.shape[1] + 1, np.int64)
         scratch = np.empty((3, _MAX_RESULTS), np.int32)
@@ -176,7 +178,7 @@ def fill_plays(layouts: Array, start: Array, counts: Array, results: Array) -> N
 
 
 def all_plays(points: int, checkers: int = MAX_CHECKERS) -> Plays:
-    """Results of all 21 rolls for every layout with at most `checkers` on `points` points."""
+    """Find the results of all 21 rolls for every layout with at most `checkers` checkers on `points` points."""
     layouts = all_layouts(points, checkers)
     counts = np.empty(len(layouts) * ROLL_COUNT, np.int64)
     start = np.zeros(len(counts) + 1, np.int64)
@@ -188,7 +190,8 @@ def all_plays(points: int, checkers: int = MAX_CHECKERS) -> Plays:
 
 
 def roll_results(index: int, layouts: NDArray[np.int8]) -> list[NDArray[np.int32]]:
-    """Distinct results, ascending, of each of the 21 rolls from one position. `layouts` are all layouts."""
+    """Find the distinct results, ascending, of each of the 21 rolls from the layout with this position index. `layouts`
+    are all layouts."""
     drops = np.empty(layouts.shape[1] + 1, np.int64)
     scratch = np.empty((3, _MAX_RESULTS), np.int32)
     found = np.empty(_MAX_RESULTS, np.int32)
@@ -197,7 +200,8 @@ def roll_results(index: int, layouts: NDArray[np.int8]) -> list[NDArray[np.int32
 
 
 class Slots(NamedTuple):
-    """The layouts of a side by slot, and the results of its rolls."""
+    """The layouts of a side and the results of its rolls, numbered by slot: by pip count, then by position index. Slot
+    0 is the empty layout."""
 
     order: NDArray[np.int32]  # [slots] position index of each slot; slot 0 is the empty layout
     layer_start: NDArray[np.int64]  # [layers + 1] first slot of each pip count
@@ -206,26 +210,26 @@ class Slots(NamedTuple):
 
     @property
     def most_pips(self) -> int:
-        """The highest pip count of a side."""
+        """The highest pip count that a side can have."""
         return len(self.layer_start) - 2
 
     @property
     def totals(self) -> range:
-        """The pip totals of both sides to solve, in order."""
+        """The pips of both sides together, of all pairs to solve, in order."""
         return range(2, 2 * self.most_pips + 1)
 
     def layers_of(self, total: int) -> range:
-        """Pip counts of the player on roll if both sides together have `total` pips and neither has finished."""
+        """The pip counts that the player on roll can have if both sides together have `total` pips and neither has
+        finished."""
         return range(max(1, total - self.most_pips), min(self.most_pips, total - 1) + 1)
 
     def pairs_of(self, total: int) -> int:
-        """Number of pairs with this total of pips."""
+        """The number of pairs of layouts that have `total` pips together."""
         sizes = np.diff(self.layer_start).tolist()
         return sum(sizes[pips] * sizes[total - pips] for pips in self.layers_of(total))
 
     def reachable_from(self, first: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """bool[slots]: whether a slot can be reached from the slots `first` in any number of rolls, themselves
-        included."""
+        """bool[slots]: whether rolls lead to a slot from one of the slots `first`, which count too."""
         found = np.zeros(len(self.order), np.bool_)
         found[first] = True
         for slot in range(int(first.max()), 0, -1):  # plays lead to lower slots
@@ -235,7 +239,7 @@ class Slots(NamedTuple):
         return found
 
     def restrict(self, first: NDArray[np.int64]) -> Slots:
-        """The slots that can be reached from `first`, renumbered."""
+        """A copy with only the slots that can be reached from `first`, numbered anew."""
         found = self.reachable_from(first)
         number = np.cumsum(found) - 1
         counts = np.diff(self.play_start).reshape(-1, ROLL_COUNT)
@@ -249,7 +253,7 @@ class Slots(NamedTuple):
 
 
 def all_slots(points: int, checkers: int) -> Slots:
-    """The slots of all layouts with up to `checkers` on points 1 to `points`."""
+    """Number all layouts with up to `checkers` checkers on points 1 to `points` by slot."""
     order, layer_start = pip_layers(pip_counts(all_layouts(points, checkers)))
     plays = all_plays(points, checkers)  # in index order
     rolls = (order[:, None].astype(np.int64) * ROLL_COUNT + np.arange(ROLL_COUNT)).ravel()

@@ -22,13 +22,14 @@ _INDEX = ir.IntType(64)
 
 
 def make_subtract_lowest(columns: int) -> Any:
-    """The intrinsic for rows with this number of columns."""
+    """Make the intrinsic function `subtract_lowest` for rows with this number of columns."""
 
     @intrinsic
     def subtract_lowest(
         _context: Any, totals: Any, _weight: Any, cells: Any, _first: Any, results: Any, _begin: Any, _end: Any
     ) -> Any:
-        """totals[item] -= weight * (lowest of cells[first + result * width + item] over results[begin:end]), for all
+        """subtract_lowest(totals, weight, cells, first, results, begin, end), in a kernel: subtracts from totals[item]
+        weight times the lowest of cells[first + result * width + item], over the results in results[begin:end], for all
         items of a row. There is at least one result; width is columns * TILE. Arrays are contiguous and
         one-dimensional."""
 
@@ -85,9 +86,8 @@ subtract_lowest_of_1, subtract_lowest_of_3, subtract_lowest_of_4 = map(make_subt
 def subtract_rolls(
     totals: Array, weights: Array, cells: Array, first: int, columns: int, results: Array, play_start: Array, rolls: int
 ) -> None:
-    """Fill totals[column, lane] with minus the sum over rolls of weight x the lowest of
-    cells[first + result x columns x TILE + ...], for 1, 3 or 4 columns. `rolls` is the index of the first roll in
-    `play_start`."""
+    """Fill totals[column, lane] with minus the sum over all rolls of weight times the lowest of cells[first + result *
+    columns * TILE + ...], for 1, 3 or 4 columns. `rolls` is the index of the first roll in `play_start`."""
     for item in range(columns * TILE):
         totals[item] = 0
     for roll in range(weights.shape[0]):

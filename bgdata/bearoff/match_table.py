@@ -30,7 +30,8 @@ OWNER_COLUMNS = {CubeOwner.CENTERED: "centered", CubeOwner.ON_ROLL: "owned", Cub
 
 
 def match_columns(score: MatchScore, cube_value: int) -> tuple[str, ...]:
-    """The columns of a table for a score and cube value, in order; empty if that cube cannot occur at the score."""
+    """The names of the columns that a table for this score and cube value has, in order; empty if that cube cannot
+    occur at the score."""
     if score.is_crawford:
         return ("cubeless",)
     owners = ("centered",) if cube_value == 1 else ("owned", "opponent_owned")
@@ -52,7 +53,8 @@ def match_owner(cube_value: int, cube_owner: CubeOwner | str) -> CubeOwner:
 
 
 class MatchDecision(NamedTuple):
-    """MWC of the player on roll before its roll for each action. `double_take` is None if it may not double."""
+    """A cube decision in a match: the MWC of the player on roll before its roll for each action. `double_take` is None
+    if it may not double."""
 
     cubeless: float
     no_double: float
@@ -61,13 +63,14 @@ class MatchDecision(NamedTuple):
 
     @property
     def mwc(self) -> float:
-        """The MWC if both sides make correct decisions."""
+        """The MWC if both sides choose the right actions."""
         doubled = self.no_double if self.double_take is None else min(self.double_take, self.double_pass)
         return max(self.no_double, doubled)
 
     @property
     def action(self) -> str:
-        """`no double`, `double, take` or `double, pass`. A tie is a double, unless all actions are equal."""
+        """The right action: `no double`, `double, take` or `double, pass`. A tie is a double, unless all actions are
+        equal."""
         if self.double_take is None or self.no_double > min(self.double_take, self.double_pass) + TIE:
             return "no double"
         if isclose(self.no_double, self.double_pass, abs_tol=TIE) and self.double_take > self.double_pass - TIE:
@@ -95,16 +98,16 @@ class MatchTable(MappedTable):
         return self._count * self._count
 
     def probe(self, position: PositionLike, cube_owner: CubeOwner | str = "") -> MatchDecision:
-        """The decision in a position. By default the player on roll may double. Raises InvalidPositionError if the
-        position is invalid, NotCoveredError if the table does not cover it, and InvalidScoreError if a cube of this
-        value cannot have this owner."""
+        """Look up the cube decision in a position. By default the player on roll may double. Raises
+        InvalidPositionError if the position is invalid, NotCoveredError if the table does not cover it, and
+        InvalidScoreError if a cube of this value cannot have this owner."""
         opponent, on_roll = Position(position).rows
         if opponent[BAR - 1] or on_roll[BAR - 1]:
             raise NotCoveredError("expected a bearoff position, got a checker on the bar")
         return self.probe_layouts(on_roll[: BAR - 1], opponent[: BAR - 1], cube_owner)
 
     def probe_layouts(self, on_roll: Layout, opponent: Layout, cube_owner: CubeOwner | str = "") -> MatchDecision:
-        """The decision for two layouts or position indexes. Raises the same exceptions as `probe`."""
+        """Look up the cube decision for two layouts or position indexes. Raises the same exceptions as `probe`."""
         owner = match_owner(self.cube_value, cube_owner)
         indexes = [self._index(on_roll), self._index(opponent)]
         values = self.decode(self.stored[indexes[0], indexes[1]])
@@ -114,18 +117,18 @@ class MatchTable(MappedTable):
         return MatchDecision(found["cubeless"], no_double, taken, self.won)
 
     def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float64]:
-        """float64[n, columns]: MWC of n pairs of indexes, with columns as in `columns`. Raises the same exceptions as
-        `tables.index_pairs`."""
+        """float64[n, columns]: look up the MWC of n pairs of position indexes, with columns as in `columns`. Raises the
+        same exceptions as `tables.index_pairs`."""
         return self.decode(self.stored[index_pairs(on_roll, opponent, self._count, self.table)])
 
     def equity(self, mwc: float) -> float:
-        """Normalised equity: 1 for winning the points on the cube, -1 for losing them; NaN if both have the same
-        MWC."""
+        """Convert MWC to normalised equity: 1 for winning the points on the cube, -1 for losing them; NaN if both have
+        the same MWC."""
         swing = self.won - self.lost
         return (2 * mwc - self.won - self.lost) / swing if swing else float("nan")
 
     def decode(self, stored: NDArray[np.float32]) -> NDArray[np.float64]:
-        """float64 MWC of stored values of any shape."""
+        """Convert stored values of any shape to MWC, float64."""
         return np.asarray(stored, np.float64) / (STEPS if self.stored.dtype == np.uint16 else 1)
 
     def _index(self, layout: Layout) -> int:
@@ -150,9 +153,9 @@ class CubeState(NamedTuple):
 
 
 class States(NamedTuple):
-    """Cube states that need a table, one per column. Column 0 is the chance that the side on roll wins; `names`
-    contains the states of the other columns. Equal sides share columns; otherwise each side has columns of its own.
-    """
+    """The cube states that need a table, one for each column. Column 0 is the chance that the side on roll wins;
+    `names` contains the states of the other columns. Equal sides share columns; otherwise each side has columns of its
+    own."""
 
     names: tuple[CubeState, ...]  # names of the columns from 1 on; higher cubes come first
     after_play: NDArray[np.int64]  # [columns] the same cube with the other side on roll
@@ -165,13 +168,13 @@ class States(NamedTuple):
     per_unit: NDArray[np.float64]
 
     def column(self, state: CubeState) -> int | None:
-        """Column of a state; None for a dead cube."""
+        """The column of a state; None if its cube is dead."""
         return 1 + self.names.index(state) if state in self.names else None
 
 
 class MatchCube:
     """The cube in one game of a match: the states that the rules allow, and their MWC. `mwc_of_score` is the match
-    equity table, which gives the chance that the player of `away` wins the match, before a game."""
+    equity table: a function from a score to the chance that the player who needs `away` points wins the match."""
 
     def __init__(self, score: MatchScore, mwc_of_score: Callable[[MatchScore], float]) -> None:
         self.score = score
@@ -189,7 +192,8 @@ class MatchCube:
         return self.sides - 1 - side
 
     def mwc(self, side: int, points: int) -> float:
-        """MWC of a side after it won `points` (negative: lost). Raises InvalidScoreError for an MWC outside 0 to 1."""
+        """The MWC of a side after winning `points` (negative: losing them). Raises InvalidScoreError for an MWC outside
+        0 to 1."""
         points = points if side == 0 else -points
         after = self.score.after_game(points)
         mwc = float(points > 0) if after is None else self.mwc_of_score(after)
@@ -198,8 +202,8 @@ class MatchCube:
         return mwc if side == 0 else 1.0 - mwc
 
     def worth(self, side: int, cube_value: int) -> tuple[float, float]:
-        """MWC of a side after winning and after losing a game with this cube. Raises InvalidScoreError if winning is
-        worse than losing."""
+        """The MWC of a side after winning, and after losing, a game with this cube. Raises InvalidScoreError if winning
+        is worse than losing."""
         won, lost = self.mwc(side, cube_value), self.mwc(side, -cube_value)
         if won < lost:
             raise InvalidScoreError(
@@ -215,18 +219,18 @@ class MatchCube:
         return may_double and state.cube_value < self._aways[state.side]
 
     def after_play(self, state: CubeState) -> CubeState:
-        """The same cube with the other side on roll."""
+        """The state after the side on roll has played: the same cube with the other side on roll."""
         return CubeState(self.other(state.side), state.cube_value, state.cube_owner.flip())
 
 
 def after_take(state: CubeState) -> CubeState:
-    """The state after a double by the side on roll and a take."""
+    """The state after the side on roll doubles and the other side takes."""
     return CubeState(state.side, 2 * state.cube_value, CubeOwner.OPPONENT)
 
 
 def start_states(score: MatchScore, cube_value: int) -> tuple[CubeState, ...]:
-    """The states that a table for this cube value covers: one for each possible owner, and the one after a double and
-    take. Raises InvalidScoreError for an impossible cube."""
+    """The states that a table for this score and cube value covers: one for each possible owner, and the one after a
+    double and take. Raises InvalidScoreError for an impossible cube."""
     if score.is_crawford and cube_value != 1:
         raise InvalidScoreError(f"expected a cube of 1 in the crawford game, got {cube_value}")
     owners = (CubeOwner.CENTERED,) if cube_value == 1 else (CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
@@ -236,8 +240,8 @@ def start_states(score: MatchScore, cube_value: int) -> tuple[CubeState, ...]:
 
 
 def reachable_states(cube: MatchCube, starts: tuple[CubeState, ...]) -> States:
-    """All states that can be reached from `starts` and in which a side has a reason to double, the highest cube first.
-    Raises InvalidScoreError for an invalid match equity table."""
+    """Find all states that can be reached from `starts` and in which a side has a reason to double, the highest cube
+    first. Raises InvalidScoreError for an invalid match equity table."""
     found: set[CubeState] = set()
     waiting = list(starts)
     while waiting:
@@ -263,8 +267,8 @@ def reachable_states(cube: MatchCube, starts: tuple[CubeState, ...]) -> States:
 
 
 def money_states() -> States:
-    """The states of money play. Both sides are equal, and values per unit do not depend on the cube. In place of MWC
-    they use (equity per unit cube + 1) / 2: 0 for a loss, 1 for a win."""
+    """The cube states of money play. Both sides are equal, and values per unit do not depend on the cube. In place of
+    MWC they use (equity per unit cube + 1) / 2: 0 for a loss, 1 for a win."""
     owners = (CubeOwner.OPPONENT, CubeOwner.ON_ROLL, CubeOwner.CENTERED)
     names = tuple(CubeState(0, 1, owner) for owner in owners)
     columns = len(names) + 1

@@ -45,7 +45,7 @@ CHANCES = np.repeat([2 / 36, 1 / 36], [NON_DOUBLES, ROLL_COUNT - NON_DOUBLES])
 
 
 class MatchPairs(NamedTuple):
-    """State of a match table: the cells of all pairs up to the last solved pip total."""
+    """A match table that is being solved: the cells of all pairs up to the last solved pip total."""
 
     slots: Slots
     cells: NDArray[np.float64]  # [slots, tiles, columns, LANES] decided MWC
@@ -58,8 +58,8 @@ class MatchPairs(NamedTuple):
 def fill_match_totals(
     on_roll: int, row_start: int, play_start: Array, results: Array, rows: Array, best: Array, totals: Array, place: int
 ) -> None:
-    """Fill totals[place, ...] with 36 times the expectation of the opponent, over the plays of slot `on_roll` that
-    minimise it. The fill covers as many columns and lanes from `row_start` of a row as `best` has items."""
+    """Fill totals[place, ...] with 36 times the opponent's expectation after the plays of slot `on_roll` that minimise
+    it. Fills as many columns and lanes from `row_start` of a row as `best` has items."""
     width = best.shape[0]
     total = totals[place]
     for item in range(width):
@@ -78,8 +78,8 @@ def fill_match_totals(
 
 @kernel()
 def fill_decided(expected: Array, take: Array, outcomes: Array, decided: Array) -> None:
-    """Fill decided[column] with the MWC of the player on roll after its cube decision, from the no-double MWC
-    expected[column]. outcomes[3, column] are `won`, `taken` and `per_unit` of `States`."""
+    """Fill decided[column] with the MWC of the player on roll after its cube decision; expected[column] is its MWC
+    without a double. outcomes[3, column] are `won`, `taken` and `per_unit` of `States`."""
     for column in range(expected.shape[0]):
         worth = expected[column]
         if take[column] != NOBODY:
@@ -95,8 +95,8 @@ def solve_match_tasks(
     tasks: Array, play_start: Array, results: Array, after_play: Array, take: Array, outcomes: Array, start: int,
     cells: Array, no_double: Array,
 ) -> None:  # fmt: skip
-    """Fill cells[opponent, tile, column, lane] and no_double[opponent, on roll] for the blocks of pairs in `tasks`.
-    Cells of smaller totals must be filled. A task is (first slot on roll, one past the last, first slot of the
+    """Solve the blocks of pairs in `tasks`: fill cells[opponent, tile, column, lane] and no_double[opponent, on roll].
+    Cells of smaller pip totals must be filled. A task is (first slot on roll, one past the last, first slot of the
     opponent, one past the last)."""
     columns = after_play.shape[0]
     for task in prange(tasks.shape[0]):
@@ -123,7 +123,8 @@ def solve_match_tasks(
 
 
 def start_pairs(slots: Slots, states: States, start: int) -> MatchPairs:
-    """All pairs of these slots, with only finished games solved."""
+    """Make a table of all pairs of these slots, in which only finished games are solved. `start` is the column of the
+    table's own cube state."""
     count = len(slots.order)
     cells = np.empty((count, -(-count // LANES), len(states.take), LANES))
     cells[0] = states.lost[:, None]
@@ -131,20 +132,20 @@ def start_pairs(slots: Slots, states: States, start: int) -> MatchPairs:
 
 
 def start_match(points: int, checkers: int, cube: MatchCube, cube_value: int) -> MatchPairs:
-    """A table with only finished games solved. Raises InvalidScoreError if a cube of this value cannot occur at the
-    score."""
+    """Make a match table in which only finished games are solved. Raises InvalidScoreError if a cube of this value
+    cannot occur at the score."""
     starts = start_states(cube.score, cube_value)
     states = reachable_states(cube, starts)
     return start_pairs(all_slots(points, checkers), states, states.column(starts[0]) or WIN_CHANCE)
 
 
 def solve_match_total(match: MatchPairs, total: int) -> None:
-    """Fill the cells of every pair with this pip total; smaller totals must be solved."""
+    """Fill the cells of every pair that has `total` pips together; smaller totals must be solved."""
     slots, states = match.slots, match.states
     start = slots.layer_start.tolist()
 
     def blocks(pips: int, size: int) -> list[tuple[int, int]]:
-        """The slots of a layer, cut at multiples of `size`, so that each tile of a layer is in one block."""
+        """Split the slots with this pip count at multiples of `size`, so that each tile is in one block."""
         first, end = start[pips], start[pips + 1]
         return [(max(first, cut), min(end, cut + size)) for cut in range(first // size * size, end, size)]
 
@@ -162,7 +163,8 @@ def solve_match_total(match: MatchPairs, total: int) -> None:
 
 
 def solve_match(points: int, checkers: int, cube: MatchCube, cube_value: int) -> MatchPairs:
-    """The solved table of a cube value. Raises InvalidScoreError if a cube of this value cannot occur at the score."""
+    """Solve the match table for a cube value. Raises InvalidScoreError if a cube of this value cannot occur at the
+    score."""
     match = start_match(points, checkers, cube, cube_value)
     for total in match.slots.totals:
         solve_match_total(match, total)
@@ -170,29 +172,30 @@ def solve_match(points: int, checkers: int, cube: MatchCube, cube_value: int) ->
 
 
 def by_index(slots: Slots, by_slot: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index] of values[slot of the other side, slot on roll]."""
+    """float64[on-roll index, opponent index]: rearrange values by slot, [slot of the other side, slot on roll], by
+    position index."""
     values = np.empty_like(by_slot)
     values[np.ix_(slots.order, slots.order)] = by_slot.T
     return values
 
 
 def column_by_index(match: MatchPairs, column: int) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index]: decided values of a column. Pairs whose player on roll has won have no
-    cell; for these the values come from the other side."""
+    """float64[on-roll index, opponent index]: the values of a column after the cube decision. Pairs whose player on
+    roll has won have no cell; for these the values come from the other side."""
     count = len(match.slots.order)
     return by_index(match.slots, match.cells[:, :, column, :].reshape(count, -1)[:, :count])
 
 
 def win_chances(match: MatchPairs) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index]: chance that the player on roll wins the game, without a cube."""
+    """float64[on-roll index, opponent index]: the chance that the player on roll wins the game, without a cube."""
     chances = column_by_index(match, WIN_CHANCE)
     chances[0] = 1.0
     return chances
 
 
 def state_mwc(match: MatchPairs, cube: MatchCube, state: CubeState, *, is_decided: bool = False) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index]: MWC of the player on roll in a state, before its cube decision. In the
-    table's own state it is the MWC without a double, unless `is_decided`."""
+    """float64[on-roll index, opponent index]: the MWC of the player on roll in a cube state, before its cube decision.
+    In the table's own state it is the MWC without a double, unless `is_decided`."""
     won, lost = cube.worth(state.side, state.cube_value)
     column = match.states.column(state)
     if column is None:
@@ -207,15 +210,15 @@ def state_mwc(match: MatchPairs, cube: MatchCube, state: CubeState, *, is_decide
 
 
 def mwc_columns(match: MatchPairs, cube: MatchCube, cube_value: int) -> list[NDArray[np.float64]]:
-    """float64[on-roll index, opponent index] for each of `match_table.match_columns`, in order."""
+    """The values of each of `match_table.match_columns`, in order: float64[on-roll index, opponent index]."""
     won, lost = cube.worth(0, cube_value)
     states = () if cube.score.is_crawford else start_states(cube.score, cube_value)
     return [lost + win_chances(match) * (won - lost), *(state_mwc(match, cube, state) for state in states)]
 
 
 class Worth(NamedTuple):
-    """The worth of a position to the player on roll before its roll, in the unit of the states: without a double, after
-    a take (None if there is no reason to double), and after a pass."""
+    """What a position is worth to the player on roll before its roll, in the unit of the states: without a double,
+    after a take (None if there is no reason to double), and after a pass."""
 
     no_double: float
     taken: float | None
@@ -226,7 +229,7 @@ Layout = Sequence[int]  # checkers by point, ace point first
 
 
 class SolvedRace:
-    """All pairs of layouts that a position can lead to, solved for the states of a cube."""
+    """A race solved at some cube states: all pairs of layouts that its position can lead to."""
 
     def __init__(self, slots: Slots, states: States, total: int, points: int) -> None:
         self.slots, self.states, self.total, self.points = slots, states, total, points
@@ -241,14 +244,14 @@ class SolvedRace:
         return int(self.pairs.cells.size)
 
     def find(self, on_roll: Layout, opponent: Layout) -> tuple[int, int] | None:
-        """The slots of two layouts; None if that pair is not solved."""
+        """The slots of two layouts; None if this pair is not solved."""
         if pip_count(on_roll) + pip_count(opponent) > self.total:
             return None
         found = [self.slot_of.get(index_of(layout, self.points), -1) for layout in (on_roll, opponent)]
         return (found[0], found[1]) if min(found) >= 0 else None
 
     def worth(self, slots: tuple[int, int], state: CubeState) -> Worth | None:
-        """The worth of a pair of slots, neither empty, in a state; None if its cube is dead."""
+        """What a pair of slots, neither of them empty, is worth in a cube state; None if its cube is dead."""
         column = self.states.column(state)
         if column is None:
             return None
@@ -272,8 +275,8 @@ class SolvedRace:
 
 
 def solve_position(on_roll: Layout, opponent: Layout, states: States, most_cells: int = MAX_CELLS) -> SolvedRace | None:
-    """Solve all pairs that two layouts lead to. Returns None if a gammon can be lost, or if there are more than
-    `most_cells` cells."""
+    """Solve all pairs of layouts that a position can lead to. Returns None if a gammon can be lost, or if there are
+    more than `most_cells` cells."""
     layouts = [on_roll, opponent]
     points = max(6, *(highest(layout) for layout in layouts))
     checkers = max(sum(layout) for layout in layouts)
@@ -290,14 +293,14 @@ def solve_position(on_roll: Layout, opponent: Layout, states: States, most_cells
 
 @lru_cache(maxsize=8)
 def slots_of(points: int, checkers: int) -> tuple[Slots, NDArray[np.int64]]:
-    """All slots of a size, and the slot of each position index."""
+    """Number the layouts of a size by slot; also returns the slot of each position index."""
     slots = all_slots(points, checkers)
     return slots, np.argsort(slots.order)
 
 
 def count_below(layout: Layout) -> int:
-    """An upper bound on the number of layouts that a layout can lead to: the number of layouts that have, on or above
-    every point, no more checkers than this one."""
+    """An upper bound on how many layouts a layout can lead to: the number of layouts that have, on or above every
+    point, no more checkers than this one."""
     ways = {0: 1}  # number of layouts by checkers, for the points so far, from the highest down
     above = 0
     for count in reversed(layout):
@@ -317,5 +320,5 @@ def pip_count(layout: Layout) -> int:
 
 
 def index_of(layout: Layout, points: int) -> int:
-    """The position index of a layout on this many points; -1 if it has checkers beyond these points."""
+    """The position index of a layout on `points` points; -1 if it has checkers beyond these points."""
     return -1 if highest(layout) > points else position_index(fit_layout(layout, points))

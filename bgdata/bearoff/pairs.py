@@ -19,16 +19,16 @@ MIN_PIPS = 2  # but near opponents may differ by this much at least
 
 
 class LayoutPairs(NamedTuple):
-    """Rows of the paired layouts, in ascending order of (on_roll, opponent), without repetitions."""
+    """Pairs of layouts, as row numbers, in ascending order of (on_roll, opponent), without repetitions."""
 
     on_roll: NDArray[np.int64]
     opponent: NDArray[np.int64]
 
 
 def random_pairs(layouts: NDArray[np.int8], count: int, seed: int) -> LayoutPairs:
-    """`count` pairs of int8[n, points] layouts in index order, without the empty layout. Repeated pairs are dropped, so
-    there may be fewer; this is rare unless `count` is close to the number of all pairs. Raises ValueError if the only
-    layout is the empty one."""
+    """Draw `count` random pairs of int8[n, points] layouts, which are in index order, without the empty layout.
+    Repeated pairs are dropped, so there may be fewer; this is rare unless `count` is close to the number of all pairs.
+    Raises ValueError if the only layout is the empty one."""
     if len(layouts) < 2:
         raise ValueError(f"expected layouts beside the empty one, got {len(layouts)} in all")
     n = len(layouts) - 1
@@ -38,29 +38,30 @@ def random_pairs(layouts: NDArray[np.int8], count: int, seed: int) -> LayoutPair
     place = np.repeat(np.arange(rounds + 1), [n] * rounds + [last])
     bits = hash_rows(on_roll, seed, 1 + place.astype(np.uint64))
     is_near = (bits & np.uint64(1)).astype(np.bool_)
-    opponent = np.where(is_near, near_layouts(layouts, on_roll, bits), 1 + below(bits, n))
+    opponent = np.where(is_near, near_layouts(layouts, on_roll, bits), 1 + random_below(bits, n))
     codes = np.unique(on_roll * len(layouts) + opponent)
     return LayoutPairs(*np.divmod(codes, len(layouts)))
 
 
 def near_layouts(layouts: NDArray[np.int8], rows: NDArray[np.int64], bits: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """int64[k]: for each of int64[k] rows a layout with a similar pip count, chosen by 64 random bits."""
+    """int64[k]: for the layout in each of int64[k] rows, the row of one with a similar pip count, chosen by 64 random
+    bits."""
     pips = pip_counts(layouts).astype(np.int64)
     order, start = pip_layers(pips.astype(np.int16))
     width = np.maximum(MIN_PIPS, pips[rows] // NEAR)
     first = start[np.maximum(pips[rows] - width, 1)]  # without the empty layout
     end = start[np.minimum(pips[rows] + width + 1, len(start) - 1)]
-    return np.asarray(order[first + below(bits, end - first)], np.int64)
+    return np.asarray(order[first + random_below(bits, end - first)], np.int64)
 
 
-def below(bits: NDArray[np.uint64], counts: NDArray[np.int64] | int) -> NDArray[np.int64]:
-    """int64[k]: numbers from 0 to `counts` - 1 (counts up to 2^32), from the upper 32 of 64 random bits."""
+def random_below(bits: NDArray[np.uint64], counts: NDArray[np.int64] | int) -> NDArray[np.int64]:
+    """int64[k]: random numbers from 0 to `counts` - 1 (counts up to 2^32), from the upper 32 of 64 random bits."""
     return ((bits >> np.uint64(32)) * np.asarray(counts).astype(np.uint64) >> np.uint64(32)).astype(np.int64)
 
 
 def hash_rows(rows: NDArray[np.int64], seed: int, stream: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
-    """uint64[k]: pseudo-random bits of seed, stream and row: the finalizer of splitmix64 (Steele, Lea and Flood, 2014),
-    applied to each in turn."""
+    """uint64[k]: pseudo-random bits for each row, from the seed, the stream and the row: the finalizer of splitmix64
+    (Steele, Lea and Flood, 2014), applied to each in turn."""
     with np.errstate(over="ignore"):
         bits = np.zeros(len(rows), np.uint64)
         for part in (np.uint64(seed), np.asarray(stream, np.uint64), rows.astype(np.uint64)):
@@ -69,7 +70,8 @@ def hash_rows(rows: NDArray[np.int64], seed: int, stream: NDArray[np.uint64] | i
 
 
 def paired_boards(layouts: NDArray[np.int8], pairs: LayoutPairs) -> NDArray[np.int8]:
-    """int8[k, 26]: boards for the player on roll. Layouts have at most 12 points, so there is no contact."""
+    """int8[k, 26]: the boards of pairs of layouts, for the player on roll. Layouts have at most 12 points, so there is
+    no contact."""
     points = layouts.shape[1]
     boards = np.zeros((len(pairs.on_roll), 26), np.int8)
     boards[:, 1 : points + 1] = layouts[pairs.on_roll]

@@ -46,9 +46,10 @@ _RECIPROCAL = np.float32(1) / np.float32(36)
 
 
 class Race(NamedTuple):
-    """State of a race by slot, filled up to the last solved pip layer. All arrays except `order`, `layer_start`,
-    `slot_of` and `layouts` are indexed by slot. `half` has 18 columns: the best key after one (0-5), two (6-11) and
-    three (12-17) more moves of die 1 to 6. A key is expected rolls * scale, shifted, plus the slot."""
+    """A race that is being solved, by slot: its arrays are filled up to the last solved pip layer. All arrays except
+    `order`, `layer_start`, `slot_of` and `layouts` are indexed by slot. `half` has 18 columns: the best key after one
+    (0-5), two (6-11) and three (12-17) more moves of die 1 to 6. A key is expected rolls * scale, shifted, plus the
+    slot."""
 
     scale: int
     order: NDArray[np.int32]  # [slots - 1] position index of slot n + 1
@@ -63,19 +64,18 @@ class Race(NamedTuple):
 
 
 @kernel(inline=True)
-def better(key: int, best: int) -> int:
+def better_key(key: int, best: int) -> int:
     """The key with fewer expected rolls; `best`, which came first, if they are equal."""
     return key if (key >> SLOT_BITS) < (best >> SLOT_BITS) else best
 
 
 @kernel()
 def fill_choices(slot: int, race: Race, drops: Array, reply: Array, results: Array) -> None:
-    """Fill results[roll] with the slot after the best play of each roll, and race.half[slot].
+    """Fill results[roll] with the slot after the best play of each roll, and the row of race.half for `slot`.
 
     reply[die - 1, :] is scratch: the best key after a first move with the die, followed by one move with each other die
     (columns 0-5), or none (6), two (7) or three (8) more of the same die. First moves go from the highest point down,
-    the larger die first: among equal plays the first one wins, which is gnubg's rule.
-    """
+    the larger die first: among equal plays the first one wins, which is gnubg's rule."""
     index: Any = np.int64(race.order[slot - 1])
     layout, key, half = race.layouts[index], race.key, race.half
     highest = fill_index_drops(layout, drops)
@@ -93,14 +93,14 @@ def fill_choices(slot: int, race: Race, drops: Array, reply: Array, results: Arr
                 continue
             after = race.slot_of[target]
             for column in range(6):
-                best[column] = better(half[after, column], best[column])
-            best[6] = better(key[after], best[6])
-            best[7] = better(half[after, 5 + die], best[7])
-            best[8] = better(half[after, 11 + die], best[8])
+                best[column] = better_key(half[after, column], best[column])
+            best[6] = better_key(key[after], best[6])
+            best[7] = better_key(half[after, 5 + die], best[7])
+            best[8] = better_key(half[after, 11 + die], best[8])
     roll = 0
     for high in range(1, 6):
         for low in range(high):
-            results[roll] = better(reply[low, high], reply[high, low]) & SLOT_MASK
+            results[roll] = better_key(reply[low, high], reply[high, low]) & SLOT_MASK
             roll += 1
     for die in range(6):
         half[slot, die] = reply[die, 6]
@@ -111,9 +111,9 @@ def fill_choices(slot: int, race: Race, drops: Array, reply: Array, results: Arr
 
 @kernel()
 def fill_distribution(slot: int, results: Array, race: Race, longest: int, total: Array) -> None:
-    """Fill key, first_roll, length and chances of race at `slot` from the distributions at results[roll];
-    total[LONGEST] is scratch. Non-doubles have weight 2/36. The rounding remainder is added to the first of the largest
-    chances."""
+    """Fill the distribution of a slot (key, first_roll, length and chances of `race`) from those of the slots
+    results[roll]; total[LONGEST] is scratch. Non-doubles have weight 2/36. The rounding remainder is added to the first
+    of the largest chances."""
     total[:] = 0
     end = 0
     for roll in range(ROLL_COUNT):
@@ -149,7 +149,7 @@ def fill_distribution(slot: int, results: Array, race: Race, longest: int, total
 
 @kernel(parallel=True)
 def solve_layer(start: int, end: int, race: Race, longest: int) -> None:
-    """Fill the arrays of race at slots start..end-1, one pip layer. Lower layers must be filled."""
+    """Solve the slots start to end - 1 of a race, one pip layer. Lower layers must be solved."""
     for block in prange((end - start + BLOCK - 1) // BLOCK):
         drops = np.empty(race.layouts.shape[1] + 1, np.int64)
         reply = np.empty((6, 9), np.int64)
@@ -161,7 +161,8 @@ def solve_layer(start: int, end: int, race: Race, longest: int) -> None:
 
 
 def start_race(points: int, first_live: int, scale: int = SCALE) -> Race:
-    """A race with only the goal solved: slot 0, which takes 0 rolls with certainty."""
+    """Make a race in which only the goal is solved: slot 0, which takes 0 rolls with certainty. `first_live` is the
+    lowest position index that has not reached the goal."""
     layouts = all_layouts(points, MAX_CHECKERS)
     order, layer_start = pip_layers(pip_counts(layouts)[first_live:])
     order += np.int32(first_live)
@@ -186,23 +187,23 @@ def start_race(points: int, first_live: int, scale: int = SCALE) -> Race:
 
 
 def solve_pips(race: Race, pips: int, longest: int = LONGEST) -> None:
-    """Solve one pip layer; lower layers must be solved. Rolls from `longest` on are dropped (gnubg's files keep
-    32)."""
+    """Solve all positions with this pip count; lower pip counts must be solved. Chances of `longest` rolls or more are
+    dropped (gnubg's files keep 32)."""
     start, end = race.layer_start[pips], race.layer_start[pips + 1]
     if start < end:
         solve_layer(start, end, race, longest)
 
 
 def solve_race(race: Race, longest: int = LONGEST) -> Race:
-    """Solve every layer; returns the race."""
+    """Solve all positions of a race, and return it."""
     for pips in range(len(race.layer_start) - 1):
         solve_pips(race, pips, longest)
     return race
 
 
 class Distributions(NamedTuple):
-    """Distributions in index order, packed: chances[offsets[n] : offsets[n + 1]] are the chances of row n, from
-    first_roll[n] rolls up."""
+    """Distributions of the number of rolls, by position index, packed: chances[offsets[n] : offsets[n + 1]] are the
+    chances of row n, from first_roll[n] rolls up."""
 
     offsets: NDArray[np.uint32]  # [rows + 1]
     first_roll: NDArray[np.uint8]  # [rows]
@@ -215,8 +216,8 @@ class Distributions(NamedTuple):
 def fill_distributions(
     slots: Array, race: Race, offsets: Array, first_roll: Array, chances: Array, mean: Array, sd: Array
 ) -> None:
-    """Fill first_roll, chances, mean and sd by row from the integer distributions at slots[row]. Output arrays are
-    separate arguments: parallel loops lose writes to the arrays of a tuple."""
+    """Fill the first_roll, chances, mean and sd of each row from the integer distribution at slots[row]. Output arrays
+    are separate arguments: parallel loops lose writes to the arrays of a tuple."""
     scale = float(race.scale)
     for row in prange(slots.shape[0]):
         slot = slots[row]
@@ -234,7 +235,7 @@ def fill_distributions(
 
 
 def distributions(race: Race, first_index: int) -> Distributions:
-    """The solved distributions of positions first_index, first_index + 1, ... as floating-point chances."""
+    """The distributions of a solved race as floating-point chances, from position index first_index on."""
     slots = race.slot_of[first_index:]
     rows = len(slots)
     offsets = np.zeros(rows + 1, np.uint32)
@@ -246,7 +247,7 @@ def distributions(race: Race, first_index: int) -> Distributions:
 
 
 def integer_distributions(race: Race, longest: int) -> NDArray[np.uint32]:
-    """uint32[positions, longest]: chance of each number of rolls for every position index, in units of 1/scale."""
+    """uint32[positions, longest]: the chance of each number of rolls for every position index, in units of 1/scale."""
     out = np.zeros((len(race.slot_of), longest), np.uint32)
     columns = race.first_roll[race.slot_of, None].astype(np.int64) + np.arange(WIDTH)
     kept = (np.arange(WIDTH) < race.length[race.slot_of, None]) & (columns < longest)
@@ -256,22 +257,21 @@ def integer_distributions(race: Race, longest: int) -> NDArray[np.uint32]:
 
 
 def one_sided_counts(points: int, *, is_gammon: bool = False) -> NDArray[np.uint16]:
-    """uint16[positions, 32]: chances of n rolls until all checkers, or the first of 15, are off, in units of
-    1/65535."""
+    """uint16[positions, 32]: the chances that it takes n rolls to bear off all checkers, or if `is_gammon` the first of
+    15, in units of 1/65535."""
     goal = layout_count(points, MAX_CHECKERS - 1) if is_gammon else 1
     solved = solve_race(start_race(points, goal, GNUBG_SCALE), GNUBG_ROLLS)
     return integer_distributions(solved, GNUBG_ROLLS).astype(np.uint16)
 
 
 def normal_moments(points: int) -> NDArray[np.float32]:
-    """float32[positions, 4] in index order: mean and standard deviation of the rolls to bear off, then to save the
+    """float32[positions, 4] in index order: the mean and standard deviation of the rolls to bear off, then to save the
     gammon.
 
     These are the moments of gnubg's normal-distribution files, bit for bit. They differ from the moments of the integer
     distributions by up to 2e-4. Each roll uses the play with the smallest stored mean. With x = mean + 1 and weight w,
     w * x and w * (sd^2 + x^2) are summed roll by roll and multiplied by the float32 reciprocal of 36; sd = sqrt(second
-    moment - mean^2). Every step is rounded to float32.
-    """
+    moment - mean^2). Every step is rounded to float32."""
     columns = []
     for first_live in (1, layout_count(points, MAX_CHECKERS - 1)):
         race = start_race(points, first_live)
@@ -289,7 +289,7 @@ def normal_moments(points: int) -> NDArray[np.float32]:
 
 @kernel(parallel=True)
 def fill_moments(start: int, end: int, race: Race, mean: Array, sd: Array) -> None:
-    """Fill mean, sd and half of race at slots start..end-1, one pip layer. Lower layers must have their keys."""
+    """Fill mean, sd and race.half at the slots start to end - 1, one pip layer. Lower layers must have their keys."""
     for block in prange((end - start + BLOCK - 1) // BLOCK):
         drops = np.empty(race.layouts.shape[1] + 1, np.int64)
         reply = np.empty((6, 9), np.int64)

@@ -22,15 +22,16 @@ ARRAY = "equities"
 
 
 def open_pairs(table: Table) -> TwoSidedTable:
-    """The two-sided table of a version: a large table at an address is read row by row, any other is memory-mapped.
-    Raises the same exceptions as `TwoSidedTable` and `RemoteTwoSidedTable`."""
+    """Open the two-sided table of a version: a large table at an address is read row by row, any other is
+    memory-mapped. Raises the same exceptions as `TwoSidedTable` and `RemoteTwoSidedTable`."""
     if hasattr(table, "mirror") and table.has_file(f"{ARRAY}{ROW_HASHES}.npy"):
         return RemoteTwoSidedTable(cast("MirroredTable", table))
     return TwoSidedTable(table)
 
 
 class RemoteTwoSidedTable(TwoSidedTable):
-    """A two-sided table at an address. Rows are checked against their hashes, and cached."""
+    """A two-sided table at an address. Rows are downloaded when they are needed, checked against their hashes, and
+    cached."""
 
     def __init__(self, table: MirroredTable) -> None:
         """Download the hashes of the rows. Raises DownloadError if that fails, ManifestFormatError or
@@ -46,7 +47,7 @@ class RemoteTwoSidedTable(TwoSidedTable):
             )
 
     def _repr_html_(self) -> str:
-        """Name, address and digest; showing rows would fetch them."""
+        """The name, address and digest of the table; showing rows would download them."""
         manifest = self.table.manifest
         return (
             f"<p><b>{escape(self.table.name)}</b> at {escape(self.rows.place.address)}: {manifest.rows:,} rows</p>\n"
@@ -54,22 +55,22 @@ class RemoteTwoSidedTable(TwoSidedTable):
         )
 
     def probe(self, on_roll: Layout, opponent: Layout) -> Equities:
-        """The four equities of one position. The whole row of the player on roll is downloaded. Raises NotCoveredError
-        if the table does not cover the position, InvalidPositionError if it is invalid, DownloadError if the download
-        fails, and DigestMismatchError if the row does not match its hash."""
+        """Look up the four equities of a position. The whole row of the player on roll is downloaded. Raises
+        NotCoveredError if the table does not cover the position, InvalidPositionError if it is invalid, DownloadError
+        if the download fails, and DigestMismatchError if the row does not match its hash."""
         index, other = self._indexes(on_roll, opponent)
         return self._equities(self.rows.row(index), other * self._record_bytes)
 
     def probe_unchecked(self, on_roll: Layout, opponent: Layout) -> Equities:
-        """The four equities of one position. Only their bytes are downloaded, and they are not checked. Raises the same
-        exceptions as `probe`."""
+        """Look up the four equities of a position without checking them: only their bytes are downloaded. Raises the
+        same exceptions as `probe`."""
         index, other = self._indexes(on_roll, opponent)
         begin = (index * self._count + other) * self._record_bytes
         return self._equities(self.rows.read(begin, self._record_bytes), 0)
 
     def probe_stored(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[Any]:
-        """[n, 4]: stored values of n pairs of indexes. One request is sent per player on roll. Raises the same
-        exceptions as `probe`."""
+        """[n, 4]: look up the stored values of n pairs of position indexes. One request is sent for each player on
+        roll. Raises the same exceptions as `probe`."""
         indexes, others = index_pairs(on_roll, opponent, self._count, self.table)
         found = np.empty((len(indexes), 4), self.rows.dtype)
         for index in np.unique(indexes).tolist():

@@ -41,8 +41,8 @@ class Equities(NamedTuple):
 
 
 def open_array(table: Table, name: str, shape: tuple[int, ...], *dtypes: DTypeLike) -> NDArray[Any]:
-    """A memory-mapped array of a version. Raises CorruptFileError for a wrong shape or dtype, with which kernels would
-    read wrong places or beyond the end."""
+    """Map an array of a version. Raises CorruptFileError for a wrong shape or dtype, with which kernels would read
+    wrong places or beyond the end."""
     found = table.array(name)
     if found.shape != shape or found.dtype not in [np.dtype(each) for each in dtypes]:
         raise CorruptFileError(
@@ -53,7 +53,8 @@ def open_array(table: Table, name: str, shape: tuple[int, ...], *dtypes: DTypeLi
 
 
 class MappedTable(ABC):
-    """A table whose arrays are memory-mapped for probing. A pickle contains only the path of the version."""
+    """Base class of tables whose arrays are memory-mapped for probing. A pickle contains only the path of the
+    version."""
 
     table: Table
     rows_are = "pairs of layouts"
@@ -79,8 +80,8 @@ class MappedTable(ABC):
 
 
 class RaceTable(MappedTable):
-    """A one-sided table: the number of rolls until all checkers are off, or, in a gammon table, until the first one is
-    off."""
+    """A one-sided table: the number of rolls until a side has borne off all checkers, or, in a gammon table, the first
+    one."""
 
     rows_are = "layouts"
 
@@ -99,8 +100,8 @@ class RaceTable(MappedTable):
         return len(self._first_roll)
 
     def probe_chances(self, layout: Layout) -> NDArray[np.float64]:
-        """float64[rolls]: the chance of exactly n rolls at index n. Raises NotCoveredError if the table does not cover
-        the layout, and InvalidPositionError if it is invalid."""
+        """float64[rolls]: look up a layout; item n is the chance of needing exactly n rolls. Raises NotCoveredError if
+        the table does not cover the layout, and InvalidPositionError if it is invalid."""
         row = self._row(layout)
         first = int(self._first_roll[row])
         stored = self._chances[self._offsets[row] : self._offsets[row + 1]]
@@ -109,23 +110,24 @@ class RaceTable(MappedTable):
         return chances
 
     def probe_mean_rolls(self, layout: Layout) -> float:
-        """The expected number of rolls. Raises NotCoveredError if the table does not cover the layout, and
-        InvalidPositionError if it is invalid."""
+        """Look up the mean number of rolls that a layout needs. Raises NotCoveredError if the table does not cover the
+        layout, and InvalidPositionError if it is invalid."""
         return float(self.table.array("mean_rolls")[self._row(layout)])
 
     def probe_sd_rolls(self, layout: Layout) -> float:
-        """The standard deviation of the number of rolls. Raises NotCoveredError if the table does not cover the layout,
-        and InvalidPositionError if it is invalid."""
+        """Look up the standard deviation of the number of rolls that a layout needs. Raises NotCoveredError if the
+        table does not cover the layout, and InvalidPositionError if it is invalid."""
         return float(self.table.array("sd_rolls")[self._row(layout)])
 
     def probe_wastage(self, layout: Layout) -> float:
-        """The wastage of a layout: effective minus plain pip count. Raises NotCoveredError if the table does not cover
-        the layout, and InvalidPositionError if it is invalid."""
+        """Look up the wastage of a layout: effective minus plain pip count. Raises NotCoveredError if the table does
+        not cover the layout, and InvalidPositionError if it is invalid."""
         points = layout_at(layout_index(layout, self.points), self.points)
         return self.probe_mean_rolls(layout) * PIPS_PER_ROLL - sum(n * count for n, count in enumerate(points, start=1))
 
     def chances_matrix(self, rows: int) -> NDArray[np.float64]:
-        """float64[rows, longest]: chances of the first `rows` positions; column n is the chance of exactly n rolls."""
+        """float64[rows, longest]: the chances of the first `rows` positions; column n is the chance of needing exactly
+        n rolls."""
         first = self._first_roll[:rows].astype(np.int64)
         starts = self._offsets[:rows].astype(np.int64)
         lengths = self._offsets[1 : rows + 1].astype(np.int64) - starts
@@ -143,7 +145,7 @@ class RaceTable(MappedTable):
 
 
 class TwoSidedTable(MappedTable):
-    """A two-sided table: exact equities of every pair of layouts."""
+    """A two-sided table with the exact equities of every pair of layouts."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -159,7 +161,7 @@ class TwoSidedTable(MappedTable):
         self._bytes = probed.reshape(-1).data.cast("B")
 
     def _set_scale(self, dtype: np.dtype[Any]) -> None:
-        """Set the size and scale of the stored values."""
+        """Set the size and scale of stored values of this type."""
         self.limit = equity_limit(self.checkers)
         self.is_rounded = dtype == np.uint16  # 16-bit codes rather than float32 equities
         self._count = layout_count(self.points, self.checkers)
@@ -172,19 +174,19 @@ class TwoSidedTable(MappedTable):
         return self._count * self._count
 
     def probe(self, on_roll: Layout, opponent: Layout) -> Equities:
-        """The four equities of one position. Raises NotCoveredError if the table does not cover it, and
-        InvalidPositionError if it is invalid."""
+        """Look up the four equities of a position, given by the layout or position index of each side. Raises
+        NotCoveredError if the table does not cover it, and InvalidPositionError if it is invalid."""
         index, other = self._indexes(on_roll, opponent)
         return self._equities(self._bytes, (index * self._count + other) * self._record_bytes)
 
     def _equities(self, data: bytes | memoryview, place: int) -> Equities:
-        """The equities of the record at offset `place`."""
+        """Decode the equities of the record at offset `place` of the data."""
         a, b, c, d = self._unpack(data, place)
         step, lowest = self._step, self._lowest
         return Equities(a * step - lowest, b * step - lowest, c * step - lowest, d * step - lowest)
 
     def _indexes(self, on_roll: Layout, opponent: Layout) -> tuple[int, int]:
-        """The indexes of both sides. Raises NotCoveredError if the table does not cover a layout, and
+        """The position indexes of both sides. Raises NotCoveredError if the table does not cover a layout, and
         InvalidPositionError if it is invalid."""
         index, other = layout_index(on_roll, self.points), layout_index(opponent, self.points)
         if not (0 <= index < self._count and 0 <= other < self._count):
@@ -193,13 +195,14 @@ class TwoSidedTable(MappedTable):
         return index, other
 
     def probe_stored(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[Any]:
-        """[n, 4] stored values of n pairs of indexes, for `decode`. Raises the same exceptions as `index_pairs`."""
+        """[n, 4]: look up n pairs of position indexes, as stored values for `decode`. Raises the same exceptions as
+        `index_pairs`."""
         indexes, others = index_pairs(on_roll, opponent, self._count, self.table)
         return self._records.take(indexes * self._count + others)["equities"]
 
     def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float32]:
-        """float32[n, 4] equities of n pairs of indexes, columns as in `Equities`. Raises the same exceptions as
-        `index_pairs`."""
+        """float32[n, 4]: look up the equities of n pairs of position indexes, with columns as in `Equities`. Raises the
+        same exceptions as `index_pairs`."""
         return self.decode(self.probe_stored(on_roll, opponent))
 
     def middle_rows(self, count: int) -> list[dict[str, float]]:
@@ -210,23 +213,23 @@ class TwoSidedTable(MappedTable):
         return [dict(zip(names, row, strict=True)) for row in zip(*(each.tolist() for each in columns), strict=True)]
 
     def decode(self, stored: NDArray[Any]) -> NDArray[np.float32]:
-        """float32 equities of stored values, of any shape."""
+        """Convert stored values of any shape to equities, float32."""
         if not self.is_rounded:
             return stored
         return stored * np.float32(self._step) - np.float32(self._lowest)
 
 
 def mean_excess(equity: float, wastage: float, opponent_wastage: float) -> float:
-    """The mean difference between the equity of the player on roll from two one-sided tables, combined as independent
-    races, and the exact equity; negative if the player trails. Wastage is effective minus plain pip count [pips]."""
+    """How much the equity of the player on roll from two one-sided tables, combined as independent races, exceeds the
+    exact equity on average; negative if the player trails. Wastage is effective minus plain pip count [pips]."""
     leader, trailer = (wastage, opponent_wastage) if equity > 0.0 else (opponent_wastage, wastage)
     rate = max(0.0, _EXCESS + _BY_LEADER * leader - _BY_TRAILER * trailer)
     return rate * equity * (1.0 - equity * equity)
 
 
 def layout_index(layout: Layout, points: int) -> int:
-    """The index of a layout; an index is returned unchanged. Raises NotCoveredError if a checker is beyond `points`,
-    and InvalidPositionError if the layout is invalid."""
+    """The position index of a layout; an index is returned unchanged. Raises NotCoveredError if a checker is beyond
+    `points`, and InvalidPositionError if the layout is invalid."""
     if isinstance(layout, int):
         return layout if type(layout) is int else whole_index(layout)
     if isinstance(layout, np.ndarray) and layout.ndim > 1:
@@ -238,8 +241,9 @@ def layout_index(layout: Layout, points: int) -> int:
 def index_pairs(
     on_roll: ArrayLike, opponent: ArrayLike, count: int, table: Table
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Position indexes of both sides, int64[n] each, from arrays or lists of integers. Raises UsageError if their
-    shapes are not the same [n], and NotCoveredError if an index is outside the table."""
+    """Convert arrays or lists of integers to the position indexes of both sides, int64[n] each. Raises UsageError if
+    their shapes are not the same [n], and NotCoveredError if an index is not below `count`, the number of layouts in
+    the table."""
     sides = tuple(integer_array(side, "position indexes as integers[n]") for side in (on_roll, opponent))
     if sides[0].shape != sides[1].shape or sides[0].ndim != 1:
         shapes = " and ".join(str(side.shape) for side in sides)
@@ -253,12 +257,13 @@ def index_pairs(
 
 
 def equity_limit(checkers: int) -> float:
-    """The largest equity of a two-sided table per unit cube: 2 with 15 checkers, where gammons are possible, else 1."""
+    """The largest equity per unit cube in a two-sided table: 2 with 15 checkers, where gammons are possible, otherwise
+    1."""
     return 2.0 if checkers == MAX_CHECKERS else 1.0
 
 
 def fit_layout(layout: Sequence[int], points: int) -> Sequence[int]:
-    """The layout with exactly `points` points. Raises NotCoveredError if it has a checker beyond them."""
+    """Shorten or extend a layout to exactly `points` points. Raises NotCoveredError if it has a checker beyond them."""
     if len(layout) == points:
         return layout
     if any(layout[points:]):
@@ -267,7 +272,7 @@ def fit_layout(layout: Sequence[int], points: int) -> Sequence[int]:
 
 
 def measured_error(error: Table | None, what: str = "cubeless equity") -> str:
-    """A description of the error of combining two one-sided distributions, from a `bearoff_error` table or the
+    """Say how large the error of combining two one-sided distributions is, from a `bearoff_error` table or the
     published study. Raises ManifestFormatError if the manifest is damaged."""
     size, found = (error.manifest.variant, error.manifest.statistics) if error else RACE_STUDY
     mean, smallest, largest = (found[name] for name in RACE_STUDY[1])

@@ -57,7 +57,8 @@ KEPT_BYTES = 1 << 30  # a window up to this size keeps its memory, in large page
 
 
 class Block(NamedTuple):
-    """The pairs of two layers, in the order [slot on roll, slot of the opponent, column] from `place` on."""
+    """The pairs of layouts in which the player on roll has `on_roll` pips and the opponent `opponent` pips. Their
+    values are in the order [slot on roll, slot of the opponent, column] from `place` on."""
 
     on_roll: int  # pips
     opponent: int
@@ -65,14 +66,15 @@ class Block(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """Blocks of pairs solved in one call, and their values one after the other."""
+    """Blocks of pairs that were solved in one call, and their values one after the other."""
 
     blocks: list[Block]
     values: NDArray[Any]
 
 
 class Window(NamedTuple):
-    """State of some columns of a two-sided table: cube values of the pairs with the most recently solved totals."""
+    """Some columns of a two-sided table that is being solved: cube values of the pairs with the most recently solved
+    pip totals."""
 
     slots: Slots
     columns: tuple[int, ...]
@@ -85,18 +87,18 @@ class Window(NamedTuple):
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row in one tile."""
+        """The size of a row in one tile, in bytes."""
         return len(self.columns) * TILE * self.cells.itemsize
 
     def batches(self) -> list[range]:
-        """Totals that are solved together, in order."""
+        """The pip totals that are solved together, in order."""
         totals = self.slots.totals
         return [totals[start : start + BATCH] for start in range(0, len(totals), BATCH)]
 
 
 @kernel(inline=True)
 def halve(value: int) -> int:
-    """value / 2 truncated toward zero, as in C."""
+    """`value` / 2, truncated toward zero as in C."""
     return (value + (1 if value < 0 else 0)) >> 1
 
 
@@ -104,9 +106,9 @@ def halve(value: int) -> int:
 def fill_cube_values(
     values: Array, place: int, columns: int, count: int, cells: Array, cell: int, width: int, integer: bool | None
 ) -> None:
-    """Fill the cells of one player on roll with the cube values of its values against `count` opponents. Cells start at
-    `cell`, a row per opponent; values are [opponent, column] from `place` on. `integer` is None for floating point,
-    anything else for gnubg's rule, whose comparisons truncate."""
+    """Fill the cells of one player on roll with cube values, from its values against `count` opponents. Cells start at
+    `cell`, with a row for each opponent; values are [opponent, column] from `place` on. `integer` is None for floating
+    point, anything else for gnubg's rule, whose comparisons truncate."""
     for opponent in range(count):
         here, there = place + opponent * columns, cell + opponent * width
         if columns != 3:
@@ -131,12 +133,11 @@ def solve_tasks(
     begin: int, end: int, tasks: Array, play_start: Array, results: Array, weights: Array, places: Array,
     is_wanted: Array, rows: int, columns: int, cells: Array, values: Array, integer: bool | None,
 ) -> None:  # fmt: skip
-    """Fill values[...] and cells[...] of the pairs in tasks[begin:end]; all pairs that they depend on must be filled.
-    Pairs whose layouts are not in is_wanted[slot] are skipped.
+    """Solve the pairs in tasks[begin:end]: fill their `values` and `cells`; all pairs that they depend on must be
+    filled. A pair is skipped if `is_wanted` is False for the slots of both sides.
 
     A task is (tile, first opponent, one past the last, first player on roll, one past the last, place of the first pair
-    in `values`, values from one player on roll to the next); the tile is the tile of the opponents.
-    """
+    in `values`, values from one player on roll to the next); the tile is the tile of the opponents."""
     width = columns * TILE
     totals = np.empty(width, weights.dtype)
     for task in range(begin, end):
@@ -163,7 +164,7 @@ def solve_tasks(
 
 @kernel()
 def restore_tasks(begin: int, end: int, tasks: Array, places: Array, columns: int, cells: Array, values: Array) -> None:
-    """Fill cells[...] from values[...] of pairs that are already solved, see `solve_tasks`."""
+    """Fill the cells of pairs that are already solved from their values, see `solve_tasks`."""
     for task in range(begin, end):
         _, opponent, opponent_end, first, last, place, step = tasks[task]
         for on_roll in range(first, last):
@@ -180,8 +181,8 @@ def start_window(
     arithmetic: DTypeLike = np.float32,
     slots: Slots | None = None,
 ) -> Window:
-    """A two-sided table with only finished games solved. `arithmetic` int16 is gnubg's, which ignores gammons as its
-    files do; other types are floating point. `slots` are the slots of this size, if known."""
+    """Make a two-sided table in which only finished games are solved. `arithmetic` int16 is gnubg's, which ignores
+    gammons as its files do; other types are floating point. `slots` are the slots of this size, if known."""
     slots = slots or all_slots(points, checkers)
     sizes = np.diff(slots.layer_start)
     tile_start = np.concatenate([[0], np.cumsum(-(-sizes // TILE))])
@@ -192,7 +193,7 @@ def start_window(
     rows, width = len(layer), len(columns) * TILE
     places = (tile_start[layer] + lane // TILE) * rows * width + lane % TILE
     cell_count = int(tile_start[-1]) * rows * width
-    memory = zeros(cell_count * dtype.itemsize)
+    memory = reserve_zeros(cell_count * dtype.itemsize)
     if len(memory) <= KEPT_BYTES:
         use_large_pages(memory)
     cells = np.frombuffer(memory, dtype)
@@ -209,8 +210,9 @@ def start_window(
     return Window(slots, columns, tile_start, places, is_full, cells, memory, settled)
 
 
-def zeros(size: int) -> mmap.mmap:
-    """`size` bytes of memory, allocated when first written. Raises TooLargeError if the system refuses."""
+def reserve_zeros(size: int) -> mmap.mmap:
+    """Reserve `size` bytes of zeros, whose memory is allocated when it is first written. Raises TooLargeError if the
+    system refuses."""
     try:
         return private_memory(size)
     except OSError as error:
@@ -221,8 +223,9 @@ def zeros(size: int) -> mmap.mmap:
 
 
 def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None = None) -> Iterator[Solved]:
-    """Solve all pairs with one of these totals, and yield blocks of them. Smaller totals must be solved. If `wanted`,
-    bool[slots], is given, only pairs in which either side is wanted are solved; other values are undefined."""
+    """Solve all pairs with one of these pip totals, and yield blocks of them. Smaller totals must be solved. If
+    `wanted`, bool[slots], is given, only pairs in which either side is wanted are solved; other values are
+    undefined."""
     is_wanted = np.ones(len(window.slots.order), np.bool_) if wanted is None else wanted
     integer = True if window.cells.dtype == np.int16 else None
     weights = WEIGHTS.astype(np.int32 if integer else window.cells.dtype)
@@ -237,13 +240,13 @@ def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None 
 
 
 def restore(window: Window, solved: Solved) -> None:
-    """Fill the cells of blocks that are already solved."""
+    """Fill the cells of blocks that are already solved from their values."""
     tasks = tasks_of(window, solved.blocks)
     in_threads(restore_tasks, len(tasks), tasks, window.places, len(window.columns), window.cells, solved.values)
 
 
 def calls_of(window: Window, totals: range) -> Iterator[Solved]:
-    """The blocks of a batch in the order of solving, with room for their values: first blocks that depend only on
+    """Yield the blocks of a batch in the order of solving, with room for their values: first blocks that depend only on
     totals below the batch, then players on roll with few pips, one total after the other."""
     layers = range(1, window.slots.most_pips + 1)
     groups = [
@@ -268,7 +271,8 @@ def calls_of(window: Window, totals: range) -> Iterator[Solved]:
 
 
 def tasks_of(window: Window, blocks: list[Block]) -> NDArray[np.int64]:
-    """The tasks of `solve_tasks` for these blocks: the opponents in one tile against all players on roll of a layer."""
+    """Make the tasks of `solve_tasks` for these blocks: a task is the opponents in one tile against all players on roll
+    with the same pip count."""
     start, columns = window.slots.layer_start.tolist(), len(window.columns)
     tasks = []
     for opponent, same in groupby(blocks, lambda block: block.opponent):
@@ -288,7 +292,7 @@ def tasks_of(window: Window, blocks: list[Block]) -> NDArray[np.int64]:
 
 
 def release(window: Window, total: int) -> None:
-    """Free the memory of cells that no pair of this total or a larger one depends on. Small windows are kept."""
+    """Free the memory of cells on which no pair with `total` pips or more depends. Small windows are kept."""
     if len(window.memory) <= KEPT_BYTES:
         return
     start, rows = window.slots.layer_start.tolist(), len(window.slots.order)
@@ -305,8 +309,7 @@ def release(window: Window, total: int) -> None:
 
 @kernel()
 def fill_stored(values: Array, scale: float, offset: float, stored: Array) -> None:
-    """Fill stored[...] with values * scale + offset; for integers the offset includes one half, to round to
-    nearest."""
+    """Fill `stored` with values * scale + offset; for integers the offset includes one half, to round to nearest."""
     for item in range(values.shape[0]):
         stored[item] = values[item] * scale + offset
 
@@ -316,8 +319,9 @@ def fill_rows(
     first: int, count: int, size: int, values: Array, columns: int, column: int, layer_start: Array, order: Array,
     rows: Array,
 ) -> None:  # fmt: skip
-    """Fill rows[n, opponent index, column...] for `count` players on roll from number `first` of a layer of `size`.
-    Their blocks are in `values`, opponents in order of pips: [block, on roll, opponent, column]."""
+    """Fill rows[n, opponent index, column...] for `count` players on roll, from number `first` on, of the `size`
+    players with the same pip count. Their blocks are in `values`, opponents in order of pips: [block, on roll,
+    opponent, column]."""
     block = 0
     for layer in range(1, layer_start.shape[0] - 1):
         begin, end = layer_start[layer], layer_start[layer + 1]
@@ -330,8 +334,8 @@ def fill_rows(
 
 
 class Scale:
-    """The form in which equities are stored: as float32, or as uint16 codes. A code is round((equity / limit + 1) *
-    32767.5), or gnubg's integer shifted to start at 0."""
+    """How equities are stored: as float32, or as uint16 codes. A code is round((equity / limit + 1) * 32767.5), or
+    gnubg's integer shifted to start at 0."""
 
     def __init__(self, dtype: DTypeLike, limit: float, *, integer: bool = False) -> None:
         self.dtype = np.dtype(dtype)
@@ -341,21 +345,21 @@ class Scale:
         self.integer = integer
 
     def encode(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Encode values of the recursion for storage."""
+        """Convert values of the recursion to stored values."""
         found = np.empty(len(values), self.dtype)
         fill_stored(values, self.scale, self.offset, found)
         return found
 
     def encode_finished(self, is_full: NDArray[np.bool_], *, is_won: bool) -> NDArray[Any]:
-        """Stored values of a player who has finished (`is_won`) or whose opponent has; `is_full` says that the loser
-        loses a gammon."""
+        """The stored values for a player who has finished (`is_won`) or whose opponent has; `is_full` says that the
+        loser loses a gammon."""
         if self.integer:
             return self.encode(np.full(len(is_full), float(WON if is_won else LOST)))
         return self.encode(np.where(is_full, 2.0, 1.0) * (1.0 if is_won else -1.0))
 
 
 def first_row(window: Window, scale: Scale) -> NDArray[Any]:
-    """[positions, 4] by opponent index: the row in which the player on roll has finished."""
+    """[positions, 4] by opponent index: the stored row in which the player on roll has finished."""
     row = np.empty((len(window.slots.order), len(COLUMNS)), scale.dtype)
     row[window.slots.order] = scale.encode_finished(window.is_full, is_won=True)[:, None]
     return row
@@ -364,8 +368,9 @@ def first_row(window: Window, scale: Scale) -> NDArray[Any]:
 def layer_rows(
     window: Window, layer: int, groups: Sequence[tuple[int, NDArray[Any]]], scale: Scale
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield the on-roll index and the row, [positions, 4] by opponent index, of each player on roll of a layer.
-    `groups` are pairs of the first column and the stored values of all blocks, for columns solved together."""
+    """Yield the position index and the stored row, [positions, 4] by opponent index, of each player on roll in a layer,
+    which is a pip count. `groups` has a pair for each group of columns solved together: the first column, and the
+    stored values of all blocks."""
     slots = window.slots
     begin, end = slots.layer_start[layer : layer + 2].tolist()
     lost = scale.encode_finished(window.is_full[begin:end], is_won=False)
@@ -382,14 +387,15 @@ def layer_rows(
 
 
 def block_place(slots: Slots, on_roll: int, opponent: int, columns: int) -> tuple[int, int]:
-    """Begin and end of a block in the stored values of its layer."""
+    """Where a block begins and ends in the stored values of its layer. `on_roll` and `opponent` are the pip counts of
+    the block."""
     size = int(slots.layer_start[on_roll + 1] - slots.layer_start[on_roll])
     begin, end = (int(slots.layer_start[opponent + n]) - 1 for n in (0, 1))
     return size * begin * columns, size * end * columns
 
 
 def finished_layers(slots: Slots, totals: range) -> range:
-    """Layers whose last pairs have one of these totals."""
+    """The pip counts of players on roll whose last pairs have one of these totals."""
     return range(max(1, totals.start - slots.most_pips), totals.stop - slots.most_pips)
 
 
@@ -402,8 +408,8 @@ def equity_rows(
     arithmetic: DTypeLike = np.float32,
     advance: Callable[[int], object] = lambda _: None,
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Solve a table in memory, and yield the on-roll index and the row, [positions, 4] by opponent index, of every
-    position. Rows stored as uint16 are codes, see `Scale`. A player without checkers has won; against an opponent
+    """Solve a table in memory. Yields the position index and the stored row, [positions, 4] by opponent index, of every
+    player on roll. Rows stored as uint16 are codes, see `Scale`. A player without checkers has won; against an opponent
     without checkers the game is lost. A row is overwritten by the next one. `advance` is called with numbers of solved
     pairs."""
     window = start_window(points, checkers, arithmetic=arithmetic)
@@ -426,7 +432,8 @@ def equity_rows(
 
 
 def two_sided_codes(points: int, checkers: int, *, is_cubeless: bool = False) -> NDArray[np.uint16]:
-    """uint16[positions on roll, positions of the opponent, 4 or 1]: equity = code / 32767.5 - 1."""
+    """Solve a table as gnubg does: uint16[positions on roll, positions of the opponent, 4 or 1] codes, where equity =
+    code / 32767.5 - 1."""
     count = layout_count(points, checkers)
     codes = np.empty((count, count, 1 if is_cubeless else 4), np.uint16)
     for index, row in equity_rows(points, checkers, dtype=np.uint16, arithmetic=np.int16):

@@ -54,7 +54,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "check-reference": ("measures.commands.reference", "Roll out a sample of the reference positions again."),
     },
     "training": {
-        "train": ("training.commands.train", "Train networks, and draw how they learned."),
+        "train": ("training.commands.train", "Train networks, and plot their learning curves."),
     },
     "studies": {
         "met": ("equity.commands", "Build, show, compare and draw match equity tables."),

@@ -52,36 +52,37 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def look_of(place: int) -> dict[str, Any]:
-    """Style of a player's mark by its place, from 0; hollow when colours repeat."""
+def mark_style(place: int) -> dict[str, Any]:
+    """The colour and marker of a player in charts, by the player's number from 0. When all colours are used, they
+    repeat with hollow markers."""
     colour, marker = LOOKS[place % len(LOOKS)]
     return {"color": colour, "marker": marker, "markerfacecolor": colour if place < len(LOOKS) else "white"}
 
 
 def draw_marks(axes: Axes, series: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> None:
-    """Draw the (figures, standard errors) of every series at the heights 0, 1, 2, ..., side by side. NaN is not
-    drawn."""
+    """Draw one row of marks with error bars at each height 0, 1, 2, ...; the players are slightly apart. `series` has,
+    for each player, the figures and their standard errors. NaN is not drawn."""
     step = min(0.18, 0.7 / len(series))
     for n, (label, (figures, errors)) in enumerate(series.items()):
         heights = [place + step * (n - (len(series) - 1) / 2) for place in range(len(figures))]
-        axes.errorbar(figures, heights, xerr=errors, linestyle="none", label=label, **look_of(n))
+        axes.errorbar(figures, heights, xerr=errors, linestyle="none", label=label, **mark_style(n))
 
 
 def name_heights(axes: Axes, names: Sequence[str]) -> None:
-    """Label the heights 0, 1, 2, ... from top to bottom."""
+    """Label the heights 0, 1, 2, ... of a chart with these names, from top to bottom."""
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
 
 
 def number_or_nan(figure: float | None) -> float:
-    """A figure, or NaN for None."""
+    """Return the figure, or NaN if it is None."""
     return nan if figure is None else figure
 
 
 @contextmanager
 def new_figure(width: float, height: float) -> Iterator[Figure]:
-    """An empty figure of this size in inches. Draw and write it inside the `with` block, which sets our style. Raises
-    MissingExtraError if matplotlib is not installed."""
+    """Yield an empty matplotlib figure, with width and height in inches. The style of bgdata holds inside the `with`
+    block, so draw and write the figure there. Raises MissingExtraError if matplotlib is not installed."""
     with needing("plots", "to draw pictures"):
         import matplotlib
         from matplotlib.figure import Figure
@@ -91,14 +92,15 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """Write a figure, as SVG if the name ends in .svg, else as PNG, and report it. Raises StorageError if it cannot be
-    written."""
+    """Write a figure to a file, as SVG if its name ends in .svg, else as PNG, and print its path. Raises StorageError
+    if it cannot be written."""
     write_file(path, _file_of(figure, "svg" if path.suffix.lower() == ".svg" else "png"))
     click.echo(f"wrote {path}", err=True)
 
 
 def _file_of(figure: Figure, form: str, *, transparent: bool = False) -> bytes:
-    """The content of a picture file, without date and program name."""
+    """The content of a picture file in the format `form`, without date and program name, so that equal pictures give
+    equal bytes."""
     file = io.BytesIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type") if form == "svg" else ("Software",))
     figure.savefig(file, format=form, metadata=nothing, transparent=transparent)
@@ -106,7 +108,7 @@ def _file_of(figure: Figure, form: str, *, transparent: bool = False) -> bytes:
 
 
 def draw_chart(axes: Axes, chart: Chart) -> None:
-    """Draw the lines of a chart with bands, mark and frame, and a legend for more than one line."""
+    """Draw a chart into axes: its lines with bands, mark and frame, and a legend if there are several lines."""
     colours = (BLUE, TEAL) if len(chart.lines) > 1 else (TEAL,)
     for colour, line in zip(colours, chart.lines, strict=True):
         dashes = "--" if colour == BLUE else "-"  # distinguishable without colours
@@ -128,7 +130,7 @@ def draw_chart(axes: Axes, chart: Chart) -> None:
 
 
 def format_places(axes: Axes, *, is_logarithmic: bool) -> None:
-    """Label the axis of places with short integers, such as 40k or 2M."""
+    """Label the horizontal axis with short integers, such as 40k or 2M."""
     from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
 
     if is_logarithmic:
@@ -141,14 +143,16 @@ def format_places(axes: Axes, *, is_logarithmic: bool) -> None:
 
 
 def format_chart_svg(chart: Chart) -> str:
-    """A chart as an SVG element with title and description, for a page whose style defines the colours of `ROLES`."""
+    """A chart as an SVG element, with title and description, for an HTML page. The style sheet of the page gives the
+    colours of `ROLES`."""
     with new_figure(*PANEL) as figure:
         draw_chart(figure.subplots(), chart)
         return format_figure_svg(figure, chart.title, describe_chart(chart), PANEL)
 
 
 def format_figure_svg(figure: Figure, title: str, description: str, size: tuple[float, float]) -> str:
-    """A figure of a size in inches as an SVG element, with unique identifiers and the colours of the page."""
+    """A matplotlib figure as an SVG element for an HTML page; `size` is its width and height in inches. Its identifiers
+    are unique on the page, and its colours those of the page."""
     svg = _file_of(figure, "svg", transparent=True).decode()
     name = "chart-" + hashlib.sha256(f"{title}{description}".encode()).hexdigest()[:12]
     text = svg[svg.index("<g ") : svg.rindex("</svg>")]

@@ -20,8 +20,9 @@ VARIABLE = "_BGDATA_COMPLETE"
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def completing(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
-    """A completion callback: the `names` that begin with the typed text."""
+def completion_callback(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
+    """Make a callback for click that completes what the user typed to one of the names that `names(warehouse, typed)`
+    gives."""
 
     def complete(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
         try:
@@ -33,20 +34,20 @@ def completing(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
 
 
 def complete_folders(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
-    """The callback for folders, which the shell itself completes."""
+    """A callback for click that leaves the completion of folders to the shell."""
     return [CompletionItem(typed, type="dir")]
 
 
 def network_names(warehouse: Warehouse) -> list[str]:
-    """Names of the networks of the warehouse and of those that come with bgdata."""
+    """The names of all networks in the warehouse and in the package."""
     from bgdata.evaluation.players import NETWORK_KINDS, SHIPPED
 
     shipped = (path.name for path in SHIPPED.iterdir() if path.is_dir())
     return sorted({*shipped, *(name for kind in NETWORK_KINDS for name in warehouse.variants(kind))})
 
 
-def explained_names(warehouse: Warehouse) -> list[str]:
-    """Names of kinds, of their tables, and of everything that the SQL scripts of the catalog create."""
+def names_to_explain(warehouse: Warehouse) -> list[str]:
+    """All names that `bgdata explain` knows: kinds, their tables, and the views and macros of SQL."""
     from bgdata.store.registry import PARTS
 
     tables = (shape.name for kind in warehouse.kinds.values() for shape in kind.tables)
@@ -61,7 +62,8 @@ def _met_names(warehouse: Warehouse) -> Iterable[str]:
 
 
 def _titles(warehouse: Warehouse, typed: str, kind: str | None = None) -> Iterable[str]:
-    """KIND/VARIANT of all versions (of `kind`, if given), and KIND/VARIANT/VERSION once a variant is typed."""
+    """KIND/VARIANT of all variants, or of those of one kind; KIND/VARIANT/VERSION of all versions, once the user has
+    typed a variant."""
     for table in warehouse.versions(kind):
         title, version = table.name.rsplit("/", 1)
         yield title
@@ -70,7 +72,7 @@ def _titles(warehouse: Warehouse, typed: str, kind: str | None = None) -> Iterab
 
 
 def _scopes(warehouse: Warehouse, typed: str) -> Iterable[str]:
-    """Names of kinds; once a kind is typed, its KIND/VARIANT and versions."""
+    """The names of all kinds; once the user has typed a kind, KIND/VARIANT and KIND/VARIANT/VERSION."""
     kind, slash, _ = typed.partition("/")
     return _titles(warehouse, typed, kind) if slash else warehouse.kinds
 
@@ -89,20 +91,20 @@ def _sources() -> Iterable[str]:
     return load_sources()
 
 
-complete_computed = completing(lambda warehouse, _: _kinds(warehouse, takes_files=False))
-complete_imported = completing(lambda warehouse, _: _kinds(warehouse, takes_files=True))
-complete_scopes = completing(_scopes)
-complete_sources = completing(lambda _, __: _sources())
-complete_tables = completing(_titles)
-complete_versions = completing(lambda warehouse, _: (table.name for table in warehouse.versions()))
-complete_networks = completing(lambda warehouse, _: network_names(warehouse))
-complete_players = completing(lambda warehouse, _: _players(warehouse))
-complete_mets = completing(lambda warehouse, _: _met_names(warehouse))
-complete_explained = completing(lambda warehouse, _: explained_names(warehouse))
+complete_computed = completion_callback(lambda warehouse, _: _kinds(warehouse, takes_files=False))
+complete_imported = completion_callback(lambda warehouse, _: _kinds(warehouse, takes_files=True))
+complete_scopes = completion_callback(_scopes)
+complete_sources = completion_callback(lambda _, __: _sources())
+complete_tables = completion_callback(_titles)
+complete_versions = completion_callback(lambda warehouse, _: (table.name for table in warehouse.versions()))
+complete_networks = completion_callback(lambda warehouse, _: network_names(warehouse))
+complete_players = completion_callback(lambda warehouse, _: _players(warehouse))
+complete_mets = completion_callback(lambda warehouse, _: _met_names(warehouse))
+complete_explained = completion_callback(lambda warehouse, _: names_to_explain(warehouse))
 
 
 def completion_script(shell: str, command: click.Command) -> str:
-    """The script that a shell reads at its start to complete the arguments of `bgdata`."""
+    """The script by which a shell, such as bash, completes the arguments of `bgdata`."""
     found = get_completion_class(shell)
     assert found is not None  # one of SHELLS
     complete = found(command, {}, "bgdata", VARIABLE)

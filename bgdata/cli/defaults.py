@@ -27,19 +27,22 @@ _CHECKERS = 6  # a side in the exact table: 13 MB
 
 
 def default_folder() -> Path:
-    """`warehouse` in the current folder if it exists, else the user's own warehouse."""
+    """The folder of the warehouse that commands use by default: `warehouse` in the working directory if it exists, else
+    the user's own warehouse."""
     return Path(HERE) if Path(HERE).exists() else own_folder()
 
 
 def own_folder() -> Path:
-    """The user's own warehouse: `~/.local/share/bgdata/warehouse`, or below XDG_DATA_HOME."""
+    """The folder of the user's own warehouse: `bgdata/warehouse` below XDG_DATA_HOME, which is `~/.local/share` by
+    default."""
     named = os.environ.get(DATA, "")  # the specification of the variable ignores relative paths
     return Path(named if Path(named).is_absolute() else OWN).expanduser() / "bgdata" / HERE
 
 
 def open_player(warehouse: Warehouse, network: str = "", ply: int = 0, *, endgames: bool = True) -> LookaheadPlayer:
-    """A player, without contact endgames unless `endgames`; in the user's own warehouse, small tables are built first.
-    Raises StorageError and the errors of `map_player`."""
+    """Open the player that uses this network, or the default one, and looks `ply` rolls ahead. If the warehouse is the
+    user's own, small bearoff tables are built first. If `endgames` is false, the player does without tables of contact
+    endgames. Raises StorageError and the errors of `map_player`."""
     from bgdata.evaluation.networks.player import map_player
 
     build_small_tables(warehouse)
@@ -47,8 +50,8 @@ def open_player(warehouse: Warehouse, network: str = "", ply: int = 0, *, endgam
 
 
 def build_small_tables(warehouse: Warehouse) -> None:
-    """Build the bearoff tables of 6 points that are missing in the user's own warehouse. Raises StorageError if they
-    cannot be written."""
+    """Build the bearoff tables on 6 points, if the warehouse is the user's own and they are missing. Raises
+    StorageError if they cannot be written."""
     if not is_own(warehouse):
         return
     from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
@@ -60,7 +63,7 @@ def build_small_tables(warehouse: Warehouse) -> None:
 
 
 def build_default_met(warehouse: Warehouse) -> None:
-    """Build the match equity table of the shipped network if it is missing in the user's own warehouse. Raises
+    """Build the match equity table of the default network, if the warehouse is the user's own and it is missing. Raises
     StorageError if it cannot be written."""
     if not is_own(warehouse):
         return
@@ -70,12 +73,13 @@ def build_default_met(warehouse: Warehouse) -> None:
 
 
 def is_own(warehouse: Warehouse) -> bool:
-    """Whether this is the user's own warehouse, the only one in which tables are built automatically."""
+    """Whether this is the user's own warehouse. Only there are tables built without being asked for."""
     return warehouse.root.absolute() == own_folder()
 
 
 def build_missing(warehouse: Warehouse, wanted: Iterable[tuple[str, Parameters]]) -> None:
-    """Build the wanted versions that are missing, with a message. Raises StorageError if one cannot be written."""
+    """Build those variants, given by kind and parameters, that have no version, and tell the user. Raises StorageError
+    if one cannot be written."""
     missing = [
         (kind, parameters, slug)
         for kind, parameters in wanted
@@ -92,11 +96,11 @@ def build_missing(warehouse: Warehouse, wanted: Iterable[tuple[str, Parameters]]
             warehouse.build(kind, parameters, progress=progress)
 
 
-def chosen_rules(
+def rules_from_options(
     warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any], *, has_beavers: bool = False
 ) -> CubeRules:
-    """The cube model, the match equity table and the rules that the options choose. The rules have beavers as the
-    option says, by default `has_beavers`. Raises UsageError for options that do not fit the model or the game,
+    """The cube model, the match equity table and the rules that the options of a command ask for. `has_beavers` says
+    whether beavers are allowed if the option does not. Raises UsageError if options do not fit the model or the game,
     InvalidParameterError for a value out of range, and the errors of `find_met_or_file`."""
     from bgdata.equity.cube import CubeRules
     from bgdata.equity.cube_models import DEFAULT_INDEX, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
@@ -132,9 +136,10 @@ def chosen_rules(
 
 
 def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
-    """A match equity table: the one named `text` in the warehouse (by default, the one that this warehouse built), or
-    one read from an .xml or .met file. Raises MissingTableError if the warehouse does not contain it, StorageError if
-    the file cannot be read, and CorruptFileError if the file contains no table of chances."""
+    """Find the match equity table called `text` in the warehouse, by default the one that the warehouse has built, or
+    read it if `text` is the path of an .xml or .met file. Raises MissingTableError if the warehouse does not contain
+    it, StorageError if the file cannot be read, and CorruptFileError if the file contains no table of winning
+    chances."""
     from bgdata.equity.kinds.met_xml import DATASET, met_name
     from bgdata.store.manifest import unpacked_name
     from bgdata.store.names import is_name

@@ -33,23 +33,24 @@ BARE_XGID = re.compile(r"-[-A-Pa-p]{25}:")  # an XGID copied without XGID=; no o
 
 
 class Commands(click.Group):
-    """The command line. Its help lists commands by section without importing them; errors are one line. Exit codes: 2
-    wrong usage, 1 failure, 130 interrupted, 141 output pipe closed. `sections` lists the commands of each title with
-    name, module of `bgdata`, and the first line of the help."""
+    """A click group for the whole command line. Its help lists the commands by section, without importing them, and its
+    errors are one line. Exit codes: 1 failure, 2 wrong usage, 130 interrupted, 141 output pipe closed. `sections` has,
+    by title of the section, the name of each command, the module of `bgdata` that defines it, and the first line of its
+    help."""
 
     sections: Mapping[str, Mapping[str, tuple[str, str]]] = {}
 
     @property
     def entries(self) -> dict[str, tuple[str, str]]:
-        """The module and the first line of the help, by the name of the command."""
+        """The module of each command, and the first line of its help, by name of the command."""
         return {name: entry for entries in self.sections.values() for name, entry in entries.items()}
 
     def list_commands(self, _: click.Context) -> list[str]:
-        """All commands, in the order of the help."""
+        """The names of all commands, in the order in which the help lists them."""
         return list(self.entries)
 
     def get_command(self, _: click.Context, name: str) -> click.Command | None:
-        """The command of this name, after importing its module; None for an unknown name."""
+        """Import and return the command `name`; None if there is none."""
         if name not in self.entries:
             return None
         module = import_module(f"bgdata.{self.entries[name][0]}")
@@ -58,7 +59,7 @@ class Commands(click.Group):
         return found[name]
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write one section of the help for each of `sections`."""
+        """Write the list of commands into the help, section by section."""
         limit = formatter.width - 6 - max(map(len, self.entries))
         for title, entries in self.sections.items():
             with formatter.section(title.capitalize()):
@@ -66,7 +67,7 @@ class Commands(click.Group):
                 formatter.write_dl([(name, textwrap.shorten(line, limit, placeholder="...")) for name, line in lines])
 
     def shell_complete(self, context: click.Context, typed: str) -> list[CompletionItem]:
-        """Commands and options that begin with the typed text; no command is imported."""
+        """The commands and options that begin with what the user typed. No command is imported for it."""
         named = [CompletionItem(name, help=line) for name, (_, line) in self.entries.items() if name.startswith(typed)]
         return named + click.Command.shell_complete(self, context, typed)
 
@@ -126,14 +127,15 @@ class Commands(click.Group):
 
 
 def error_message(warehouse: Any, error: BgdataError) -> str:
-    """The message of an error. For a warehouse at an address, it names the address instead of the folder of fetched
-    files."""
+    """The message to print for an error. If the warehouse is at an address, the address replaces the local folder of
+    downloaded files."""
     address = getattr(warehouse, "address", "")
     return str(error).replace(str(warehouse.mirror.folder), address) if address else str(error)
 
 
 def fail_as_click(error: click.ClickException) -> None:
-    """Print an error of Click in our form, and exit; do nothing if the error is a help text."""
+    """Print an error of click in the form of our errors, and exit. If click only wanted to print a help text, do
+    nothing."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return
     text = error.format_message().strip().removesuffix(".")
@@ -149,14 +151,15 @@ def fail(message: str, code: int) -> NoReturn:
 
 
 def shorten(text: str, most: int = LONGEST) -> str:
-    """A message as one printable line of at most `most` characters, without control characters."""
+    """The text on one line of at most `most` characters, without control characters."""
     text = "".join(letter if letter.isprintable() or letter.isspace() else repr(letter)[1:-1] for letter in text)
     text = re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: f"{word[0][:60]}...{word[0][-20:]}", " ".join(text.split()))
     return text if len(text) <= most else f"{text[: most - 123]}...{text[-120:]}"
 
 
 class FolderOrAddress(click.Path):
-    """The type of the --warehouse option: a path, or the address of a warehouse, which is not changed."""
+    """The type of the option --warehouse: the path of a folder, or an address such as s3://BUCKET/PATH, which is passed
+    on unchanged."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         return value if "://" in str(value) else super().convert(value, parameter, context)
@@ -167,7 +170,8 @@ READING = ("list", "explain", "query", "show", "eval", "hint", "cube", "probe", 
 
 
 def choose_warehouse(context: click.Context, _: click.Parameter, places: tuple[Path | str, ...]) -> None:
-    """Set the warehouse that was named before or after the command. Raises click.UsageError if the two differ."""
+    """Open the warehouse that the option --warehouse names, before or after the command. Raises click.UsageError if it
+    is given twice with different values."""
     given = {*context.meta.get(_GIVEN, ()), *places}
     if len(given) > 1:
         one, other = sorted(map(str, given))[:2]
@@ -187,8 +191,8 @@ def choose_warehouse(context: click.Context, _: click.Parameter, places: tuple[P
 
 
 def check_reading(context: click.Context, address: str) -> None:
-    """Exit with an error where a command needs a warehouse in a folder; a command that only reads says what it
-    fetches."""
+    """Exit with an error if the command needs a warehouse in a folder, because the one at `address` is read-only. A
+    command that only reads will print which large files it downloads."""
     command = context.command_path.split()[1]
     if command not in READING:
         step = f"try: bgdata pull {address}, and bgdata push {address} afterwards"
@@ -210,7 +214,7 @@ WAREHOUSE = click.Option(
 
 
 def give_warehouse(command: click.Command) -> None:
-    """Add the --warehouse option to a command and all commands below it."""
+    """Add the option --warehouse to a command, or to all commands of a group."""
     if WAREHOUSE not in command.params:
         command.params.append(WAREHOUSE)
     if isinstance(command, click.Group):
@@ -219,7 +223,8 @@ def give_warehouse(command: click.Command) -> None:
 
 
 def every_command(group: click.Group, *names: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """The names of all commands of a group, nested ones included, each with its command. Imports all of them."""
+    """Yield all commands of a group, and of the groups in it, with the words that call them. All commands are
+    imported."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 
 class OutputFile(click.Path):
-    """A path of a file to write. Links are followed. The type refuses paths without a file name, existing paths that
-    are not files, since a new file would replace them, and names without one of `endings`, if given."""
+    """The type of an option with a file to write. It refuses a path without a file name, an existing path that is not a
+    file (which the new file would replace), and, if `endings` are given, a name with another ending. Links are
+    followed."""
 
     def __init__(self, *endings: str) -> None:
         super().__init__(path_type=Path, dir_okay=False)
@@ -59,7 +60,7 @@ Option = Callable[[Decorated], Decorated]
 
 
 def add_options(*options: Option) -> Option:
-    """Add several options, in this order."""
+    """A decorator that adds these options to a command, in this order."""
 
     def decorate(function: Decorated) -> Decorated:
         for option in reversed(options):
@@ -69,8 +70,13 @@ def add_options(*options: Option) -> Option:
     return decorate
 
 
+def value_option(name: str, default: object, metavar: str, words: str, **settings: Any) -> Option:
+    """An option with a value, whose help text `words` ends with the default."""
+    return click.option(name, default=default, show_default=True, metavar=metavar, help=words, **settings)
+
+
 def with_note(words: str, note: str) -> str:
-    """A help text with a note about the default, if it depends on other options."""
+    """Add a note about the default to the help text of an option, if there is one."""
     return f"{words}  [default: {note}]" if note else words
 
 
@@ -133,15 +139,15 @@ model_options = add_options(  # cube models
 
 
 def match_length_option(note: str) -> Option:
-    """Add --match-length: points that win a match. `note` says what is played without it."""
+    """Make the option --match-length, the points that win a match. `note` says what is played without the option."""
     words = with_note("Play matches to N points, with the cube.", note)
     return click.option("--match-length", type=click.IntRange(1, 64), metavar="N", help=words)
 
 
 def ply_option(most: int | None = None, *, default: int = 0) -> Option:
-    """Add --ply: how many rolls a player looks ahead, at most `most`."""
+    """Make the option --ply, how many rolls a player looks ahead, with `most` as its maximum."""
     words, kind = "How many rolls the player looks ahead.", click.IntRange(0, most)
-    return click.option("--ply", default=default, show_default=True, type=kind, metavar="N", help=words)
+    return value_option("--ply", default, "N", words, type=kind)
 
 
 network_option = click.option(
@@ -156,7 +162,7 @@ player_options = add_options(network_option, ply_option(3))
 
 
 def player_option(default: str | None = "network", note: str = "") -> Option:
-    """Add --player: the player by name. `note` describes the default where it depends on other options."""
+    """Make the option --player, the name of a player. `note` describes a default that depends on other options."""
     words = "The player: network (the one that comes with bgdata), network/NAME, or another one."
     return click.option(
         "--player",
@@ -174,7 +180,7 @@ luck_option = click.option(
 
 
 def on_option(note: str = "") -> Option:
-    """Add --on: the benchmarks. `note` says what happens without it."""
+    """Make the option --on, the benchmarks to use. `note` says what happens without the option."""
     return click.option(
         "--on",
         "sets",
@@ -200,21 +206,21 @@ table_option = click.option(
 
 
 def seed_option(default: int | None, note: str = "") -> Option:
-    """Add --seed: the seed of all random choices. `note` describes a default that is not a number."""
+    """Make the option --seed, the seed of all random choices. `note` describes a default that is not a number."""
     words, kind = with_note("Seed of the dice and of all other random choices.", note), click.IntRange(0)
     return click.option("--seed", default=default, show_default=not note, type=kind, metavar="N", help=words)
 
 
 def games_option(default: int | None, note: str = "") -> Option:
-    """Add --games: how many games. `note` describes the default where it depends on other options."""
+    """Make the option --games, the number of games. `note` describes a default that depends on other options."""
     words = with_note("Games to play.", note)
     return click.option("--games", default=default, show_default=not note, type=int, metavar="N", help=words)
 
 
 def plays_option(least: int = 1) -> Option:
-    """Add --plays: how many plays of a roll are considered."""
+    """Make the option --plays, how many plays of a roll are considered, with `least` as its minimum."""
     words, kind = "Maximum number of plays.", click.IntRange(least)
-    return click.option("--plays", default=5, show_default=True, type=kind, metavar="N", help=words)
+    return value_option("--plays", 5, "N", words, type=kind)
 
 
 force_option = click.option("--force", is_flag=True, help="Build again even what is there.")
@@ -223,25 +229,26 @@ plot_option = click.option("--plot", type=PICTURE, metavar="FILE", help="Draw a 
 
 
 def output_option(note: str = "", *, required: bool = False, kind: OutputFile = OUTPUT) -> Option:
-    """Add --output: the file to write, of a kind. `note` describes the default."""
+    """Make the option --output, the file to write; `kind` says which paths it accepts. `note` describes the default."""
     words = with_note("File to write.", note)
     return click.option("-o", "--output", required=required, type=kind, metavar="FILE", help=words)
 
 
 def refuse_beside(what: str, *names: str) -> None:
-    """Raise UsageError if one of the named options was given together with `what`, which excludes it."""
+    """Raise UsageError if the user gave one of the named options together with `what`, because they exclude each
+    other."""
     for option in given_options(names):
         raise UsageError(f"expected either {what} or {option}, got both")
 
 
 def refuse_without(what: str, *names: str) -> None:
-    """Raise UsageError if one of the named options was given without `what`, which it needs."""
+    """Raise UsageError if the user gave one of the named options without `what`, which it needs."""
     for option in given_options(names):
         raise UsageError(f"expected {what} with {option}, got {option} alone")
 
 
 def given_options(names: Collection[str]) -> Iterator[str]:
-    """The options among `names` that were given to the running command."""
+    """Those of the options `names` that the user gave to the running command."""
     context = click.get_current_context()
     for parameter in context.command.params:
         if parameter.name in names and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
@@ -249,8 +256,8 @@ def given_options(names: Collection[str]) -> Iterator[str]:
 
 
 def limits_of(options: Mapping[str, Any]) -> Limits:
-    """The limits of a rollout from `rollout_options`, which have no default standard error. Raises UsageError if they
-    contradict each other."""
+    """The limits of a rollout, from the values of `rollout_options`. Without --until there is no limit on the standard
+    error. Raises UsageError if options contradict each other."""
     from bgdata.selfplay.rollout import Limits
 
     if options["until"] is None:
@@ -260,14 +267,15 @@ def limits_of(options: Mapping[str, Any]) -> Limits:
 
 
 def most_trials_of(options: Mapping[str, Any]) -> int:
-    """The value of --most-trials; its default is rounded down to rounds of --trials, at least one."""
+    """The largest number of trials of a rollout: --most-trials, or its default rounded down to a multiple of --trials,
+    but at least --trials."""
     most, trials = int(options["most_trials"]), int(options["trials"])
     is_given = any(given_options({"most_trials"}))
     return most if is_given or trials < 1 else max(most // trials, 1) * trials
 
 
 def use_threads(context: click.Context, _: click.Parameter, count: int | None) -> None:
-    """Let kernels run on this many threads until the command ends."""
+    """The callback of --threads: kernels run on `count` threads until the command ends."""
     if count is not None and not context.resilient_parsing:  # resilient parsing is for completion
         from bgdata.kernel import threads
 
@@ -285,7 +293,7 @@ threads_option = click.option(
 
 
 def use_executor(context: click.Context, _: click.Parameter, name: str) -> None:
-    """Let an executor compute work in parts until the command ends."""
+    """The callback of --executor: work in ranges is computed by the executor `name` until the command ends."""
     if not context.resilient_parsing:
         from bgdata.store.executors import using_executor
 
@@ -293,19 +301,18 @@ def use_executor(context: click.Context, _: click.Parameter, name: str) -> None:
 
 
 def keep_through(context: click.Context, _: click.Parameter, address: str | None) -> None:
-    """Let `use_executor` know the address."""
+    """The callback of --through: remember the address for `use_executor`."""
     context.meta[THROUGH] = address or ""
 
 
 THROUGH = "bgdata.through"
-_executor_option = click.option(
+_executor_option = value_option(
     "--executor",
-    default="local",
-    show_default=True,
-    metavar="NAME",
+    "local",
+    "NAME",
+    "Where work in parts, such as games, is computed: local, processes:N, or dask://HOST:PORT.",
     expose_value=False,
     callback=use_executor,
-    help="Where work in parts, such as games, is computed: local, processes:N, or dask://HOST:PORT.",
 )
 _through_option = click.option(
     "--through",
@@ -332,21 +339,13 @@ against_option = click.option(
     shell_complete=complete_players,
     help="Play against PLAYER, such as network/NAME, or gnubg:1 for 1-ply.",
 )
-within_option = click.option(
-    "--within",
-    default=0.16,
-    show_default=True,
-    metavar="POINTS",
-    help="Roll out the plays that lose at most this much at 0-ply.",
-)
+within_option = value_option("--within", 0.16, "POINTS", "Roll out the plays that lose at most this much at 0-ply.")
 
 
 def rollout_options(function: Decorated, trials: int = 1296) -> Decorated:
-    """Add the settings of rollouts, --trials with its default."""
+    """Add the options of rollouts to a command; `trials` is the default of --trials."""
     return add_options(
-        click.option(
-            "--trials", default=trials, show_default=True, metavar="N", help="Number of games, a multiple of 36."
-        ),
+        value_option("--trials", trials, "N", "Number of games, a multiple of 36."),
         click.option(
             "--until",
             type=float,
@@ -354,12 +353,11 @@ def rollout_options(function: Decorated, trials: int = 1296) -> Decorated:
             help="Play more rounds of --trials until the standard error is at most this, in points.  "
             "[default: one round; for a benchmark 0.005, for reference positions 0.007, for first rolls 0.002]",
         ),
-        click.option(
+        value_option(
             "--most-trials",
-            default=46_656,
-            show_default=True,
-            metavar="N",
-            help="Maximum number of trials with --until: rounds of --trials, to which the default is rounded down.",
+            46_656,
+            "N",
+            "Maximum number of trials with --until: rounds of --trials, to which the default is rounded down.",
         ),
         seed_option(0),
         click.option(
@@ -375,13 +373,12 @@ def rollout_options(function: Decorated, trials: int = 1296) -> Decorated:
             show_default=True,
             help="Where games end early: not at all, at exact bearoff tables, or at any bearoff table.",
         ),
-        click.option(
+        value_option(
             "--play-ply",
+            0,
+            "N",
+            "Choose the plays of both sides so many rolls ahead: 0, or 1, which takes many times as long.",
             type=click.IntRange(0, 1),
-            default=0,
-            show_default=True,
-            metavar="N",
-            help="Choose the plays of both sides so many rolls ahead: 0, or 1, which takes many times as long.",
         ),
         click.option("--no-luck", is_flag=True, help="Do not subtract luck: much faster, and much less accurate."),
         network_option,

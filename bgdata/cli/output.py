@@ -14,7 +14,7 @@ import click
 
 from bgdata.evaluation.rows import left_out
 from bgdata.game.match_state import MatchState
-from bgdata.rows import Row, as_cell, whole_rows
+from bgdata.rows import Row, csv_value, whole_rows
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import progress_bars
@@ -44,13 +44,15 @@ pre { overflow-x: auto; padding: 0.6rem; border: 1px solid var(--rule); }
 
 
 def build_version(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, force: bool = False) -> Table:
-    """Build a version, or find it if it exists, with progress bars. Raises the same exceptions as `Warehouse.build`."""
+    """Build a version, or return the existing one, with progress bars. Raises the same exceptions as
+    `Warehouse.build`."""
     with progress_bars() as progress:
         return warehouse.build(kind.name, parameters, progress=progress, force=force)
 
 
 def show_rows(rows: Iterable[Row], form: str, lines: Iterable[str]) -> None:
-    """Print `lines` if the form is `table`, else the rows as `csv` or `json`; see `write_rows`."""
+    """Print a result as the user asked for it: `lines` if `form` is `table`, else the rows as `csv` or `json`, by
+    `write_rows`."""
     if form == "table":
         click.echo("\n".join(lines))
     else:
@@ -58,19 +60,20 @@ def show_rows(rows: Iterable[Row], form: str, lines: Iterable[str]) -> None:
 
 
 def write_rows(rows: Iterable[Row], form: str) -> None:
-    """Print rows as `csv`, or as `json`: an array of objects. The columns are all that occur in a row; missing values
-    and NaN are empty or null."""
+    """Print rows as `csv`, or as `json`, an array of objects. There is a column for every name that occurs in a row.
+    Missing values and NaN are empty in CSV and null in JSON."""
     whole = whole_rows(rows)
     if form == "json":
         click.echo(json.dumps(whole, allow_nan=False))
         return
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(whole[0] if whole else [])
-    writer.writerows([as_cell(value) for value in row.values()] for row in whole)
+    writer.writerows([csv_value(value) for value in row.values()] for row in whole)
 
 
 def print_built(table: Table, lines: Iterable[str], form: str) -> None:
-    """Print a built version: the folder and `lines`, or one row with the statistics of the manifest."""
+    """Print what was built, as the user asked for it: the folder of the version and `lines`, or a row with the
+    statistics in its manifest."""
     if form == "table":
         click.echo("\n".join([str(table.folder), *lines]))
         return
@@ -82,14 +85,14 @@ def print_built(table: Table, lines: Iterable[str], form: str) -> None:
 
 
 def print_left_out(match: MatchState | None, *used: str, step: str = "") -> None:
-    """Print to standard error the parts of an identifier that the answer leaves out, with a next `step`. See
-    `evaluation.rows.left_out`."""
+    """Tell the user, on standard error, which parts of the given identifier (such as a score) a command did not use,
+    and what to do about it (`step`). `used` are the parts that it did use. See `evaluation.rows.left_out`."""
     if words := left_out(match, *used):
         click.echo(words + step, err=True)
 
 
 def page_head(title: str) -> Iterator[str]:
-    """The beginning of a page, up to its title."""
+    """Yield the first lines of an HTML page, up to its heading."""
     yield "<!DOCTYPE html>"
     yield '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     yield f"<title>{escape(title)}</title>"
@@ -98,13 +101,13 @@ def page_head(title: str) -> Iterator[str]:
 
 
 def section(title: str, rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """HTML of a heading with a table below it; the first row is the head of the table."""
+    """Yield the HTML of a heading and a table; the first row has the headings of the columns."""
     yield f"<h2>{escape(title)}</h2>"
     yield from grid(list(rows))
 
 
 def grid(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """HTML of a table whose first row is its heading; empty if there are no further rows."""
+    """Yield the HTML of a table; the first row has the headings of the columns. Empty if there are no other rows."""
     head, *others = rows
     yield '<div class="wide"><table>'
     if any(head):
@@ -126,7 +129,7 @@ def _is_number(text: str) -> bool:
 
 
 def ask(prompt: str) -> str:
-    """The answer of the user; `quit` at the end of the input."""
+    """Ask the user a question, and return the answer; `quit` if the input has ended."""
     if sys.stdin.isatty():
         try:
             return input(prompt)

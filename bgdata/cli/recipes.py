@@ -68,7 +68,8 @@ METAVARS = {  # names of values that are not numbers
 
 
 def recipe_options(recipe: type, helps: Mapping[str, str], names: Collection[str] = ()) -> Option:
-    """An option with its default for each parameter in `helps`, or only for each in `names`."""
+    """A decorator that adds an option, with its default, for each parameter of a recipe that has a help text in
+    `helps`; if `names` are given, only for those."""
 
     options = []
     for field in (field for field in fields(recipe) if field.name in (names or helps)):
@@ -104,8 +105,8 @@ BY_HAND = ("name", "start", "tables")  # parameters of self-play whose options h
 
 
 def recipe_command(manifest: Manifest) -> str:
-    """`bgdata train ...` with the options that differ from their defaults. It makes the same version again if names of
-    networks and kinds refer to the same versions."""
+    """The command line, `bgdata train ...`, that makes a network again, with the options that differ from their
+    defaults. It gives the same version if the names of networks and kinds still refer to the same versions."""
     recipe = manifest.parameters
     is_supervised = manifest.dataset != NETWORK.name
     words = ["bgdata", "train", "sl" if is_supervised else "td", recipe["name"]]

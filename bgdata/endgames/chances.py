@@ -28,7 +28,8 @@ def choose_plays(
     begin: int, end: int, wanted: Array, made: Array, sets: int, shifts: Array, hit: Array, start: Array,
     results: Array, touched: Array, cubeless: Array, chosen: Array,
 ) -> None:  # fmt: skip
-    """Fill chosen[on roll, opponent, roll] for players on roll begin to end and the wanted pairs."""
+    """Fill chosen[on roll, opponent, roll] with the pair of layouts after the best play, for the players on roll begin
+    to end - 1 and the wanted pairs."""
     count = len(made)
     for on_roll in range(begin, end):
         for opponent in range(count):
@@ -52,8 +53,8 @@ def add_chances(
     begin: int, end: int, opponents: Array, total: int, pips: Array, order: Array, layer_start: Array, is_open: Array,
     places: Array, chosen: Array, bounds: Array, values: Array,
 ) -> None:  # fmt: skip
-    """Fill values[place, bound, chance] for the open pairs with `total` pips, from bounds[pair, bound, chance] of the
-    pairs after the chosen plays."""
+    """Compute the bounds of the open pairs with `total` pips: values[place, bound, chance], from bounds[pair, bound,
+    chance] of the pairs after the chosen plays."""
     sums = np.empty((2, CHANCES))
     for item in range(begin, end):
         opponent = opponents[item]
@@ -80,8 +81,8 @@ def keep_chances(
     begin: int, end: int, opponents: Array, total: int, pips: Array, order: Array, layer_start: Array, is_open: Array,
     places: Array, values: Array, bounds: Array, widths: Array, closed: float,
 ) -> None:  # fmt: skip
-    """Fill bounds[pair, bound, chance] from values[place, bound, chance], update is_open, and fill widths[opponent]
-    with the largest distance between two bounds."""
+    """Copy values[place, bound, chance] to bounds[pair, bound, chance], update is_open, and fill widths[opponent] with
+    the largest distance between two bounds."""
     count = len(pips)
     for item in range(begin, end):
         opponent = opponents[item]
@@ -99,7 +100,7 @@ def keep_chances(
 
 
 class ChanceBounds(NamedTuple):
-    """Bounds of the chances of all pairs under the chosen plays."""
+    """Bounds of the chances of all pairs of layouts, if both sides make the chosen plays."""
 
     layouts: Layouts
     chosen: NDArray[np.int32]  # [on roll, opponent, 21] next on roll * layouts + next opponent, from `best_plays`
@@ -108,8 +109,8 @@ class ChanceBounds(NamedTuple):
 
 
 def best_plays(layouts: Layouts, plays: Plays, cubeless: NDArray[np.float32]) -> NDArray[np.int32]:
-    """int32[on roll, opponent, 21]: the pair after the best play of each roll, as next on roll * layouts + next
-    opponent, by float32[on roll, opponent] cubeless equities."""
+    """int32[on roll, opponent, 21]: the pair of layouts after the best play of each roll by cubeless equity, as a
+    number: next on roll * layouts + next opponent. `cubeless` is float32[on roll, opponent]."""
     wanted = are_unfinished(layouts)
     chosen = np.zeros((*wanted.shape, ROLL_COUNT), np.int32)
     in_threads(
@@ -120,7 +121,8 @@ def best_plays(layouts: Layouts, plays: Plays, cubeless: NDArray[np.float32]) ->
 
 
 def start_chances(layouts: Layouts, chosen: NDArray[np.int32], lost: NDArray[np.int8]) -> ChanceBounds:
-    """Initial bounds: exact for finished games, 0 and 1 for others. `lost` is the result of `solver.stakes`."""
+    """Make the first bounds: exact for finished games, 0 and 1 for others. `lost` is the result of
+    `solver.points_lost`."""
     values = np.zeros((len(layouts), len(layouts), 2, CHANCES), np.float32)
     values[:, :, 1] = 1
     values[:, 0], values[0, :] = 0, 0
@@ -149,7 +151,7 @@ def solve_chances_of_total(bounds: ChanceBounds, total: int) -> float:
 
 
 def fill_chances(bounds: ChanceBounds, chances: NDArray[np.float32]) -> None:
-    """Fill chances[on roll, opponent, chance] with the middle of the bounds, NaN for impossible pairs."""
+    """Fill chances[on roll, opponent, chance] with the middle between the bounds, NaN for impossible pairs."""
     low, high = bounds.values[:, 0], bounds.values[:, 1]
     chances[...] = (low + np.float32(0.5) * (high - low)).reshape(chances.shape)
     chances[~is_possible(bounds.layouts)] = np.nan

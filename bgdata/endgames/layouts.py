@@ -23,8 +23,8 @@ NO_SHIFT = 31  # a mask of points has bits 1 to 24
 
 
 class Layouts(NamedTuple):
-    """All layouts of up to `checkers` checkers in index order. `blocked`, `points`, `blots` and `shifts` describe each
-    layout as the opponent's, with points numbered as the player on roll sees them."""
+    """All layouts of up to `checkers` checkers, in index order. `blocked`, `points`, `blots` and `shifts` describe each
+    layout as that of the opponent, with points numbered as the player on roll sees them."""
 
     checkers: int
     counts: NDArray[np.int8]  # [layouts, 25] checkers on points 1 to 25
@@ -43,13 +43,13 @@ class Layouts(NamedTuple):
 
 
 def layout_count(checkers: int) -> int:
-    """Number of layouts of at most `checkers` checkers on 24 points and the bar."""
+    """The number of layouts with at most `checkers` checkers on 24 points and the bar."""
     return comb(POINTS + checkers, checkers)
 
 
 @kernel(borrows=True)
 def layout_rank(counts: Array) -> int:
-    """The index of a layout of 25 counts."""
+    """The index of a layout, given as 25 counts: points 1 to 24 and the bar."""
     index = above = 0
     for column in range(1, POINTS + 1):
         above += counts[POINTS - column]
@@ -59,7 +59,7 @@ def layout_rank(counts: Array) -> int:
 
 @kernel()
 def fill_hits(counts: Array, shifts: Array, hit: Array) -> None:
-    """Fill shifts[layout] and hit[layout], see `Layouts`."""
+    """Fill shifts[layout] and hit[layout] for every layout: see `Layouts`."""
     moved = np.empty(POINTS, np.int8)
     for layout in range(len(counts)):
         found = 0
@@ -77,14 +77,14 @@ def fill_hits(counts: Array, shifts: Array, hit: Array) -> None:
 
 
 def bits_of(is_set: NDArray[np.bool_]) -> NDArray[np.uint32]:
-    """uint32[layouts]: bits 1 to 24 of each row of bool[layouts, 24], ace point first."""
+    """uint32[layouts]: pack each row of bool[layouts, 24], ace point first, into the bits 1 to 24."""
     bits = np.uint32(1) << np.arange(1, BAR, dtype=np.uint32)
     found: NDArray[np.uint32] = np.where(is_set, bits, np.uint32(0)).sum(axis=1, dtype=np.uint32)
     return found
 
 
 def all_layouts(checkers: int) -> Layouts:
-    """Every layout of at most `checkers` checkers."""
+    """List every layout of at most `checkers` checkers."""
     counts = np.zeros((layout_count(checkers), POINTS), np.int8)
     fill_layouts(counts)
     pips = pip_counts(counts)
@@ -100,12 +100,12 @@ def all_layouts(checkers: int) -> Layouts:
 
 
 def own_points(counts: NDArray[np.int8]) -> NDArray[np.uint32]:
-    """uint32[layouts]: points 1 to 24 with a checker, as bits of the side's own points."""
+    """uint32[layouts]: the points 1 to 24 where a side has a checker, as bits numbered by the side's own points."""
     return bits_of(counts[:, : BAR - 1] > 0)
 
 
 def boards_of(on_roll: NDArray[np.int8], opponent: NDArray[np.int8]) -> Boards:
-    """int8[n, 26]: boards of both sides' counts[n, 25] on points 1 to 24 and the bar."""
+    """int8[n, 26]: the boards of pairs of layouts, each given as 25 counts on points 1 to 24 and the bar."""
     boards = np.zeros((len(on_roll), BAR + 1), np.int8)
     boards[:, 1:] = on_roll
     boards[:, BAR - 1 : 0 : -1] -= opponent[:, : BAR - 1]
@@ -114,7 +114,7 @@ def boards_of(on_roll: NDArray[np.int8], opponent: NDArray[np.int8]) -> Boards:
 
 
 def layout_indexes(boards: Boards) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """int64[n] each: the layouts of the player on roll and of the opponent on int8[n, 26] boards."""
+    """The layout indexes of the player on roll and of the opponent, int64[n] each, from int8[n, 26] boards."""
     theirs = np.concatenate([-boards[:, BAR - 1 : 0 : -1], boards[:, :1]], axis=1)
     ranks = np.empty((2, len(boards)), np.int64)
     for side, counts in enumerate((boards[:, 1:], theirs)):
@@ -124,6 +124,6 @@ def layout_indexes(boards: Boards) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 @kernel()
 def fill_ranks(counts: Array, ranks: Array) -> None:
-    """Fill ranks[row] with the index of the layout counts[row, 25]."""
+    """Fill ranks[row] with the index of the layout in counts[row], 25 counts."""
     for row in range(len(counts)):
         ranks[row] = layout_rank(counts[row])

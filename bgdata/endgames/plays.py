@@ -28,7 +28,7 @@ OFF, NO_STEP, NOWHERE = 0, 30, 31  # as points that a step touches; NOWHERE is a
 
 
 class Plays(NamedTuple):
-    """The plays of every layout against every set of made points, for each of 21 rolls."""
+    """The legal plays of every layout against every set of made points, for each of the 21 rolls."""
 
     start: NDArray[np.int64]  # [(layout * sets + set) * 21 + roll] first play; one past the last at the end
     results: NDArray[np.int32]  # [plays] layout after the play
@@ -38,8 +38,8 @@ class Plays(NamedTuple):
 
 @kernel(borrows=True)
 def can_move(counts: Array, point: int, die: int, blocked: int) -> bool:
-    """Whether a checker on a point can move by a die. `counts` are the side's 25 counts, `blocked` a set of points as
-    bits."""
+    """Whether a checker on a point can move by a die. `counts` are the side's 25 counts, `blocked` the points that the
+    other side has made, as bits."""
     if counts[point - 1] == 0 or (point != BAR and counts[BAR - 1] > 0):
         return False
     if point > die:
@@ -52,7 +52,8 @@ def can_move(counts: Array, point: int, die: int, blocked: int) -> bool:
 
 @kernel(borrows=True)
 def move(counts: Array, point: int, die: int) -> int:
-    """Move a checker by a die in counts[25]. Returns the bit of the point that it touches, 0 if it is borne off."""
+    """Move a checker by a die in a side's 25 counts. Returns the bit of the point that it touches, 0 if it is borne
+    off."""
     counts[point - 1] -= 1
     if point <= die:
         return 0
@@ -62,15 +63,16 @@ def move(counts: Array, point: int, die: int) -> int:
 
 @kernel(borrows=True)
 def move_back(counts: Array, point: int, die: int) -> None:
-    """Undo `move` in counts[25]."""
+    """Undo `move` in a side's 25 counts."""
     counts[point - 1] += 1
     if point > die:
         counts[point - die - 1] -= 1
 
 
 @kernel(borrows=True)
-def keep(results: Array, touched: Array, count: int, result: int, mask: int) -> int:
-    """Add a play to results[count] and touched[count] unless it is already listed. Returns the new count."""
+def add_play(results: Array, touched: Array, count: int, result: int, mask: int) -> int:
+    """Add a play to the `count` plays in results and touched, unless it is already listed: its layout `result`, and the
+    points that it touches as bits, `mask`. Returns the new count."""
     for play in range(count):
         if results[play] == result and touched[play] == mask:
             return count
@@ -80,8 +82,8 @@ def keep(results: Array, touched: Array, count: int, result: int, mask: int) -> 
 
 @kernel(borrows=True)
 def list_two_dice(counts: Array, first: int, second: int, blocked: int, results: Array, touched: Array) -> int:
-    """Fill results[play] and touched[play] with the plays of two different dice, the larger one first; returns their
-    number."""
+    """List the plays of two different dice, of which `first` is the larger: fills results[play] with layouts and
+    touched[play] with the points touched, as bits. Returns the number of plays."""
     count = singles = 0
     is_full = False
     for which in range(2):
@@ -96,11 +98,11 @@ def list_two_dice(counts: Array, first: int, second: int, blocked: int, results:
                     if not is_full:
                         is_full, count = True, 0
                     both = mask | move(counts, after, other)
-                    count = keep(results, touched, count, layout_rank(counts), both)
+                    count = add_play(results, touched, count, layout_rank(counts), both)
                     move_back(counts, after, other)
                     moved = True
             if not moved and not is_full and not is_late:
-                count = keep(results, touched, count, layout_rank(counts), mask)
+                count = add_play(results, touched, count, layout_rank(counts), mask)
                 singles += 1
             move_back(counts, point, die)
     return count
@@ -110,8 +112,8 @@ def list_two_dice(counts: Array, first: int, second: int, blocked: int, results:
 def list_doubles(
     counts: Array, die: int, blocked: int, results: Array, touched: Array, points: Array, masks: Array
 ) -> int:
-    """Fill results[play] and touched[play] with the plays of a double, moves from the rear forwards; returns their
-    number. points[4] and masks[5] are for work."""
+    """List the plays of a double, moving from the rear forwards: fills results[play] with layouts and touched[play]
+    with the points touched, as bits. Returns the number of plays. points[4] and masks[5] are scratch."""
     count = longest = depth = 0
     masks[0] = 0
     point = BAR
@@ -125,7 +127,7 @@ def list_doubles(
             if depth > longest:
                 longest, count = depth, 0
             if depth == longest:
-                count = keep(results, touched, count, layout_rank(counts), masks[depth])
+                count = add_play(results, touched, count, layout_rank(counts), masks[depth])
             if depth < 4:
                 continue
         if depth == 0:
@@ -139,8 +141,8 @@ def list_doubles(
 def list_plays(
     begin: int, end: int, layouts: Layouts, own: Array, start: Array, results: Array, touched: Array
 ) -> None:
-    """Fill results[play] and touched[play] for layouts begin to end, from `start` on. If they are empty, fill `start`
-    with the number of plays of each roll."""
+    """List the plays of layouts begin to end - 1: fills results[play] and touched[play] from `start` on. If these are
+    empty, fills `start` with the number of plays of each roll."""
     is_counting, sets = len(results) == 0, len(layouts.blocked)
     found_results, found_touched = np.empty(MAX_PLAYS, np.int32), np.empty(MAX_PLAYS, np.uint32)
     counts, points, masks = np.empty(POINTS, np.int8), np.empty(4, np.int64), np.empty(5, np.int64)
@@ -168,7 +170,7 @@ def list_plays(
 
 
 def all_plays(layouts: Layouts) -> Plays:
-    """Every legal play of all layouts, against every set of points that an opponent with as many checkers can have
+    """List every legal play of all layouts, against every set of points that an opponent with as many checkers can have
     made."""
     start = np.zeros(len(layouts) * len(layouts.blocked) * ROLL_COUNT + 1, np.int64)
     own = own_points(layouts.counts)
@@ -183,7 +185,8 @@ def all_plays(layouts: Layouts) -> Plays:
 
 
 class Steps(NamedTuple):
-    """Layouts in order of pips, and the steps of each of their checkers on a board without points of the other side."""
+    """Layouts in order of pips, and the steps of each of their checkers by one die, on a board without points of the
+    other side."""
 
     layer: NDArray[np.int64]  # [pips] first place with this pip count; one past the last at the end
     layout: NDArray[np.int32]  # [places] index of the layout
@@ -201,7 +204,7 @@ class Steps(NamedTuple):
 
 @kernel()
 def fill_steps(counts: Array, order: Array, place_of: Array, after: Array, touched: Array) -> None:
-    """Fill after[place, die - 1, step] and touched[place, die - 1, step], flat, see `Steps`."""
+    """Fill after[place, die - 1, step] and touched[place, die - 1, step], flat arrays: see `Steps`."""
     moved = np.empty(POINTS, np.int8)
     for place in range(len(order)):
         moved[:] = counts[order[place]]
@@ -216,7 +219,7 @@ def fill_steps(counts: Array, order: Array, place_of: Array, after: Array, touch
 
 
 def all_steps(layouts: Layouts) -> Steps:
-    """The steps of all layouts."""
+    """List the steps of all layouts."""
     order, count = layouts.order, len(layouts)
     place_of = np.argsort(order).astype(np.int32)
     after = np.zeros(count * 6 * MAX_CHECKERS, np.int32)

@@ -54,7 +54,8 @@ BASES = NOWHERE + 1  # entries of a set, by point
 
 
 class Bounds(NamedTuple):
-    """Values of all pairs, and bounds around them, stored as cube values: the values after the doubling decision."""
+    """The values of all pairs, and bounds around them. They are stored as cube values: the values after the doubling
+    decision."""
 
     layouts: Layouts
     steps: Steps
@@ -64,8 +65,8 @@ class Bounds(NamedTuple):
     unit: np.float32
 
 
-def stakes(layouts: Layouts, *, gammons: bool) -> NDArray[np.int8]:
-    """int8[layouts]: points that a side with this layout loses when the opponent has borne off."""
+def points_lost(layouts: Layouts, *, gammons: bool) -> NDArray[np.int8]:
+    """int8[layouts]: how many points a side with this layout loses when the opponent has borne off."""
     on_board = layouts.counts.sum(axis=1)
     if not gammons:
         return np.ones(len(on_board), np.int8)
@@ -74,29 +75,30 @@ def stakes(layouts: Layouts, *, gammons: bool) -> NDArray[np.int8]:
 
 
 def is_possible(layouts: Layouts) -> NDArray[np.bool_]:
-    """bool[on roll, opponent]: whether a pair shares no point and at least one side has checkers."""
+    """bool[on roll, opponent]: whether the two sides share no point and at least one of them has checkers."""
     every = np.arange(len(layouts))
     return are_pairs(layouts, every[:, None], every)
 
 
 def are_unfinished(layouts: Layouts) -> NDArray[np.bool_]:
-    """bool[on roll, opponent]: whether a pair shares no point and both sides have checkers."""
+    """bool[on roll, opponent]: whether the two sides share no point and both have checkers."""
     found = is_possible(layouts)
     found[0], found[:, 0] = False, False
     return found
 
 
 def are_pairs(layouts: Layouts, on_roll: NDArray[np.int64], opponent: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """bool[...]: whether pairs of layouts, in arrays that broadcast, share no point and have a checker."""
+    """bool[...]: whether two layouts, in arrays of indexes that broadcast, share no point and at least one has a
+    checker."""
     apart = (own_points(layouts.counts)[on_roll] & layouts.points[opponent]) == 0
     return np.asarray(apart & ((on_roll > 0) | (opponent > 0)))
 
 
 def start_values(layouts: Layouts, *, gammons: bool) -> Bounds:
-    """Values of finished games, 0 elsewhere, without bounds."""
+    """Make the first values: those of finished games, 0 elsewhere, without bounds."""
     steps, count, lanes = all_steps(layouts), len(layouts), 8 if gammons else 4
     cube_values = np.zeros((count, count, lanes), np.float32)
-    cube_values[:, 0, : len(COLUMNS)] = -stakes(layouts, gammons=gammons)[steps.layout, None]  # no more cube turns
+    cube_values[:, 0, : len(COLUMNS)] = -points_lost(layouts, gammons=gammons)[steps.layout, None]  # no more cube turns
     if gammons:
         cube_values[:, 0, JACOBY] = -1
     cube_values[0, 0] = np.inf  # not a pair: the worth of an impossible step
@@ -106,8 +108,8 @@ def start_values(layouts: Layouts, *, gammons: bool) -> Bounds:
 @kernel(borrows=True)
 def fill_bases(rows: Array, sets: Array, size: int, nowhere: int, steps: Steps, opponent: int, row_size: int) -> None:
     """Fill rows[hit * BASES + point] and sets[hit * BASES + point] for a step that touches a point after hits on some
-    blots: the start of the next row of cube values, and the offset in `left` (see `fill_left`). -1 marks an impossible
-    step. NOWHERE gets the offsets of infinite values."""
+    blots, the set `hit`: the start of the next row of cube values, and the offset in `left` (see `fill_left`). -1 marks
+    an impossible step. NOWHERE gets the offsets of infinite values."""
     for hit in range(SETS):
         for point in range(NO_STEP + 1):
             then = -1 if point == NO_STEP or steps.seen[opponent] >> point & 1 else hit
@@ -121,8 +123,8 @@ def fill_bases(rows: Array, sets: Array, size: int, nowhere: int, steps: Steps, 
 
 @kernel(borrows=True)
 def fill_traces(traces: Array, steps: Steps, opponent: int) -> None:
-    """Fill traces[level - 1, die - 1, blot] with points of `Steps.own` as bits: a checker on one of them shows that
-    the blot may have been hit, by a double that has `level` steps left or, at the first level, by another die. The last
+    """Fill traces[level - 1, die - 1, blot] with points of `Steps.own` as bits: a checker on one of them shows that the
+    blot may have been hit, by a double that has `level` steps left or, at the first level, by another die. The last
     entry is the union over blots."""
     for level in range(1, 4):
         for die in range(1, 7):
@@ -139,7 +141,7 @@ def fill_traces(traces: Array, steps: Steps, opponent: int) -> None:
 
 @kernel(borrows=True)
 def blots_among(points: int, traces: Array) -> int:
-    """The set of blots that have a trace on one of these points."""
+    """The set of blots that may have been hit, because they have a trace on one of these points: see `fill_traces`."""
     found = 0
     for blot in range(MAX_CHECKERS):
         found |= int(points & traces[blot] != 0) << blot
@@ -171,9 +173,9 @@ def fill_left(
     left: Array, size: int, begin: int, end: int, traces: Array, rows: Array, sets: Array, opponent: int, steps: Steps,
     cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Fill left[level - 1, hit, place % ring, die - 1, lane], flat, for places begin to end; `size` is the length of
-    one level and hit. An entry is the worth to the side that plays with 1 to 3 steps of a die left and a set of the
-    opponent's blots hit; infinite if the side cannot take all of these steps."""
+    """Fill left[level - 1, hit, place % ring, die - 1, lane], a flat array, for places begin to end - 1; `size` is the
+    length of one level and hit. An entry is what the position is worth to the side that plays if it has 1 to 3 steps of
+    a die left and has hit a set of the opponent's blots; infinite if the side cannot take all of these steps."""
     blots, made = steps.blots[opponent], steps.seen[opponent] & ~steps.blots[opponent]
     for level in range(1, 4):
         for place in range(begin, end):
@@ -195,8 +197,8 @@ def add_rolls(
     totals: Array, rolls: Array, left: Array, size: int, sets: Array, opponent: int, place: int, steps: Steps,
     cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Fill totals[lane] with the sum over 36 rolls of the lowest worth after a play of a place.
-    rolls[die, other, lane] and then [die, lane] are scratch."""
+    """Fill totals[lane] with the sum, over the 36 rolls, of the lowest worth after a play from a place. rolls[die,
+    other, lane] and then [die, lane] are scratch."""
     totals[:] = 0
     last = 2 * SETS * size  # last level of `left`
     for die in range(6):
@@ -232,7 +234,7 @@ def add_one_step(
     totals: Array, weight: float, rolls: Array, left: Array, item: int, opponent: int, place: int, steps: Steps,
     cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Add weight x the worth after a single step to totals[lane]: left[item + lane] if the side can take the step,
+    """Add weight times the worth after a single step to totals[lane]: left[item + lane] if the side can take the step,
     otherwise the worth of the unchanged place. Overwrites the first rolls[lane], which are not needed afterwards."""
     if left[item] < np.inf:
         add_lower(totals, weight, left, item, item, lanes)
@@ -248,8 +250,8 @@ def add_one_step(
 
 @kernel(borrows=True)
 def fill_values(values: Array, totals: Array, has_bounds: bool) -> None:
-    """Fill values[lane], the value of a pair to the player on roll, from sums of the lowest cube values of 36 rolls.
-    With bounds (lower lanes, then upper ones), each bound follows from the other side's opposite bound."""
+    """Fill values[lane], the value of a pair to the player on roll, from the sums over the 36 rolls of the lowest cube
+    values. With bounds (lower lanes, then upper ones), each bound follows from the other side's opposite bound."""
     lanes, shift = len(totals), len(totals) // 2 if has_bounds else 0
     for lane in range(lanes):
         values[lane] = np.float32(-totals[(lane + shift) % lanes] / 36.0)
@@ -257,8 +259,8 @@ def fill_values(values: Array, totals: Array, has_bounds: bool) -> None:
 
 @kernel(borrows=True)
 def fill_cube_values(cube_values: Array, values: Array, half: int) -> None:
-    """Fill cube_values[lane], by the columns of the side that played to a pair, from values[lane] by `COLUMNS`, for
-    each group of `half` lanes."""
+    """Fill cube_values[lane], in the columns of the side that has just played, from values[lane] in the order of
+    `COLUMNS`, for each group of `half` lanes."""
     for first in range(0, len(values), half):
         opponent_owned = values[first + 3]
         twice = opponent_owned + opponent_owned
@@ -276,8 +278,8 @@ def solve_opponents(
     begin: int, end: int, first: int, last: int, steps: Steps, cube_values: Array, slack: Array, unit: float,
     lanes: int, lefts: Array, values: Array,
 ) -> None:  # fmt: skip
-    """Fill values[opponent - first, place, lane] of the opponents first to last, for shares begin to end. Each share
-    has its own scratch lefts[share]. Impossible pairs are not changed."""
+    """Fill values[opponent - first, place, lane] for the opponents first to last - 1 and the shares of the work begin
+    to end - 1. Each share has its own scratch lefts[share]. Impossible pairs are not changed."""
     count = len(steps.pips)
     size = steps.ring * 6 * lanes
     nowhere, row_size = 3 * SETS * size, count * (lanes if len(slack) == 0 else lanes // 2)
@@ -307,8 +309,8 @@ def solve_opponents(
 def keep_cube_values(
     begin: int, end: int, first: int, steps: Steps, values: Array, cube_values: Array, lanes: int, moves: Array
 ) -> None:
-    """Fill cube_values[place, opponent, lane] of places begin to end from values[opponent - first, place, lane], and
-    moves[place] with the largest change of a worth."""
+    """Convert values[opponent - first, place, lane] to cube_values[place, opponent, lane], for places begin to end - 1,
+    and fill moves[place] with the largest change."""
     count = len(steps.pips)
     found = np.zeros(lanes, np.float32)  # lanes beyond the last column stay 0
     for place in range(max(1, begin), end):
@@ -327,8 +329,9 @@ def keep_slack(
     begin: int, end: int, first: int, steps: Steps, values: Array, cube_values: Array, lanes: int, moves: Array,
     slack: Array, unit: float,
 ) -> None:  # fmt: skip
-    """Like `keep_cube_values`, for bounds: fill slack[place, opponent, bound, lane], and moves[place] with the largest
-    growth of a bound in units, infinite if it is no longer a bound."""
+    """Convert bounds in values[opponent - first, place, lane] to slack[place, opponent, bound, lane], for places begin
+    to end - 1, and fill moves[place] with the largest growth of a bound in units; infinite if it is no longer a
+    bound."""
     count = len(steps.pips)
     found = np.zeros(2 * lanes, np.float32)
     for place in range(max(1, begin), end):
@@ -346,14 +349,14 @@ def keep_slack(
 
 
 def scratch_of(bounds: Bounds) -> NDArray[np.float32]:
-    """Scratch memory of `solve_opponents` for every thread."""
+    """Allocate the scratch memory of `solve_opponents` for every thread."""
     lanes = bounds.lanes * (2 if len(bounds.slack) else 1)
     return np.empty((thread_count(), (3 * SETS * bounds.steps.ring + 1) * 6 * lanes), np.float32)
 
 
 def values_of(bounds: Bounds, lefts: NDArray[np.float32], first: int, last: int) -> NDArray[np.float32]:
-    """float32[opponent, place, lane]: values, or their bounds, of all pairs with the opponents first to last, from the
-    current cube values."""
+    """float32[opponent, place, lane]: compute the values, or their bounds, of all pairs with the opponents first to
+    last - 1, from the current cube values."""
     lanes = bounds.lanes * (2 if len(bounds.slack) else 1)
     values = np.empty((last - first, len(bounds.layouts), lanes), np.float32)
     in_threads(
@@ -364,12 +367,13 @@ def values_of(bounds: Bounds, lefts: NDArray[np.float32], first: int, last: int)
 
 
 def layers_of(steps: Steps) -> Iterator[tuple[int, int]]:
-    """The first place of each pip count and one past the last, for pip counts from 1 on."""
+    """Yield the first place of each pip count, from 1 on, and one past its last place."""
     return zip(steps.layer[1:-1].tolist(), steps.layer[2:].tolist(), strict=True)
 
 
 def solve_round(bounds: Bounds) -> float:
-    """Solve all pairs again. Returns the largest change of a worth, or the largest growth of a bound in units."""
+    """Solve all pairs again from their current cube values. Returns the largest change of a value, or the largest
+    growth of a bound in units."""
     steps, most, count, lefts = bounds.steps, 0.0, len(bounds.layouts), scratch_of(bounds)
     for first, last in layers_of(steps):
         values, moves = values_of(bounds, lefts, first, last), np.zeros(count)
@@ -391,7 +395,7 @@ def extrapolate(bounds: Bounds, before: NDArray[np.float32], ratio: float) -> No
     bounds.cube_values[pairs] += rest
 
 
-def widen(bounds: Bounds) -> None:
+def add_bounds(bounds: Bounds) -> None:
     """Give the cube values of unfinished games bounds of `START_SLACK` units."""
     count = len(bounds.layouts)
     bounds.slack[...] = START_SLACK
@@ -402,8 +406,8 @@ def widen(bounds: Bounds) -> None:
 def keep_equities(
     begin: int, end: int, first: int, steps: Steps, values: Array, columns: Array, equities: Array
 ) -> None:
-    """Fill equities[on roll, opponent, column], sides by layout, of places begin to end on roll from
-    values[opponent - first, place, lane]."""
+    """Copy values[opponent - first, place, lane] of the places begin to end - 1 on roll to equities[on roll, opponent,
+    column], where sides are in the order of layouts."""
     for place in range(max(1, begin), end):
         for n in range(len(values)):
             if steps.own[place] & steps.seen[first + n] == 0:
@@ -415,9 +419,9 @@ def keep_equities(
 def fill_equities(
     bounds: Bounds, equities: NDArray[np.float32], columns: Sequence[int], lost: NDArray[np.int8]
 ) -> None:
-    """Fill equities[on roll, opponent, column], sides by layout, with the values of the given columns. They are NaN
-    where two sides share a point or neither has checkers. Where one side has borne off it has won the points that the
-    other one has lost."""
+    """Fill equities[on roll, opponent, column], sides in the order of layouts, with the values of these columns. They
+    are NaN where two sides share a point or neither has checkers. Where one side has borne off, it has won the points
+    in `lost` for the other side's layout."""
     steps, chosen, lefts = bounds.steps, np.array(columns), scratch_of(bounds)
     equities[...] = np.nan
     points = np.where(chosen == JACOBY, 1, lost[1:, None])

@@ -15,8 +15,8 @@ from bgdata.store.table import Table
 
 
 class EndgameTable(MappedTable):
-    """A table of few checkers per side anywhere on the board, with exact equities of every pair of layouts that share
-    no point."""
+    """A table of exact equities of few checkers anywhere on the board, for every pair of layouts that share no
+    point."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -28,9 +28,9 @@ class EndgameTable(MappedTable):
         return self.table.manifest.rows
 
     def probe(self, on_roll: Sequence[int], opponent: Sequence[int]) -> Equities:
-        """The equities of the player on roll. Each side is given as its checkers on its own points 1 to 24 and on the
-        bar. Raises NotCoveredError if a side has no checker or more than the table covers, or if both sides share a
-        point."""
+        """Look up the equities of the player on roll. Each side is given as its checkers on its own points 1 to 24 and
+        on the bar. Raises NotCoveredError if a side has no checker or more than the table covers, or if both sides
+        share a point."""
         sides = list(on_roll), list(opponent)
         if all(0 < sum(side) <= self.checkers and len(side) == BAR and min(side) >= 0 for side in sides):
             found = self.stored[rank(sides[0]), rank(sides[1])].tolist()

@@ -21,19 +21,19 @@ _INDEX, _FLOAT = ir.IntType(64), ir.FloatType()
 
 
 def lower_of(builder: Any, one: Any, other: Any) -> Any:
-    """The lower of two vectors, lane by lane."""
+    """Generate code for the lower of two vectors, lane by lane."""
     return builder.select(builder.fcmp_ordered("<", one, other), one, other)
 
 
 def lowest(builder: Any, vectors: list[Any]) -> Any:
-    """The lowest of four vectors, lane by lane."""
+    """Generate code for the lowest of four vectors, lane by lane."""
     first, second, third, fourth = vectors
     return lower_of(builder, lower_of(builder, first, second), lower_of(builder, third, fourth))
 
 
 def items_after(builder: Any, given: list[Any], offset: Any, stride: int) -> list[Any]:
-    """The items after four steps from `step` on: offset + bases[first + point[step]] + stride * after[step], or
-    bases[first + NOWHERE] if that base is negative. `given` are after, point, step, bases and first."""
+    """Generate code for the items after four steps from `step` on: offset + bases[first + point[step]] + stride *
+    after[step], or bases[first + NOWHERE] if that base is negative. `given` are after, point, step, bases and first."""
     after, point, step, bases, first = given
     nowhere = builder.load(builder.gep(bases.data, [builder.add(first, _INDEX(NOWHERE))]))
     found = []
@@ -48,14 +48,16 @@ def items_after(builder: Any, given: list[Any], offset: Any, stride: int) -> lis
 
 
 def make_store_lowest(lanes: int, width: int) -> Any:
-    """The intrinsic for this number of lanes, with `width` from one place to the next."""
+    """Make the intrinsic function `store_lowest` for this number of lanes, with `width` items from one place to the
+    next."""
 
     @intrinsic
     def store_lowest(
         _context: Any, target: Any, _at: Any, source: Any, _offset: Any, after: Any, point: Any, _step: Any, bases: Any,
         _first: Any,
     ) -> Any:  # fmt: skip
-        """target[at + lane] = the lowest of source[offset + item + lane] for four items, see `items_after`."""
+        """store_lowest(target, at, source, offset, after, point, step, bases, first), in a kernel: fills target[at +
+        lane] with the lowest of source[offset + item + lane] for four items, see `items_after`."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             target_, at_, source_, offset_, *given = unpack(context, builder, signature, arguments)
@@ -71,16 +73,17 @@ def make_store_lowest(lanes: int, width: int) -> Any:
 
 
 def make_store_lowest_bounds(lanes: int) -> Any:
-    """The intrinsic for cube values of this number of lanes."""
+    """Make the intrinsic function `store_lowest_bounds` for this number of lanes."""
 
     @intrinsic
     def store_lowest_bounds(
         _context: Any, target: Any, _at: Any, cube_values: Any, slack: Any, _unit: Any, after: Any, point: Any,
         _step: Any, bases: Any, _first: Any,
     ) -> Any:  # fmt: skip
-        """Fill 2 x lanes from target[at] on, for four items (see `items_after`). The first lanes get the lowest of
-        cube_values[item + lane] - unit x slack[2 x item + lane], the other lanes the lowest of cube_values[item + lane]
-        + unit x slack[2 x item + lanes + lane]. slack is uint8."""
+        """store_lowest_bounds(target, at, cube_values, slack, unit, after, point, step, bases, first), in a kernel:
+        fills 2 * lanes from target[at] on, for four items (see `items_after`). The first lanes get the lowest of
+        cube_values[item + lane] - unit * slack[2 * item + lane], the other lanes the lowest of cube_values[item + lane]
+        + unit * slack[2 * item + lanes + lane]. slack is uint8."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             target_, at_, cube_values_, slack_, unit_, *given = unpack(context, builder, signature, arguments)
@@ -106,11 +109,12 @@ def make_store_lowest_bounds(lanes: int) -> Any:
 
 
 def make_add_lanes(lanes: int) -> Any:
-    """The intrinsic for this number of lanes."""
+    """Make the intrinsic function `add_lanes` for this number of lanes."""
 
     @intrinsic
     def add_lanes(_context: Any, totals: Any, _weight: Any, source: Any, _item: Any, _other: Any) -> Any:
-        """totals[lane] += weight x the lower of source[item + lane] and source[other + lane], in float64."""
+        """add_lanes(totals, weight, source, item, other), in a kernel: adds weight times the lower of source[item +
+        lane] and source[other + lane] to totals[lane], in float64."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             totals_, weight_, source_, *items = unpack(context, builder, signature, arguments)
@@ -141,8 +145,7 @@ def fill_worth(
     first: int, lanes: int,
 ) -> None:  # fmt: skip
     """Fill target[at + lane] with the lowest cube_values[item + lane] after four steps; bases[first + point] are
-    offsets of rows of cube values; 4 or 8 lanes. With slack, fill 4 or 8 lower bounds and then as many upper
-    bounds."""
+    offsets of rows of cube values; 4 or 8 lanes. With slack, fill 4 or 8 lower bounds and then as many upper bounds."""
     if len(slack) == 0:
         if lanes == 4:
             _lowest_of_4(target, at, cube_values, 0, steps.after, steps.point, step, bases, first)
@@ -183,7 +186,7 @@ def fill_dice(
 
 @kernel(borrows=True)
 def add_lower(totals: Array, weight: float, source: Array, item: int, other: int, lanes: int) -> None:
-    """Add weight x the lower of source[item + lane] and source[other + lane] to float64 totals[lane]."""
+    """Add weight times the lower of source[item + lane] and source[other + lane] to float64 totals[lane]."""
     if lanes == 4:
         _add_4(totals, weight, source, item, other)
     elif lanes == 8:

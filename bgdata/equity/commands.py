@@ -22,6 +22,7 @@ from bgdata.cli.options import (
     output_option,
     ply_option,
     refuse_beside,
+    value_option,
 )
 from bgdata.cli.output import build_version, print_built, show_rows
 from bgdata.equity.kinds.match_equity import DATASET, MatchEquityParameters
@@ -68,10 +69,8 @@ def met() -> None:
 @click.option(
     "--gammon-rate", default="", metavar="SHARE", help="Share of games that end in a gammon.  [default: the network's]"
 )
-@click.option("--cube-life-index", default="1", show_default=True, metavar="X", help="How live the cube is, 0 to 1.")
-@click.option(
-    "--length", default=25, show_default=True, type=click.IntRange(1, 64), metavar="N", help="Maximum points to go."
-)
+@value_option("--cube-life-index", "1", "X", "How live the cube is, 0 to 1.")
+@value_option("--length", 25, "N", "Maximum points to go.", type=click.IntRange(1, 64))
 @format_option
 @click.pass_obj
 def build(warehouse: Warehouse, /, network: str, form: str, **options: Any) -> None:
@@ -190,7 +189,8 @@ MAX_SHOWN = 15  # default points to go of a comparison
 
 
 def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
-    """Lines with the largest and mean size of float64[2, n, n] differences, before and after the Crawford game."""
+    """Lines of text with the largest and the mean difference between two tables, before and after the Crawford game.
+    `differences` is float64[2, n, n]."""
     for part, when in enumerate(("before", "post-crawford")):
         sizes = np.abs(differences[part])
         if np.isfinite(sizes).any():
@@ -204,7 +204,7 @@ def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
 
 
 def score_lines(met: MatchEquity, score: MatchScore) -> Iterator[str]:
-    """Lines of text with the stakes at a score, in percent."""
+    """Lines of text with the stakes of a game at a score, in percent."""
     yield f"{score} by {met.name}: {100 * met.at(score):.3f} %"
     chance = Quantity(3, 100)
     columns = (
@@ -220,7 +220,7 @@ def score_lines(met: MatchEquity, score: MatchScore) -> Iterator[str]:
 
 
 def grid_lines(cells: NDArray[np.float64], quantity: Quantity) -> list[str]:
-    """A float64[n, n] table as lines of text, with the scores along both edges."""
+    """Lines of text with a float64[n, n] table, with the scores along both edges."""
     scores = [str(place + 1) for place in range(len(cells))]
     columns = [Column("", heading="   "), *(Column(score, quantity, width=6, gap=1, missing="-") for score in scores)]
     rows = zip(scores, cells.tolist(), strict=True)
@@ -228,7 +228,8 @@ def grid_lines(cells: NDArray[np.float64], quantity: Quantity) -> list[str]:
 
 
 def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
-    """The trailer's post-Crawford chances in percent, and the opponent's if they differ."""
+    """Lines of text with the trailer's post-Crawford chances up to `length`-away in percent, and the opponent's if they
+    differ."""
 
     def shown_chances(values: NDArray[np.float64]) -> str:
         return " ".join(f"{value:.2f}" if np.isfinite(value) else "-" for value in values)
@@ -241,9 +242,9 @@ def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
 
 
 def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
-    """Write a table as an XML file that gnubg loads; returns a line of text about the file. Raises the errors of
-    `find_met_or_file`, UsageError if the table has no post-Crawford chances, and StorageError if the file cannot be
-    written."""
+    """Write a match equity table as an XML file that gnubg loads; returns a line of text about the file. Raises the
+    errors of `find_met_or_file`, UsageError if the table has no post-Crawford chances, and StorageError if the file
+    cannot be written."""
     met = find_met_or_file(warehouse, name)
     own, other = met.cells[1, 1:, 1], 1 - met.cells[1, 1, 1:]
     own, other = own[np.isfinite(own)], other[np.isfinite(other)]  # only known chances
@@ -262,7 +263,7 @@ MAX_NUMBERED = 15  # most points to go for which cells show numbers
 
 
 def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, path: Path) -> None:
-    """Write a heat map of the chances of winning the match in percent, or of their differences from the table `other`.
+    """Draw a heat map of the chances of winning the match in percent, or of their differences from the table `other`.
     The row of the trailer after the Crawford game is below it. Raises StorageError if the file cannot be written."""
     most = min(length or met.length, met.length, other.length if other else met.length)
     cells = 100 * met.cells[:, 1 : most + 1, 1 : most + 1]

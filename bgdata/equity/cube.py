@@ -35,14 +35,14 @@ TIE = 1e-9  # equities that differ by at most this are equal
 
 
 class Unit(StrEnum):
-    """The unit of the equities of a decision."""
+    """The unit of the equities in a cube decision."""
 
     POINTS = "points per unit cube"
     MWC = "mwc"
 
 
 class Method(StrEnum):
-    """The method by which the equities of a decision were computed."""
+    """How the equities of a cube decision were computed."""
 
     EXACT = "exact"
     JANOWSKI, JUMP, JANOWSKI_FIRST = MODEL_NAMES
@@ -50,13 +50,12 @@ class Method(StrEnum):
 
 @dataclass(frozen=True)
 class CubeRules:
-    """The rules by which the cube is valued if no exact table covers the position: the model, and the match equity
-    table for matches.
+    """The rules by which a cube decision is made if no exact table covers the position: the cube model, and the match
+    equity table for matches.
 
     `has_beavers`: the taker may double at once and keep the cube (money play only). `as_money`: decide a match as money
     play, for comparison, but with the rules of the match. `by_model`: use the model even if an exact table covers the
-    position.
-    """
+    position."""
 
     strategy: Strategy = DEFAULT_STRATEGY
     met: MatchEquity | None = None
@@ -69,22 +68,22 @@ DEFAULT_RULES = CubeRules()
 
 
 class ExactCube(Protocol):
-    """Tables with exact cube decisions: for money play at any cube, or for a match at some scores and cubes."""
+    """Answers exact cube decisions from tables: for money play at any cube, or for a match at some scores and cubes."""
 
     @property
     def accuracy(self) -> str:
         """The error bound of the equities, in words."""
 
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
-        """Equities of the player on roll before the roll: points per unit cube in money play, mwc by `met` in a match.
-        None if the tables do not cover the position and stakes. Doubling is NOT_ALLOWED if the rules forbid it. If
-        there are no beavers, `double_beaver` equals `double_take`."""
+        """The equities of the player on roll before the roll: points per unit cube in money play, mwc by `met` in a
+        match. None if the tables do not cover the position and stakes. Doubling is NOT_ALLOWED if the rules forbid it.
+        If there are no beavers, `double_beaver` equals `double_take`."""
 
 
 @dataclass(frozen=True)
 class CubeDecision:
-    """A cube decision of the player on roll; equities are for this player, in `unit`, before the roll. The equities of
-    doubling are None if the player may not double or could gain nothing; `why_not` is then the reason."""
+    """A cube decision of the player on roll. The equities are for this player, in `unit`, before the roll. The equities
+    of doubling are None if the player may not double or could gain nothing; `why_not` is then the reason."""
 
     no_double: float
     double_take: float | None
@@ -114,13 +113,13 @@ class CubeDecision:
 
     @property
     def double_gain(self) -> float:
-        """The equity that doubling gains (negative: costs) against the opponent's best answer; 0 if the player may not
+        """How much equity doubling gains (negative: costs) against the opponent's best answer; 0 if the player may not
         double."""
         return doubling.best_answer(self.equities) - self.no_double if self.may_double else 0.0
 
     @property
     def take_gain(self) -> float:
-        """The equity that the opponent gains (negative: loses) by taking rather than passing; 0 if the player may not
+        """How much equity the opponent gains (negative: loses) by taking rather than passing; 0 if the player may not
         double."""
         if self.double_pass is None:
             return 0.0
@@ -128,7 +127,7 @@ class CubeDecision:
 
     @property
     def equities(self) -> CubeEquities:
-        """The equities as kernels use them."""
+        """The equities of all actions in the form that kernels use."""
         if self.double_take is None or self.double_pass is None:
             return CubeEquities(self.no_double, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
         beaver = self.double_take if self.double_beaver is None else self.double_beaver
@@ -142,12 +141,11 @@ def decide_cube(
     exact: CubeEquities | None = None,
     accuracy: str = "",
 ) -> CubeDecision:
-    """The cube decision of the player on roll from its five cumulative chances before the roll.
+    """Decide about the cube for the player on roll, from its five cumulative chances before the roll.
 
     `exact` equities replace the equities of the model, and `accuracy` its description. Raises InvalidParameterError if
     chances are out of order, rules do not fit the stakes, or a match has no match equity table; and InvalidScoreError
-    if the table does not contain the score.
-    """
+    if the table does not contain the score."""
     try:
         given = np.array([chances], np.float64)
     except (TypeError, ValueError):
@@ -200,14 +198,16 @@ _NO_DOUBLES = {"double_take": NOT_ALLOWED, "double_beaver": NOT_ALLOWED, "double
 
 
 def check_scores(met: MatchEquity, score: MatchScore, cube_value: int) -> None:
-    """Raise InvalidScoreError unless the table covers all scores that a game may lead to. Kernels do not check this."""
+    """Raise InvalidScoreError unless the match equity table covers all scores that a game may lead to. Kernels do not
+    check this."""
     while cube_value < max(score.away, score.opponent_away):
         met.game(score, cube_value)
         cube_value *= 2
 
 
 def check_rules(stakes: Stakes, rules: CubeRules) -> None:
-    """Raise InvalidParameterError if a match has no match equity table, or is given rules of money play."""
+    """Raise InvalidParameterError if the rules have no match equity table for a match, or if they have rules of money
+    play."""
     if isinstance(stakes.score, Money):
         return
     if rules.has_beavers:
@@ -222,7 +222,7 @@ def check_rules(stakes: Stakes, rules: CubeRules) -> None:
 
 
 def why_no_double(stakes: Stakes, rules: CubeRules = DEFAULT_RULES) -> str:
-    """The reason why the player on roll has no cube decision; empty if it has one."""
+    """Why the player on roll has no cube decision; empty if it has one."""
     if stakes.is_crawford:
         return "nobody doubles in the crawford game"
     if stakes.cube.owner == CubeOwner.OPPONENT:
@@ -234,7 +234,7 @@ def why_no_double(stakes: Stakes, rules: CubeRules = DEFAULT_RULES) -> str:
 
 
 def best_actions(equities: CubeEquities) -> tuple[Action, ...]:
-    """All best actions; among equally good ones, doubling comes first, and then passing."""
+    """All actions with the best equity; among equally good ones, doubling comes first, and then passing."""
     answer, passed = doubling.best_answer(equities), equities.double_pass
     found = [Action(doubling.best_action(equities))]
     if answer == NOT_ALLOWED:
@@ -251,7 +251,7 @@ def best_actions(equities: CubeEquities) -> tuple[Action, ...]:
 
 
 def describe_model(rules: CubeRules) -> str:
-    """The model and its settings in words."""
+    """Name the cube model and its settings in words."""
     strategy = rules.strategy
     by_score = rules.met is not None and not rules.as_money
     table = f", {rules.met.name}" if rules.met is not None and by_score else ""
@@ -288,33 +288,33 @@ def position_values(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRu
 
 
 def for_other_side(value: Value, stakes: Stakes) -> Value:
-    """The value to the other side: the mwc of both sides sum to 1, their points to 0."""
+    """Convert a value to that of the other side: the mwc of both sides sum to 1, their points to 0."""
     return -value if isinstance(stakes.score, Money) else 1 - value
 
 
 def worth_of_game(stakes: Stakes, rules: CubeRules) -> float:
-    """The worth of the game before its first roll: mwc by the table, or 0 points. Raises InvalidScoreError if the table
-    does not contain the score."""
+    """What the game is worth before its first roll: mwc by the match equity table, or 0 points. Raises
+    InvalidScoreError if the table does not contain the score."""
     return 0.0 if isinstance(stakes.score, Money) else met_of(rules).at(stakes.score)
 
 
 def worth_of_result(points: int, stakes: Stakes, rules: CubeRules) -> float:
-    """The worth of winning `points`, cube included (negative: losing them). Raises InvalidScoreError if the table does
-    not contain the score."""
+    """What winning `points` is worth, cube included (negative: losing them), in mwc or points. Raises InvalidScoreError
+    if the match equity table does not contain the score."""
     return float(points) if isinstance(stakes.score, Money) else met_of(rules).after(stakes.score, points)
 
 
 def normalised_point(stakes: Stakes, rules: CubeRules) -> float:
-    """The worth of one point of normalised equity: half the difference between winning and losing a single game with
-    this cube. Errors divided by it can be compared across cubes and scores. Raises InvalidScoreError if the table does
-    not contain the score."""
+    """What one point of normalised equity is worth: half the difference between winning and losing a single game with
+    this cube. Errors divided by it can be compared across cubes and scores. Raises InvalidScoreError if the match
+    equity table does not contain the score."""
     value = stakes.cube.value
     return (worth_of_result(value, stakes, rules) - worth_of_result(-value, stakes, rules)) / 2
 
 
 def normalised_equity(worth: float, stakes: Stakes, rules: CubeRules) -> float:
-    """The equity of a worth, such as mwc, normalised to the current game: -1 is losing and 1 is winning a single game
-    with this cube. Raises InvalidScoreError if the table does not contain the score."""
+    """Convert a worth, such as mwc, to an equity normalised to the current game: -1 is losing and 1 is winning a single
+    game with this cube. Raises InvalidScoreError if the match equity table does not contain the score."""
     value = stakes.cube.value
     lose, win = (worth_of_result(points, stakes, rules) for points in (-value, value))
     return 2 * (worth - lose) / (win - lose) - 1

@@ -21,7 +21,7 @@ Values = NDArray[np.float64]
 
 
 class NoIndex(IntEnum):
-    """Codes for the reasons why a position has no index; stored in place of the index."""
+    """Codes that are stored in place of a cube life index, for the reasons why a position has none."""
 
     BELOW = -1  # the cube is worth less than a dead one
     ABOVE = 2  # it is worth more than a live one
@@ -29,16 +29,17 @@ class NoIndex(IntEnum):
 
 
 def model_equities(win_chance: ArrayLike, index: float) -> Values:
-    """float64[..., 3]: no-double equities by the model for each cube of `CUBES`."""
+    """float64[..., 3]: the equities without a double by Janowski's model, for each cube of `CUBES`. `index` is the cube
+    life index."""
     from bgdata.equity.curves import janowski_equities  # a kernel, which the declaration of the kind does not need
 
     return np.stack([janowski_equities(win_chance, owner=owner, cube_life_index=index) for owner in CubeOwner], axis=-1)
 
 
 def cube_life_indexes(win_chance: ArrayLike, exact: ArrayLike, error_bound: float) -> Values:
-    """float64[..., 3]: the index from 0 to 1 that makes the model exact for each cube of `CUBES`, or a NoIndex. exact:
-    [..., 3] no-double equities; they and 2 x win_chance - 1 are within `error_bound` of the truth. An index within this
-    bound of 0 or 1 counts as 0 or 1."""
+    """float64[..., 3]: the cube life index from 0 to 1 that makes Janowski's model exact, for each cube of `CUBES`, or
+    a NoIndex. exact: [..., 3] equities without a double; they and 2 x win_chance - 1 are within `error_bound` of the
+    truth. An index within this bound of 0 or 1 counts as 0 or 1."""
     win, equities = np.asarray(win_chance, np.float64), np.asarray(exact, np.float64)
     dead = (2.0 * win - 1.0)[..., None]
     gap = model_equities(win, 1.0) - dead
@@ -62,7 +63,7 @@ def margins(exact: ArrayLike) -> Values:
 
 
 def decision_losses(win_chance: ArrayLike, exact_margins: ArrayLike, index: float = DEFAULT_INDEX) -> Values:
-    """float64[..., 3]: losses of the model's decisions to double, redouble and take, from the exact margins; 0 if the
+    """float64[..., 3]: what the model's decisions to double, redouble and take lose, from the exact margins; 0 if the
     model is right. If two actions are equal, the decision is to double and to pass, as in gnubg."""
     by_model, exact = margins(model_equities(win_chance, index)), np.asarray(exact_margins, np.float64)
     acts = np.concatenate([by_model[..., :2] > -TIE, by_model[..., 2:] > TIE], axis=-1)

@@ -9,7 +9,7 @@ from bgdata.errors import InvalidParameterError
 
 
 class CubeModel(NamedTuple):
-    """A model of the cube. Kernels use its index in CUBE_MODELS."""
+    """A model of the cube's value. Kernels use its index in CUBE_MODELS."""
 
     name: str  # name in the option --model, and in the method of a decision
     setting: str  # meaning of its number
@@ -34,6 +34,6 @@ FREE_INDEX = 0.97
 
 
 def check_cube_life_index(index: float) -> None:
-    """Raise InvalidParameterError unless the index is from 0 (dead) to 1 (live)."""
+    """Raise InvalidParameterError unless a cube life index is from 0 (dead) to 1 (live)."""
     if not 0 <= index <= 1:
         raise InvalidParameterError(f"expected a cube life index from 0 to 1, got {index}")

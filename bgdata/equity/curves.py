@@ -72,8 +72,9 @@ MAX_VOLATILITY = 0.25  # above it, equities can fall with the winning chance if 
 
 
 class Curve(NamedTuple):
-    """A curve with straight pieces between (0, lose), (low, at_low), (high, at_high) and (1, win): winning chances and
-    no-double equities of the player on roll. Curves never fall, and `low` is at most `high`."""
+    """Equity as a function of winning chance, with straight pieces between the points (0, lose), (low, at_low), (high,
+    at_high) and (1, win): the winning chance of the player on roll, and its equity without a double. Curves never fall,
+    and `low` is at most `high`."""
 
     low: float
     high: float
@@ -84,7 +85,7 @@ class Curve(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Winning chances of the player on roll, 0 to 1, at which cube decisions change; NEVER if they do not."""
+    """The winning chances of the player on roll, 0 to 1, at which cube decisions change; NEVER if they do not."""
 
     take_point: float  # from here on the player on roll takes, if doubled
     double_point: float  # from here on it doubles, unless playing on is worth more
@@ -93,25 +94,27 @@ class Points(NamedTuple):
 
 
 @kernel()
-def piece(win: float, start: float, end: float, at_start: float, at_end: float) -> float:
-    """The line through (start, at_start) and (end, at_end) at `win`; `at_end` if the points coincide."""
+def height_on_line(win: float, start: float, end: float, at_start: float, at_end: float) -> float:
+    """The height at `win` of the line through (start, at_start) and (end, at_end); `at_end` if the two points
+    coincide."""
     width = end - start
     return at_end if width <= 0.0 else at_start + (at_end - at_start) * ((win - start) / width)
 
 
 @kernel()
 def curve_equity(curve: Curve, win: float) -> float:
-    """The equity of a curve at a winning chance from 0 to 1."""
+    """The equity on a curve at a winning chance from 0 to 1."""
     if win < curve.low:
-        return piece(win, 0.0, curve.low, curve.lose, curve.at_low)
+        return height_on_line(win, 0.0, curve.low, curve.lose, curve.at_low)
     if win < curve.high:
-        return piece(win, curve.low, curve.high, curve.at_low, curve.at_high)
-    return piece(win, curve.high, 1.0, curve.at_high, curve.win)
+        return height_on_line(win, curve.low, curve.high, curve.at_low, curve.at_high)
+    return height_on_line(win, curve.high, 1.0, curve.at_high, curve.win)
 
 
 @kernel()
 def mix(live: Curve, index: float) -> Curve:
-    """Janowski's mixture: `index` times the live curve plus 1 - `index` times the line of the dead cube."""
+    """Mix a live curve with that of a dead cube, as Janowski does: `index` times the live curve plus 1 - `index` times
+    the dead cube's straight line."""
     rise = live.win - live.lose
     at_low = index * live.at_low + (1.0 - index) * (live.lose + rise * live.low)
     at_high = index * live.at_high + (1.0 - index) * (live.lose + rise * live.high)
@@ -125,17 +128,17 @@ def first_reaching(curve: Curve, equity: float) -> float:
     if curve.lose >= equity:
         return 0.0
     if curve.at_low >= equity:
-        return piece(equity, curve.lose, curve.at_low, 0.0, curve.low)
+        return height_on_line(equity, curve.lose, curve.at_low, 0.0, curve.low)
     if curve.at_high >= equity:
-        return piece(equity, curve.at_low, curve.at_high, curve.low, curve.high)
+        return height_on_line(equity, curve.at_low, curve.at_high, curve.low, curve.high)
     if curve.win >= equity:
-        return piece(equity, curve.at_high, curve.win, curve.high, 1.0)
+        return height_on_line(equity, curve.at_high, curve.win, curve.high, 1.0)
     return NEVER
 
 
 @kernel()
 def scale(curve: Curve, factor: float) -> Curve:
-    """The curve in units of another cube value."""
+    """The curve with all equities multiplied by `factor`, such as to count in units of another cube value."""
     return Curve(
         curve.low, curve.high, factor * curve.lose, factor * curve.at_low, factor * curve.at_high, factor * curve.win
     )
@@ -143,14 +146,15 @@ def scale(curve: Curve, factor: float) -> Curve:
 
 @kernel()
 def mirror(curve: Curve) -> Curve:
-    """The curve from the opponent's point of view, with the sign of equities reversed."""
+    """The curve as the opponent sees it: winning chances turned, and the sign of equities reversed."""
     return Curve(1.0 - curve.high, 1.0 - curve.low, -curve.win, -curve.at_high, -curve.at_low, -curve.lose)
 
 
 @kernel()
 def doubled_equity(taken: Curve, passed: float, beaver_factor: float, win: float) -> float:
-    """The value of a double against the opponent's best answer. A taken double with negative equity is beavered, which
-    multiplies it by `beaver_factor`: 2 in money play with beavers, else 1."""
+    """The value of a double against the opponent's best answer. `taken` is the curve after a take, `passed` the equity
+    of a pass. A taken double with negative equity is beavered, which multiplies it by `beaver_factor`: 2 in money play
+    with beavers, otherwise 1."""
     equity = curve_equity(taken, win)
     return min(passed, equity if equity >= 0.0 else beaver_factor * equity)
 
@@ -158,7 +162,7 @@ def doubled_equity(taken: Curve, passed: float, beaver_factor: float, win: float
 @kernel()
 def double_point(now: Curve, taken: Curve, passed: float, beaver_factor: float) -> float:
     """The winning chance from which doubling is worth at least as much as the curve `now`, up to the cash point; NEVER
-    if playing on is worth more even there."""
+    if playing on is worth more even there. `taken` is the curve after a take, `passed` the equity of a pass."""
     cash = min(first_reaching(taken, passed), 1.0)
     zero = first_reaching(taken, 0.0) if beaver_factor > 1.0 else 0.0
     above, gain_above = cash, doubled_equity(taken, passed, beaver_factor, cash) - curve_equity(now, cash)
@@ -171,13 +175,13 @@ def double_point(now: Curve, taken: Curve, passed: float, beaver_factor: float) 
                 below = max(below, knot)
         gain = doubled_equity(taken, passed, beaver_factor, below) - curve_equity(now, below)
         if gain < 0.0:
-            return piece(0.0, gain, gain_above, below, above)
+            return height_on_line(0.0, gain, gain_above, below, above)
         above, gain_above = below, gain
     return 0.0
 
 
 def owner_code(owner: CubeOwner | str) -> int:
-    """The number that kernels use for an owner. Raises InvalidParameterError for an unknown owner."""
+    """The number by which kernels know a cube owner. Raises InvalidParameterError for an unknown owner."""
     if owner not in OWNER_CODES:
         raise InvalidParameterError(f"expected a cube owner in {{{', '.join(CubeOwner)}}}, got {owner}")
     return OWNER_CODES[CubeOwner(owner)]
@@ -192,15 +196,15 @@ class LivePoints(NamedTuple):
 
 @kernel()
 def live_points(mean_win: float, mean_loss: float) -> LivePoints:
-    """The live cube's take and cash points, from mean points of a win and of a loss."""
+    """The take and cash points with a live cube, from the mean points of a win and of a loss."""
     width = mean_win + mean_loss + 0.5
     return LivePoints((mean_loss - 0.5) / width, (mean_loss + 1.0) / width)
 
 
 @kernel()
 def live_curve(mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -> Curve:
-    """The live cube's equity for the cube owner `owner` (CENTERED, ON_ROLL or OPPONENT); `is_jacoby` matters only for a
-    centered cube."""
+    """The equity curve with a live cube for the cube owner `owner` (CENTERED, ON_ROLL or OPPONENT). `mean_win` and
+    `mean_loss` are the mean points of a win and of a loss; `is_jacoby` matters only for a centered cube."""
     points = live_points(mean_win, mean_loss)
     if owner == CENTERED:
         if is_jacoby:
@@ -224,21 +228,22 @@ def index_of(owner: int, own_index: float, opponent_index: float) -> float:
 def janowski_curve(
     mean_win: float, mean_loss: float, owner: int, own_index: float, opponent_index: float, is_jacoby: bool
 ) -> Curve:
-    """The equity curve of Janowski's model for the cube owner `owner` (CENTERED, ON_ROLL or OPPONENT)."""
+    """The equity curve by Janowski's model for the cube owner `owner` (CENTERED, ON_ROLL or OPPONENT). `mean_win` and
+    `mean_loss` are the mean points of a win and of a loss, and the indexes are the players' cube life indexes."""
     return mix(live_curve(mean_win, mean_loss, owner, is_jacoby), index_of(owner, own_index, opponent_index))
 
 
 @kernel()
 def first_window(mean_win: float, mean_loss: float, index: float) -> LivePoints:
-    """The take and cash points of the model as first published, from the cube life index."""
+    """The take and cash points by Janowski's model as it was first published, from the cube life index."""
     width = mean_win + mean_loss + 0.5 * index
     return LivePoints((mean_loss - 0.5) / width, (mean_loss + 0.5 + 0.5 * index) / width)
 
 
 @kernel()
 def first_equity(win: float, mean_win: float, mean_loss: float, owner: int, index: float) -> float:
-    """The no-double equity of the model as first published, for the cube owner `owner` (CENTERED, ON_ROLL or
-    OPPONENT)."""
+    """The equity without a double by Janowski's model as it was first published, for the cube owner `owner` (CENTERED,
+    ON_ROLL or OPPONENT)."""
     window, dead = first_window(mean_win, mean_loss, index), win * (mean_win + mean_loss) - mean_loss
     if owner != ON_ROLL and win <= window.take_point:
         return min(-1.0, dead)
@@ -252,8 +257,9 @@ def first_equity(win: float, mean_win: float, mean_loss: float, owner: int, inde
 
 @kernel()
 def first_points(mean_win: float, mean_loss: float, owner: int, index: float) -> Points:
-    """The winning chances at which decisions change in the model as first published, for a centered cube or one that
-    the player on roll owns. The formulas are Janowski's, except that the too-good point is the one of a dead cube."""
+    """The winning chances at which decisions change by Janowski's model as it was first published, for a centered cube
+    or one that the player on roll owns. The formulas are Janowski's, except that the too-good point is the one of a
+    dead cube."""
     window, width = first_window(mean_win, mean_loss, index), mean_win + mean_loss + 0.5 * index
     above_loss = index if owner == ON_ROLL else 0.5 * index * (3.0 - index) / (2.0 - index)
     too_good_point = (mean_loss + 1.0) / (mean_win + mean_loss)
@@ -265,7 +271,7 @@ def fill_janowski(
     situations: NDArray[np.float64], owner: int, own_index: float, opponent_index: float, is_jacoby: bool,
     equities: NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """Fill equities[row] with the no-double equities of Janowski's model, from situations[row, 0:3]: winning chance,
+    """Fill equities[row] with the equities without a double by Janowski's model, from situations[row]: winning chance,
     mean points of a win and of a loss."""
     for row in range(len(situations)):
         win, mean_win, mean_loss = situations[row, 0], situations[row, 1], situations[row, 2]
@@ -303,8 +309,8 @@ def janowski_equities(
 def situation_rows(
     win: ArrayLike, mean_win: ArrayLike, mean_loss: ArrayLike
 ) -> tuple[NDArray[np.float64], tuple[int, ...]]:
-    """float64[n, 3]: rows of winning chance, mean points of a win and of a loss, from arrays that broadcast; and their
-    common shape. Raises InvalidParameterError if a value is out of range."""
+    """Combine arrays that broadcast into float64[n, 3] rows of winning chance, mean points of a win and of a loss; also
+    returns their common shape. Raises InvalidParameterError if a value is out of range."""
     try:
         columns = np.broadcast_arrays(*(np.asarray(column, float) for column in (win, mean_win, mean_loss)))
     except ValueError as error:
@@ -319,8 +325,8 @@ def situation_rows(
 
 
 def both_indexes(cube_life_index: float, opponent_cube_life_index: float | None) -> tuple[float, float]:
-    """Both players' cube life indexes; the second defaults to the first. Raises InvalidParameterError if one is outside
-    0 to 1."""
+    """The cube life indexes of both players; the opponent's defaults to the player's. Raises InvalidParameterError if
+    one is outside 0 to 1."""
     other = cube_life_index if opponent_cube_life_index is None else opponent_cube_life_index
     for index in (cube_life_index, other):
         check_cube_life_index(index)
@@ -329,8 +335,8 @@ def both_indexes(cube_life_index: float, opponent_cube_life_index: float | None)
 
 @kernel()
 def owned_slope(mean_win: float, mean_loss: float, volatility: float) -> float:
-    """Points per winning chance of an owned cube below the cash point. For the opponent's cube above the take point,
-    swap the mean points."""
+    """How steeply the equity of a player who owns the cube rises with the winning chance, below the cash point. For the
+    opponent's cube above the take point, swap the mean points."""
     width = mean_win + mean_loss + 0.5
     return width - volatility / 4.0 * width * width / ((mean_win - 0.5) * (mean_loss + 1.0))
 
@@ -345,8 +351,9 @@ def turning_equity(mean_win: float, mean_loss: float, volatility: float) -> floa
 def jump_curve(
     mean_win: float, mean_loss: float, owner: int, volatility: float, local: float, is_jacoby: bool = False
 ) -> Curve:
-    """The equity curve of the jump model for the cube owner `owner` (CENTERED, ON_ROLL or OPPONENT), from mean points
-    of a win and of a loss, the mean and the local volatility. `is_jacoby` matters only for a centered cube."""
+    """The equity curve by the jump model for the cube owner `owner` (CENTERED, ON_ROLL or OPPONENT). `mean_win` and
+    `mean_loss` are the mean points of a win and of a loss, `volatility` is the mean and `local` the local volatility.
+    `is_jacoby` matters only for a centered cube."""
     if owner == CENTERED and is_jacoby:
         return centered_jump_curve(live_curve(mean_win, mean_loss, CENTERED, True), local)
     if owner == CENTERED:
@@ -366,7 +373,7 @@ def jump_curve(
 
 @kernel()
 def jump_cost(live: Curve, jump_size: float) -> float:
-    """The cost of jumps of this mean size at the upper bend of a live curve; 0 unless it bends down there."""
+    """What jumps of this mean size cost at the upper bend of a live curve; 0 unless it bends down there."""
     if live.high >= 1.0 or live.high <= live.low:
         return 0.0
     below, above = (live.at_high - live.at_low) / (live.high - live.low), (live.win - live.at_high) / (1.0 - live.high)
@@ -375,8 +382,8 @@ def jump_cost(live: Curve, jump_size: float) -> float:
 
 @kernel()
 def owned_jump_curve(live: Curve, cash_point: float, local: float) -> Curve:
-    """The curve of a cube owned by the player on roll, from the live curve (with `low` 0) and the model's cash
-    point."""
+    """The curve by the jump model if the player on roll owns the cube, from the live curve (with `low` 0) and the
+    model's cash point."""
     if live.high >= 1.0 or live.high <= 0.0:
         return live
     slope = (live.at_high - jump_cost(live, local) - live.lose) / live.high
@@ -385,13 +392,15 @@ def owned_jump_curve(live: Curve, cash_point: float, local: float) -> Curve:
 
 @kernel()
 def centered_jump_curve(live: Curve, local: float) -> Curve:
-    """The curve of a centered cube from the live curve. Jumps are limited to the width of its window."""
+    """The curve by the jump model for a centered cube, from the live curve. Jumps are limited to the width of its
+    window."""
     size = min(local, live.high - live.low)
     at_low, at_high = live.at_low + jump_cost(mirror(live), size), live.at_high - jump_cost(live, size)
     return Curve(live.low, live.high, live.lose, at_low, at_high, live.win)
 
 
 def implied_index(mean_win: float, mean_loss: float, volatility: float) -> float:
-    """The cube life index for which Janowski's model has the same take point."""
+    """The cube life index with which Janowski's model has the same take point as the jump model with this
+    volatility."""
     take_point = (mean_loss - 0.5) / owned_slope(mean_win, mean_loss, volatility)
     return 2.0 * ((mean_loss - 0.5) / take_point - mean_win - mean_loss)

@@ -31,7 +31,7 @@ NOT_ALLOWED = -np.inf  # the equity of a double that the rules forbid, or that c
 
 
 class Action(IntEnum):
-    """The best action of both sides; kernels use the numbers."""
+    """The best cube actions of both sides, such as double and take; kernels use the numbers."""
 
     NO_DOUBLE = 0  # not yet, or not allowed
     DOUBLE_TAKE = 1
@@ -44,9 +44,9 @@ _NO_DOUBLE, _TAKE, _PASS, _TOO_GOOD, _BEAVER = map(int, Action)
 
 
 class Strategy(NamedTuple):
-    """A model of the cube with its settings: JANOWSKI and JANOWSKI_FIRST use the cube life indexes of the player on
-    roll and of the opponent, JUMP the mean volatility and the volatility of the position. In matches JANOWSKI uses at
-    least `free_index` for a player whom a higher cube cannot cost more: the present cube, lost, loses the match."""
+    """A cube model with its settings. JANOWSKI and JANOWSKI_FIRST use the cube life indexes of the player on roll and
+    of the opponent, JUMP the mean volatility and the volatility of the position. In matches, JANOWSKI uses at least
+    `free_index` for a player whom a higher cube cannot cost more: the present cube, lost, loses the match."""
 
     model: int = JANOWSKI
     cube_life_index: float = DEFAULT_INDEX
@@ -61,8 +61,8 @@ DEFAULT_STRATEGY = Strategy(free_index=FREE_INDEX)
 
 
 class CubeEquities(NamedTuple):
-    """Equities of the player on roll: points per unit cube, or mwc in a match. Forbidden actions are NOT_ALLOWED. If
-    there are no beavers, `double_beaver` equals `double_take`."""
+    """The equity of each cube action for the player on roll: points per unit cube, or mwc in a match. Forbidden actions
+    are NOT_ALLOWED. If there are no beavers, `double_beaver` equals `double_take`."""
 
     no_double: float
     double_take: float
@@ -71,7 +71,7 @@ class CubeEquities(NamedTuple):
 
 
 class PointColumns(NamedTuple):
-    """`Points` of many pairs of mean points, float64[...] each."""
+    """The `Points` for many pairs of mean points, float64[...] each."""
 
     take_point: NDArray[np.float64]
     double_point: NDArray[np.float64]
@@ -80,21 +80,21 @@ class PointColumns(NamedTuple):
 
 
 def janowski(cube_life_index: float = DEFAULT_INDEX, opponent_cube_life_index: float | None = None) -> Strategy:
-    """Janowski's model with one cube life index, or one for each player. Raises InvalidParameterError if an index is
-    outside 0 to 1."""
+    """Make the strategy of Janowski's model with one cube life index, or one for each player. Raises
+    InvalidParameterError if an index is outside 0 to 1."""
     own, other = curves.both_indexes(cube_life_index, opponent_cube_life_index)
     return Strategy(JANOWSKI, own, other)
 
 
 def janowski_first(cube_life_index: float = DEFAULT_INDEX) -> Strategy:
-    """Janowski's model in the version that was published first and withdrawn. Raises InvalidParameterError if the index
-    is outside 0 to 1."""
+    """Make the strategy of Janowski's model in the version that was published first and withdrawn. Raises
+    InvalidParameterError if the index is outside 0 to 1."""
     return janowski(cube_life_index)._replace(model=JANOWSKI_FIRST)
 
 
 def jump(volatility: float = DEFAULT_VOLATILITY, local_volatility: float | None = None) -> Strategy:
-    """The jump model, with one volatility, or a separate local one for the present cube. Raises InvalidParameterError
-    if a volatility is out of range."""
+    """Make the strategy of the jump model, with one volatility, or a separate local one for the present cube. Raises
+    InvalidParameterError if a volatility is out of range."""
     local = volatility if local_volatility is None else local_volatility
     for given in (volatility, local):
         if not 0 <= given <= curves.MAX_VOLATILITY:
@@ -106,21 +106,21 @@ def jump(volatility: float = DEFAULT_VOLATILITY, local_volatility: float | None 
 
 @kernel()
 def turned_strategy(strategy: Strategy) -> Strategy:
-    """The strategy from the opponent's point of view."""
+    """The strategy as the opponent sees it: both players' settings change places."""
     model, own, other, mean, local, free = strategy
     return Strategy(model, other, own, mean, local, free)
 
 
 @kernel()
-def later(strategy: Strategy) -> Strategy:
-    """The strategy after the cube is turned now: the local volatility becomes the mean one."""
+def later_strategy(strategy: Strategy) -> Strategy:
+    """The strategy for the time after the present cube is turned: the local volatility becomes the mean one."""
     model, own, other, mean, _, free = strategy
     return Strategy(model, own, other, mean, mean, free)
 
 
 @kernel()
 def best_answer(equities: CubeEquities) -> float:
-    """The value of a double against the opponent's best answer, or NOT_ALLOWED."""
+    """The value of a double against the opponent's best answer; NOT_ALLOWED if the player may not double."""
     return min(equities.double_take, equities.double_beaver, equities.double_pass)
 
 
@@ -143,7 +143,7 @@ def best_action(equities: CubeEquities) -> int:
 
 @kernel(borrows=True)
 def mean_points(chances: NDArray[np.floating]) -> tuple[float, float, float]:
-    """Winning chance, mean points of a win and of a loss, from five cumulative chances[0:5]."""
+    """The winning chance, and the mean points of a win and of a loss, from five cumulative chances."""
     win = min(max(float(chances[0]), 0.0), 1.0)
     mean_win = 1.0 + (chances[1] + chances[2]) / win if win > 0.0 else 1.0
     mean_loss = 1.0 + (chances[3] + chances[4]) / (1.0 - win) if win < 1.0 else 1.0
@@ -152,8 +152,8 @@ def mean_points(chances: NDArray[np.floating]) -> tuple[float, float, float]:
 
 @kernel()
 def money_curve(strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -> Curve:
-    """The equity curve in money play of the model JANOWSKI or JUMP, for the cube owner `owner` (CENTERED, ON_ROLL or
-    OPPONENT)."""
+    """The equity curve in money play by the model JANOWSKI or JUMP, for the cube owner `owner` (CENTERED, ON_ROLL or
+    OPPONENT). `mean_win` and `mean_loss` are the mean points of a win and of a loss."""
     if strategy.model == JUMP:
         return curves.jump_curve(mean_win, mean_loss, owner, strategy.volatility, strategy.local_volatility, is_jacoby)
     return curves.janowski_curve(
@@ -165,8 +165,8 @@ def money_curve(strategy: Strategy, mean_win: float, mean_loss: float, owner: in
 def no_double_equity(
     strategy: Strategy, win: float, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool
 ) -> float:
-    """No-double equity of the player on roll in money play, in points per unit cube, for the cube owner `owner`
-    (CENTERED, ON_ROLL or OPPONENT)."""
+    """The equity of the player on roll without a double in money play, in points per unit cube, for the cube owner
+    `owner` (CENTERED, ON_ROLL or OPPONENT). `mean_win` and `mean_loss` are the mean points of a win and of a loss."""
     if strategy.model == JANOWSKI_FIRST:
         index = curves.index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
         return curves.first_equity(win, mean_win, mean_loss, owner, index)
@@ -177,12 +177,12 @@ def no_double_equity(
 def money_equities(
     strategy: Strategy, chances: NDArray[np.floating], owner: int, is_jacoby: bool, has_beavers: bool
 ) -> CubeEquities:
-    """Equities of the cube decision of the player on roll in money play, from chances[0:5]."""
+    """The equity of each cube action for the player on roll in money play, from five cumulative chances."""
     win, mean_win, mean_loss = mean_points(chances)
     now = no_double_equity(strategy, win, mean_win, mean_loss, owner, is_jacoby)
     if owner == OPPONENT:
         return CubeEquities(now, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
-    taken = 2.0 * no_double_equity(later(strategy), win, mean_win, mean_loss, OPPONENT, False)
+    taken = 2.0 * no_double_equity(later_strategy(strategy), win, mean_win, mean_loss, OPPONENT, False)
     return CubeEquities(now, taken, 2.0 * taken if has_beavers else taken, 1.0)
 
 
@@ -191,13 +191,13 @@ def money_points_of(
     strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool, has_beavers: bool
 ) -> Points:
     """The winning chances at which decisions change in money play, for a centered cube or one that the player on roll
-    owns."""
+    owns. `mean_win` and `mean_loss` are the mean points of a win and of a loss."""
     if strategy.model == JANOWSKI_FIRST:
         index = curves.index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
         return curves.first_points(mean_win, mean_loss, owner, index)
     now = money_curve(strategy, mean_win, mean_loss, owner, is_jacoby)
-    taken = curves.scale(money_curve(later(strategy), mean_win, mean_loss, OPPONENT, False), 2.0)
-    own = curves.scale(money_curve(later(strategy), mean_win, mean_loss, curves.ON_ROLL, False), 2.0)
+    taken = curves.scale(money_curve(later_strategy(strategy), mean_win, mean_loss, OPPONENT, False), 2.0)
+    own = curves.scale(money_curve(later_strategy(strategy), mean_win, mean_loss, curves.ON_ROLL, False), 2.0)
     return Points(
         curves.first_reaching(own, -1.0),
         curves.double_point(now, taken, 1.0, 2.0 if has_beavers else 1.0),
@@ -210,7 +210,7 @@ def money_points_of(
 def fill_money_equities(
     strategy: Strategy, chances: Array, owner: int, is_jacoby: bool, has_beavers: bool, equities: Array
 ) -> None:
-    """Fill equities[row] with the worth of chances[row, 0:5] if both sides choose their best actions."""
+    """Fill equities[row] with the equity in money play if both sides choose their best actions, from chances[row]."""
     for row in range(len(chances)):
         equities[row] = best_equity(money_equities(strategy, chances[row], owner, is_jacoby, has_beavers))
 
@@ -224,12 +224,12 @@ def money_points(
     is_jacoby: bool = False,
     has_beavers: bool = False,
 ) -> PointColumns:
-    """Take, double (redouble if the player owns the cube), cash and too-good points, float64[...] each, from arrays of
-    mean points of a win and of a loss that broadcast. At these winning chances two actions have equal equities.
+    """The take, double (redouble if the player owns the cube), cash and too-good points in money play, float64[...]
+    each, from arrays of mean points of a win and of a loss that broadcast. At these winning chances two actions have
+    equal equities.
 
     Raises InvalidParameterError for mean points out of range, a cube that the player may not turn, and a model that
-    does not support the Jacoby rule.
-    """
+    does not support the Jacoby rule."""
     code = check_money(strategy, owner, is_jacoby=is_jacoby)
     if code == OPPONENT:
         raise InvalidParameterError("expected a cube that is centered or owned by the player on roll, got opponent")
@@ -240,7 +240,7 @@ def money_points(
 
 
 def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int:
-    """Check owner and rules for money play; returns the number that kernels use for the owner. Raises
+    """Check the cube owner and the rules for money play; returns the number by which kernels know the owner. Raises
     InvalidParameterError for an unknown owner, or if the Jacoby rule matters and the model does not support it."""
     code = curves.owner_code(owner)
     if is_jacoby and not CUBE_MODELS[strategy.model].knows_jacoby and code == CENTERED:
@@ -249,8 +249,8 @@ def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int
 
 
 def check_chances(chances: Array) -> NDArray[np.float64]:
-    """float64[n, 5]: five cumulative chances per row, checked. Raises InvalidParameterError for another shape, values
-    outside 0 to 1, or a chance that is larger than one that includes it (beyond rounding)."""
+    """Return five cumulative chances in each row as float64[n, 5]. Raises InvalidParameterError for another shape,
+    values outside 0 to 1, or a chance that is larger than one that includes it (beyond rounding)."""
     rows = np.ascontiguousarray(chances, np.float64)
     if rows.ndim != 2 or rows.shape[1] != 5:
         raise InvalidParameterError(f"expected chances[n, 5], got {list(rows.shape)}")

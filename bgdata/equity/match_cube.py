@@ -40,7 +40,7 @@ Cells = NDArray[np.float64]
 
 
 class MatchGame(NamedTuple):
-    """A game of a match, for the player on roll: points that both sides need, and whether it is the Crawford
+    """A game of a match, for the player on roll: the points that both sides need, and whether it is the Crawford
     game."""
 
     away: int
@@ -49,8 +49,8 @@ class MatchGame(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """The winning chance, and the shares of gammons (including backgammons) and of backgammons among wins and
-    losses."""
+    """The winning chance, and which shares of wins and of losses are gammons (including backgammons) and
+    backgammons."""
 
     win: float
     win_gammon: float
@@ -60,8 +60,8 @@ class Shares(NamedTuple):
 
 
 class MatchCurves(NamedTuple):
-    """mwc by winning chance, with a live cube or with jumps: for the present cube by owner, for the cube after a double
-    and take, and for a pass."""
+    """The curves of mwc by winning chance at one cube value, with a live cube or with jumps: for each owner of the
+    present cube, for the cube after a double and take, and for a pass."""
 
     centered: Curve
     owned: Curve
@@ -74,7 +74,7 @@ class MatchCurves(NamedTuple):
 
 @kernel(borrows=True)
 def shares_of(chances: NDArray[np.floating]) -> Shares:
-    """Shares from five cumulative chances[0:5]; the shares of gammons are 0 if there are no wins, or no losses."""
+    """Compute `Shares` from five cumulative chances; the shares of gammons are 0 if there are no wins, or no losses."""
     win = min(max(float(chances[0]), 0.0), 1.0)
     won, lost = max(win, 1e-12), max(1.0 - win, 1e-12)
     return Shares(
@@ -88,7 +88,7 @@ def shares_of(chances: NDArray[np.floating]) -> Shares:
 
 @kernel(borrows=True)
 def mwc_after(cells: Cells, game: MatchGame, points: int) -> float:
-    """mwc of the player on roll after winning `points` (negative: losing)."""
+    """The mwc of the player on roll after winning `points` (negative: losing them)."""
     away, opponent_away = game.away - max(points, 0), game.opponent_away - max(-points, 0)
     if away <= 0:
         return 1.0
@@ -100,7 +100,7 @@ def mwc_after(cells: Cells, game: MatchGame, points: int) -> float:
 
 @kernel(borrows=True)
 def mean_mwc(cells: Cells, game: MatchGame, points: int, gammon: float, backgammon: float) -> float:
-    """mwc after a game worth `points` (negative: lost), averaged over single games, gammons and backgammons by their
+    """The mean mwc after a game worth `points` (negative: lost), over single games, gammons and backgammons by their
     shares."""
     single = mwc_after(cells, game, points)
     double, triple = mwc_after(cells, game, 2 * points), mwc_after(cells, game, 3 * points)
@@ -109,7 +109,7 @@ def mean_mwc(cells: Cells, game: MatchGame, points: int, gammon: float, backgamm
 
 @kernel(borrows=True)
 def dead_curve(cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> Curve:
-    """mwc by winning chance with a cube that is never turned again."""
+    """The curve of mwc by winning chance if the cube is never turned again."""
     lose = mean_mwc(cells, game, -cube_value, shares.lose_gammon, shares.lose_backgammon)
     win = mean_mwc(cells, game, cube_value, shares.win_gammon, shares.win_backgammon)
     return Curve(0.0, 1.0, lose, lose, win, win)
@@ -117,8 +117,9 @@ def dead_curve(cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -
 
 @kernel(borrows=True)
 def turning_points(game: MatchGame, value: int, higher: MatchCurves, passed: float, dropped: float) -> LivePoints:
-    """Take and cash point of a cube of this value, from the curves of the next value, and mwc after a pass of either
-    side; 0 and 1 for a side that gains nothing from the next cube."""
+    """The take and cash points of a cube of this value, from the curves of the next value, `higher`, and the mwc after
+    a pass by the opponent, `passed`, or by the player, `dropped`. 0 and 1 for a side that gains nothing from the next
+    cube."""
     cash_point = min(first_reaching(higher.opponent_owned, passed), 1.0) if game.away > value else 1.0
     take_point = min(first_reaching(higher.owned, dropped), 1.0) if game.opponent_away > value else 0.0
     return LivePoints(take_point, cash_point)
@@ -126,7 +127,7 @@ def turning_points(game: MatchGame, value: int, higher: MatchCurves, passed: flo
 
 @kernel(borrows=True)
 def live_below(cells: Cells, game: MatchGame, value: int, shares: Shares, higher: MatchCurves) -> MatchCurves:
-    """The live cube's curves at `value` from those of the next value."""
+    """The curves with a live cube of this value, from the curves of the next value, `higher`."""
     dead = dead_curve(cells, game, value, shares)
     passed, dropped = mwc_after(cells, game, value), mwc_after(cells, game, -value)
     points = turning_points(game, value, higher, passed, dropped)
@@ -140,8 +141,8 @@ def live_below(cells: Cells, game: MatchGame, value: int, shares: Shares, higher
 
 @kernel(borrows=True)
 def model_curves(strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> MatchCurves:
-    """The curves from which `model_curve` computes the curves of a model: those with a live cube, or those with jumps.
-    Jumps have the mean size after the cube is turned and the local size before."""
+    """The curves from which `model_curve` makes those of a cube model: with a live cube, or with jumps. Jumps have the
+    mean size after the cube is turned and the local size before."""
     value = 2 * cube_value
     while value < max(game.away, game.opponent_away):
         value *= 2
@@ -165,7 +166,8 @@ def model_curves(strategy: Strategy, cells: Cells, game: MatchGame, cube_value: 
 
 @kernel()
 def model_curve(strategy: Strategy, curve: Curve, index: float) -> Curve:
-    """The curve of a model from a curve of `model_curves`: mixed with a dead cube, or unchanged in the jump model."""
+    """Make the curve of a cube model from one of `model_curves`: mixed with a dead cube, or unchanged in the jump
+    model."""
     return curve if strategy.model == JUMP else mix(curve, index)
 
 
@@ -185,7 +187,7 @@ def match_indexes(strategy: Strategy, game: MatchGame, cube_value: int) -> tuple
 def match_curve(
     cells: Cells, game: MatchGame, cube_value: int, owner: int, shares: Shares, strategy: Strategy, curves: MatchCurves
 ) -> Curve:
-    """The mwc curve of the present cube in the model, for the cube owner `owner` (CENTERED, ON_ROLL or OPPONENT), from
+    """The mwc curve by the cube model for the present cube and its owner `owner` (CENTERED, ON_ROLL or OPPONENT), from
     its `model_curves`. For a centered cube, the index of a player who gains nothing from a higher cube is ignored."""
     if game.is_crawford:
         return dead_curve(cells, game, cube_value, shares)
@@ -206,8 +208,8 @@ def match_curve(
 def match_equities(
     strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, owner: int, chances: NDArray[np.floating]
 ) -> CubeEquities:
-    """mwc of the cube decision of the player on roll in a match, from chances[0:5]. Doubling is NOT_ALLOWED if the
-    rules forbid it, or if the cube already wins the match."""
+    """The mwc of each cube action for the player on roll in a match, from five cumulative chances. Doubling is
+    NOT_ALLOWED if the rules forbid it, or if the cube already wins the match."""
     shares = shares_of(chances)
     curves = model_curves(strategy, cells, game, cube_value, shares)
     now = curve_equity(match_curve(cells, game, cube_value, owner, shares, strategy, curves), shares.win)
@@ -222,8 +224,8 @@ def match_equities(
 def match_points(
     strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, owner: int, chances: NDArray[np.floating]
 ) -> Points:
-    """The winning chances at which cube decisions change in a match, with the shares of gammons among wins and losses
-    of chances[0:5]. If the opponent owns the cube, only the take point is meaningful."""
+    """The winning chances at which cube decisions change in a match, if wins and losses have the shares of gammons in
+    `chances`. If the opponent owns the cube, only the take point is meaningful."""
     shares = shares_of(chances)
     curves = model_curves(strategy, cells, game, cube_value, shares)
     now = match_curve(cells, game, cube_value, owner, shares, strategy, curves)
@@ -243,6 +245,6 @@ def fill_match_equities(
     strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, owner: int, chances: NDArray[np.floating],
     equities: Cells,
 ) -> None:  # fmt: skip
-    """Fill equities[row] with the mwc of chances[row, 0:5] if both sides choose their best actions."""
+    """Fill equities[row] with the mwc if both sides choose their best actions, from chances[row]."""
     for row in range(len(chances)):
         equities[row] = best_equity(match_equities(strategy, cells, game, cube_value, owner, chances[row]))

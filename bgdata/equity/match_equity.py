@@ -32,23 +32,23 @@ SYMMETRY_TOLERANCE = 1e-9  # tolerance for the chances of both sides of a symmet
 
 
 def _percent_cell(_: str, value: object) -> str:
-    """A cell of a table in a notebook: a chance in percent, a dash if missing, or points to go."""
+    """The text of a cell in a notebook's table: a chance in percent, a dash if missing, or points to go."""
     if not isinstance(value, float):
         return str(value)
     return f"{100 * value:.1f}" if np.isfinite(value) else "–"
 
 
 class GameMwc(NamedTuple):
-    """The player's chances of winning the match after a game at some cube value: after winning or losing a single game,
-    a gammon or a backgammon."""
+    """The player's chances of winning the match after each result of a game at some cube value: after winning or losing
+    a single game, a gammon or a backgammon."""
 
     win: tuple[float, ...]
     lose: tuple[float, ...]
 
     @property
     def gammon_value(self) -> float:
-        """The gain of winning a gammon over a single game, as a share of the swing between winning and losing a single
-        game: 0.5 for money. gnubg's gammon price is twice that. NaN if the game decides nothing."""
+        """How much winning a gammon gains over winning a single game, as a share of the swing between winning and
+        losing a single game: 0.5 for money. gnubg's gammon price is twice that. NaN if the game decides nothing."""
         return _ratio(self.win[1] - self.win[0], self.win[0] - self.lose[0])
 
 
@@ -65,7 +65,7 @@ class MatchEquity:
         return f"MatchEquity({self.name}, to {self.length}-away)"
 
     def _repr_html_(self) -> str:
-        """The chances of winning the match by score in percent, up to 15-away, for notebooks."""
+        """Show the chances of winning the match by score in a notebook, in percent, up to 15-away."""
         from bgdata.store.table_html import rows_html
 
         scores = range(1, min(self.length, SHOWN) + 1)
@@ -88,9 +88,9 @@ class MatchEquity:
         *,
         is_symmetric: bool | None = None,
     ) -> Self:
-        """A table of mwc [n, n] by (away - 1, opponent_away - 1), whose first row and column are the Crawford game.
-        `post_crawford` is the player's mwc when it trails 1-, 2-, ...-away after the Crawford game, and
-        `opponent_post_crawford` the opponent's, by default the same. With `is_symmetric`, the default for one
+        """Make a match equity table from mwc [n, n] by (away - 1, opponent_away - 1), whose first row and column are
+        the Crawford game. `post_crawford` is the player's mwc when it trails 1-, 2-, ...-away after the Crawford game,
+        and `opponent_post_crawford` the opponent's, by default the same. With `is_symmetric`, the default for one
         post-Crawford row, both sides must have the same chances. Raises InvalidParameterError for a table that breaks
         these rules."""
         own = np.asarray(post_crawford, float)
@@ -110,17 +110,17 @@ class MatchEquity:
 
     @property
     def length(self) -> int:
-        """The largest number of points to go."""
+        """The largest number of points to go in the table."""
         return int(self.cells.shape[1]) - 1
 
     @cached_property
     def post_crawford_length(self) -> int:
-        """The largest number of points to go of a trailer after the Crawford game, at most `length`."""
+        """The largest number of points that a trailer may need after the Crawford game, at most `length`."""
         return int(np.isfinite(self.cells[1, 1:, 1]).sum())
 
     @property
     def asymmetry(self) -> float:
-        """The largest deviation from 1 of the sum of the chances of both sides at a score."""
+        """How far the chances of both sides at a score sum to something else than 1, at most."""
         return float(np.nanmax(self._asymmetries))
 
     @property
@@ -137,7 +137,7 @@ class MatchEquity:
         return f"{here:.6g} at {away}-away {opponent_away}-away{when} and {there:.6g} the other way round"
 
     def flip(self) -> MatchEquity:
-        """The table from the other player's point of view, which differs only if the table favours a side."""
+        """The table as the other player sees it, which differs only if the table favours a side."""
         cells = 1 - self.cells.transpose(0, 2, 1)
         cells.flags.writeable = False
         return MatchEquity(self.name, cells)
@@ -197,7 +197,8 @@ class MatchEquity:
 
 
 def decided_cells(length: int) -> NDArray[np.float64]:
-    """float64[2, length + 1, length + 1]: cells with only the scores of finished matches."""
+    """float64[2, length + 1, length + 1]: the cells of a table in which only the scores of finished matches are filled
+    in."""
     cells = np.full((2, length + 1, length + 1), np.nan)
     cells[:, 0, 1:] = 1.0
     cells[:, 1:, 0] = 0.0
@@ -205,7 +206,8 @@ def decided_cells(length: int) -> NDArray[np.float64]:
 
 
 def check_table(name: str, before: NDArray[np.float64], own: NDArray[np.float64], other: NDArray[np.float64]) -> None:
-    """Raise InvalidParameterError unless the values are chances and the sizes match."""
+    """Raise InvalidParameterError unless the values of a table are chances and its sizes match: `before` the Crawford
+    game, and `own` and `other` post-Crawford chances."""
     if before.ndim != 2 or before.shape[0] != before.shape[1] or not 1 <= len(before) <= MAX_AWAY:
         raise InvalidParameterError(
             f"expected a square table of 1 to {MAX_AWAY} points to go, got {name} of {'x'.join(map(str, before.shape))}"
@@ -230,14 +232,14 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def check_gammon_rate(rate: float) -> None:
-    """Raise InvalidParameterError unless the rate is from 0 to 1."""
+    """Raise InvalidParameterError unless a gammon rate is from 0 to 1."""
     if not 0 <= rate <= 1:
         raise InvalidParameterError(f"expected a gammon rate from 0 to 1, got {rate}")
 
 
 def find_met(warehouse: Versions, name: str = "") -> MatchEquity:
-    """The table of this name; if `name` is empty, the default table. Raises MissingTableError if the warehouse does not
-    contain it."""
+    """Find the match equity table with this name; if `name` is empty, the default table. Raises MissingTableError if
+    the warehouse does not contain it."""
     wanted, known = name or default_met(warehouse), list[str]()
     for kind in KINDS:
         for table in warehouse.current(kind):
@@ -252,19 +254,19 @@ def find_met(warehouse: Versions, name: str = "") -> MatchEquity:
 
 
 def default_met(warehouse: Versions) -> str:
-    """The name of the default table."""
+    """The name of the default match equity table of a warehouse."""
     kind = warehouse.kind(KINDS[0])
     return kind.slug(kind.defaults[0])
 
 
 def met_names(arrays: Arrays) -> list[str]:
-    """Names of the tables in a version, including those given by formulas."""
-    return texts(arrays, "mets")
+    """The names of the match equity tables in a version, including those given by formulas."""
+    return decode_texts(arrays, "mets")
 
 
 def met_of_arrays(arrays: Arrays, name: str) -> MatchEquity:
-    """The table `name` from the arrays of a version. Raises MissingTableError if the version does not contain the
-    table, or if it is a formula without chances, and CorruptFileError if scores or chances are invalid."""
+    """Make the match equity table `name` from the arrays of a version. Raises MissingTableError if the version does not
+    contain the table, or if it is a formula without chances, and CorruptFileError if scores or chances are invalid."""
     names = met_names(arrays)
     rows = np.flatnonzero(np.asarray(arrays["met"]) == names.index(name)) if name in names else np.zeros(0, np.int64)
     if not len(rows):
@@ -293,8 +295,8 @@ def met_of_arrays(arrays: Arrays, name: str) -> MatchEquity:
 
 
 def row_arrays(mets: Sequence[MatchEquity | None]) -> dict[str, NDArray[Any]]:
-    """The arrays `met` (index of the table), `is_post_crawford`, `away`, `opponent_away` and `mwc` of all known cells;
-    a table that is None has no cells."""
+    """The arrays `met` (index of the table), `is_post_crawford`, `away`, `opponent_away` and `mwc` of all known cells
+    in these tables; a table that is None has no cells."""
     found: list[tuple[NDArray[Any], ...]] = []
     for number, met in enumerate(mets):
         if met is not None:
@@ -305,15 +307,16 @@ def row_arrays(mets: Sequence[MatchEquity | None]) -> dict[str, NDArray[Any]]:
     return {key: column.astype(type_) for (key, type_), column in zip(TYPES.items(), columns, strict=True)}
 
 
-def texts(arrays: Arrays, name: str) -> list[str]:
-    """Strings from an array of all their bytes and an array of their ends."""
+def decode_texts(arrays: Arrays, name: str) -> list[str]:
+    """Decode the strings that are stored as two arrays: the bytes of all, `name`, and the places where each ends,
+    `name`_ends."""
     letters, ends = np.asarray(arrays[name]).tobytes(), np.asarray(arrays[f"{name}_ends"]).tolist()
     return [letters[begin:end].decode() for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 def cell_rows(met: MatchEquity, length: int, other: MatchEquity | None = None) -> Iterator[dict[str, Any]]:
-    """Rows with the columns of the table `match_equity`, one per known score up to `length`-away. If another table is
-    given, the rows are the scores that both contain, with its chances and the differences."""
+    """Yield rows with the columns of the SQL table `match_equity`, one for each known score up to `length`-away. If
+    another table is given, the rows are the scores that both contain, with its chances and the differences."""
     names, columns = {"met": met.name}, {"mwc": met.cells[:, 1 : length + 1, 1 : length + 1]}
     if other is not None:
         names["other_met"], columns["other_mwc"] = other.name, other.cells[:, 1 : length + 1, 1 : length + 1]
@@ -326,7 +329,8 @@ def cell_rows(met: MatchEquity, length: int, other: MatchEquity | None = None) -
 
 
 def score_rows(met: MatchEquity, score: MatchScore) -> Iterator[dict[str, Any]]:
-    """The stakes at a score as chances of winning the match, for each cube value that matters."""
+    """Yield rows with the stakes of a game at a score as chances of winning the match, one for each cube value that
+    matters."""
     cube_value = 1
     while True:
         game = met.game(score, cube_value)

@@ -27,22 +27,22 @@ WIN, WIN_GAMMON, WIN_BACKGAMMON, LOSE_GAMMON, LOSE_BACKGAMMON = range(5)
 
 
 class OpeningStates(NamedTuple):
-    """The positions in which the trailer can first double, from the point of view of the leader, who is not on roll:
-    the frequency of each, float64[n], and its five cumulative chances, float64[n, 5]."""
+    """The positions in which the trailer can first double, as the leader, who is not on roll, sees them: the frequency
+    of each, float64[n], and its five cumulative chances, float64[n, 5]."""
 
     weights: NDArray[np.float64]
     chances: NDArray[np.float64]
 
     @classmethod
     def from_trailer(cls, weights: NDArray[np.float64], chances: NDArray[np.floating]) -> OpeningStates:
-        """The states from the trailer's chances [n, 5]."""
+        """Make the states from the trailer's chances [n, 5]."""
         turned = np.asarray(chances, np.float64)[:, [0, 3, 4, 1, 2]]
         turned[:, WIN] = 1 - turned[:, WIN]
         return cls(np.asarray(weights, np.float64), turned)
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """float64[5]: mean chances of the game."""
+        """float64[5]: the mean of each chance over all states."""
         # rounded exactly: a matrix product may round differently on other processors, and change the digest
         return np.array([fsum(self.weights * chances) for chances in self.chances.T])
 
@@ -52,7 +52,7 @@ class OpeningStates(NamedTuple):
         return float(self.means[WIN_GAMMON] + self.means[LOSE_GAMMON])
 
     def fair(self) -> OpeningStates:
-        """The states of equal players: winning chances are shifted to a mean of 0.5, and chances of gammons and
+        """A copy with equal players: winning chances are shifted to a mean of 0.5, and chances of gammons and
         backgammons are scaled to be equal for both sides. Evaluators are biased in both by some thousandths."""
         means, chances = self.means, self.chances.copy()
         chances[:, WIN] += 0.5 - means[WIN]
@@ -63,15 +63,15 @@ class OpeningStates(NamedTuple):
         return OpeningStates(self.weights, chances)
 
     def with_gammon_rate(self, rate: float) -> OpeningStates:
-        """The states with all chances of gammons and backgammons scaled so that the share of such games is `rate`; 0 if
-        there are none."""
+        """A copy in which the share of gammons and backgammons is `rate`: all their chances are scaled by the same
+        factor. They stay 0 if there are none."""
         chances = self.chances.copy()
         chances[:, WIN_GAMMON:] *= rate / self.gammon_rate if self.gammon_rate else 0.0
         return OpeningStates(self.weights, chances)
 
 
 def post_crawford_row(states: OpeningStates, length: int) -> NDArray[np.float64]:
-    """float64[length]: mwc of a trailer 1- to `length`-away against 1-away, after the Crawford game. The trailer
+    """float64[length]: the trailer's mwc 1- to `length`-away against 1-away, after the Crawford game. The trailer
     doubles as soon as it can, and the leader takes if that is better than losing a point. `states` should be `fair`."""
     leader = np.full(length + 1, 0.5)  # by the trailer's points to go
     chances = states.chances.T
@@ -85,7 +85,7 @@ def post_crawford_row(states: OpeningStates, length: int) -> NDArray[np.float64]
 
 
 def crawford_row(post_crawford: ArrayLike, gammon_rate: float) -> NDArray[np.float64]:
-    """float64[n]: mwc of the leader, 1-away against 1- to n-away, before the Crawford game, which has no cube."""
+    """float64[n]: the mwc of the leader, 1-away against 1- to n-away, before the Crawford game, which has no cube."""
     leader = 1 - np.asarray(post_crawford, float)
     after_single = np.concatenate([[0.0], leader[:-1]])
     after_gammon = np.concatenate([[0.0, 0.0], leader[:-2]])[: len(leader)]
@@ -97,9 +97,9 @@ def crawford_row(post_crawford: ArrayLike, gammon_rate: float) -> NDArray[np.flo
 def induced_table(
     name: str, post_crawford: Sequence[float] | NDArray[np.float64], gammon_rate: float, cube_life_index: float = 1.0
 ) -> MatchEquity:
-    """The whole table for as many points to go as the post-Crawford row (mwc of the trailer) has. `gammon_rate` is the
-    share of games that end in a gammon. Raises InvalidParameterError for a rate or cube life index outside 0 to 1, or
-    for values that are not chances."""
+    """Compute a whole match equity table, for as many points to go as the post-Crawford row (the trailer's mwc) has.
+    `gammon_rate` is the share of games that end in a gammon. Raises InvalidParameterError for a rate or cube life index
+    outside 0 to 1, or for values that are not chances."""
     check_gammon_rate(gammon_rate)
     check_cube_life_index(cube_life_index)
     row = np.asarray(post_crawford, float)
@@ -123,6 +123,7 @@ def induced_table(
 
 
 def slopes(table: Callable[[float], MatchEquity], gammon_rate: float, step: float = 0.001) -> NDArray[np.float64]:
-    """float64[2, n + 1, n + 1]: change of every mwc per unit of gammon rate, from tables at `step` on either side."""
+    """float64[2, n + 1, n + 1]: how much each mwc changes with the gammon rate, from tables at `step` on either side of
+    it. `table` computes the table for a rate."""
     below, above = max(gammon_rate - step, 0.0), min(gammon_rate + step, 1.0)
     return (table(above).cells - table(below).cells) / (above - below)

@@ -55,7 +55,7 @@ and owned by the opponent."""
 
 
 class Turn(NamedTuple):
-    """The effect of turning the cube. After a take, equities are `factor` times the equities of row OPPONENT_OWNED (the
+    """What turning the cube does. After a take, equities are `factor` times the equities of row OPPONENT_OWNED (the
     player on roll doubled) or OWNED (the opponent doubled)."""
 
     factor: float
@@ -66,14 +66,14 @@ class Turn(NamedTuple):
 
 
 def drifting_money(mean_win: float = 1.0, mean_loss: float = 1.0, points: int = POINTS) -> Sides:
-    """Equities in money play, in points per unit cube, from mean points of a win and of a loss.
+    """Solve money play on a grid of winning chances, with a live cube: equities in points per unit cube, from mean
+    points of a win and of a loss.
 
     Raises InvalidParameterError for mean points outside 1 to 3, or a grid of fewer than 2 or more than MAX_POINTS
     intervals.
 
     >>> drifting_money(points=10)[:, 5].round(6).tolist()
-    [0.25, 0.0, -0.25]
-    """
+    [0.25, 0.0, -0.25]"""
     check_grid(points)
     ((_, win, loss),) = situation_rows(0.5, mean_win, mean_loss)[0].tolist()
     sides = np.linspace(-loss, win, points + 1)[None].repeat(3, 0)
@@ -84,8 +84,9 @@ def drifting_money(mean_win: float = 1.0, mean_loss: float = 1.0, points: int = 
 def drifting_match(
     cells: Cells, game: MatchGame, chances: NDArray[np.floating], cube_value: int = 1, points: int = POINTS
 ) -> Sides:
-    """mwc in a match, from the cells of a match equity table and the shares of gammons of chances[0:5]. In the Crawford
-    game nobody turns the cube. Raises InvalidParameterError for a grid out of range."""
+    """Solve a game of a match on a grid of winning chances, with a live cube: mwc, from the cells of a match equity
+    table and the shares of gammons in `chances`. In the Crawford game nobody turns the cube. Raises
+    InvalidParameterError for a grid out of range."""
     check_grid(points)
     shares, value = shares_of(chances), cube_value
     while value < max(game.away, game.opponent_away) and not game.is_crawford:
@@ -102,15 +103,15 @@ def drifting_match(
 
 
 def check_grid(points: int) -> None:
-    """Raise InvalidParameterError for a grid of too few or too many intervals."""
+    """Raise InvalidParameterError for a grid with too few or too many intervals."""
     if not 2 <= points <= MAX_POINTS:
         raise InvalidParameterError(f"expected a grid of 2 to {MAX_POINTS:,} intervals, got {points:,}")
 
 
 @kernel()
 def settle(sides: Sides, turned: Sides, turn: Turn) -> None:
-    """Fill sides[0:3, point] with the equities long before the end of time; the first and last values are given.
-    turned[0:3, point], which may be the same array, are the equities after the cube is turned."""
+    """Iterate the equities sides[0:3, point] until they no longer change; the first and last values stay. turned[0:3,
+    point], which may be the same array, are the equities after the cube is turned."""
     last = sides.shape[1] - 1
     relaxation = 2.0 / (1.0 + np.sin(np.pi / last))
     for _ in range(MAX_ROUNDS):
@@ -133,7 +134,8 @@ def settle(sides: Sides, turned: Sides, turn: Turn) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SolvedJumps:
-    """No-double equities of the player on roll, float64[N + 1], at winning chances 0, 1/N, ..., 1."""
+    """The jump model solved on a grid: equities of the player on roll without a double, float64[N + 1], at winning
+    chances 0, 1/N, ..., 1."""
 
     chances: Equities
     owned: Equities
@@ -152,7 +154,8 @@ class SolvedJumps:
         )
 
     def _first(self, gains: Equities) -> float:
-        """The lowest winning chance from which a gain that starts below 0 is not negative, or NEVER."""
+        """The lowest winning chance from which a gain, which is below 0 at first, is not negative; NEVER if there is
+        none."""
         crossings = np.flatnonzero((gains[:-1] < 0) & (gains[1:] >= 0))
         if not len(crossings):
             return 0.0 if gains[0] >= 0 else NEVER
@@ -170,12 +173,11 @@ def solve_jumps(
     points: int = 100,
     is_jacoby: bool = False,
 ) -> SolvedJumps:
-    """Equities of the jump model by iteration, for mean points of a win and of a loss from 1 to 3. If `is_jacoby`, a
-    game that ends with a centered cube is worth 1 point.
+    """Solve the jump model by iteration, for mean points of a win and of a loss from 1 to 3. If `is_jacoby`, a game
+    that ends with a centered cube is worth 1 point.
 
     `volatility` is the mean absolute size of a jump, up to 0.5; `jumps` is their distribution, one of JUMPS; `points`
-    is N. Raises InvalidParameterError if a value is out of range.
-    """
+    is N. Raises InvalidParameterError if a value is out of range."""
     for name, value in (("a win", mean_win), ("a loss", mean_loss)):
         if not 1 <= value <= 3:
             raise InvalidParameterError(f"expected mean points of {name} from 1 to 3, got {value:g}")
@@ -195,19 +197,19 @@ def solve_jumps(
         owned, other = sides
         return np.stack([np.maximum(owned, np.minimum(2 * other, 1)), np.minimum(other, np.maximum(2 * owned, -1))])
 
-    owned, other = iterate(mean, next_sides, np.stack([dead, dead]), ends)
+    owned, other = fixed_point(mean, next_sides, np.stack([dead, dead]), ends)
 
     def next_centered(sides: Equities) -> Equities:
         held = np.minimum(sides, np.maximum(2 * owned, -1))
         return np.asarray(np.where(np.minimum(2 * other, 1) > sides, np.minimum(2 * other, 1), held))
 
-    (centered,) = iterate(mean, next_centered, dead[None], np.array([-1.0, 1.0]) if is_jacoby else ends)
+    (centered,) = fixed_point(mean, next_centered, dead[None], np.array([-1.0, 1.0]) if is_jacoby else ends)
     return SolvedJumps(chances, owned, centered, other)
 
 
-def iterate(mean: Equities, decided: Callable[[Equities], Equities], start: Equities, ends: Equities) -> Equities:
-    """float64[k, N + 1]: the fixed point at which equities equal the means of the decided equities, with given end
-    values."""
+def fixed_point(mean: Equities, decided: Callable[[Equities], Equities], start: Equities, ends: Equities) -> Equities:
+    """float64[k, N + 1]: iterate equities from `start` to the fixed point, where they equal the mean of the `decided`
+    equities after a jump. `mean` has the weights of the mean, and `ends` the values at both ends of the grid."""
     equities = start
     for _ in range(MAX_ROUNDS):
         after = decided(equities)
@@ -221,7 +223,7 @@ def iterate(mean: Equities, decided: Callable[[Equities], Equities], start: Equi
 
 
 def mean_over_jumps(points: int, integral: Callable[[float], float]) -> Equities:
-    """float64[N + 1, N + 1]: weights that give the mean after a jump from grid point i from equities at points k.
+    """float64[N + 1, N + 1]: the weights of the equities at points k in the mean after a jump from grid point i.
     `integral` is the second integral of the density of jumps; means over straight pieces are its differences."""
     step = 1 / points
     at = np.array([integral(distance * step) for distance in range(-points - 1, points + 2)])
@@ -240,7 +242,8 @@ def mean_over_jumps(points: int, integral: Callable[[float], float]) -> Equities
 
 
 def _second_integral(jumps: str, volatility: float) -> Callable[[float], float]:
-    """The integral of the distribution function of a jump from minus infinity to z: the mean of (z - jump)+."""
+    """Make the function z -> mean of (z - jump)+, the integral of the distribution function of a jump from minus
+    infinity to z."""
     if jumps == "normal":
         sd = volatility * sqrt(pi / 2)
         return lambda z: z * (1 + erf(z / sd / sqrt(2))) / 2 + sd / sqrt(2 * pi) * exp(-z * z / (2 * sd * sd))

@@ -11,7 +11,7 @@ from bgdata.evaluation.rows import parse_away
 from bgdata.game.match import MatchScore
 from bgdata.rows import whole_rows
 from bgdata.web.answer import Page, percent, shade, signed_text
-from bgdata.web.position_request import flag, whole
+from bgdata.web.position_request import boolean_parameter, integer_parameter
 from bgdata.web.site import Row, Site
 
 SHOWN = 15  # default points to go
@@ -21,15 +21,15 @@ MIDDLE_TAKE, WIDTH_TAKE = 0.25, 0.25  # the take point without a color, and how 
 
 
 def page(site: Site, request: Request) -> Page:
-    """The page of a table, its differences from another one, or the stakes at a score. Its JSON is what `bgdata met`
-    prints."""
+    """Show a match equity table, its differences from another one, or the stakes of a game at a score. The JSON is what
+    `bgdata met` prints."""
     given = request.query_params
     names = names_of(site)
     met = met_of(site, given.get("met", ""))
     other = met_of(site, given["minus"]) if given.get("minus") else None
-    length = whole(given, "length", 0, least=1, most=64) or None
+    length = integer_parameter(given, "length", 0, least=1, most=64) or None
     shown = min(length or SHOWN, met.length, other.length if other else met.length)
-    is_crawford = bool(flag(given, "crawford"))
+    is_crawford = bool(boolean_parameter(given, "crawford"))
     show = given.get("show", "").strip() or "mwc"
     if show not in SHOWS:
         raise UsageError(f"expected {' or '.join(SHOWS)} to show, got {cite(show)}")
@@ -38,7 +38,7 @@ def page(site: Site, request: Request) -> Page:
 
     def cells() -> list[list[Row]]:
         scores = range(1, shown + 1)
-        return [[cell_of(met, other, away, opponent_away, show) for opponent_away in scores] for away in scores]
+        return [[heat_map_cell(met, other, away, opponent_away, show) for opponent_away in scores] for away in scores]
 
     shown_ = {
         "met": met,
@@ -59,13 +59,14 @@ def page(site: Site, request: Request) -> Page:
     return Page("match_equity.html", shown_, whole_rows(cell_rows(met, most, other)))
 
 
-def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_away: int, show: str) -> Row:
-    """One cell of the heat map with its color and tooltip; at 1-away it is the Crawford game."""
+def heat_map_cell(met: MatchEquity, other: MatchEquity | None, away: int, opponent_away: int, show: str) -> Row:
+    """A cell of the heat map with its color and tooltip. If exactly one player is 1-away, it is the Crawford game.
+    `show` is what the cells show: one of SHOWS."""
     is_crawford = (away == 1) != (opponent_away == 1)
     score = MatchScore(away, opponent_away, is_crawford)
 
     def stakes_text(table: MatchEquity) -> str:
-        """A description of the stakes of a game at the score with a cube of 1, by a table."""
+        """Say what is at stake in a game at the score with a cube of 1, by a table."""
         name, mwc = f"{table.name}, " if other else "", float(table.cells[0, away, opponent_away])
         if not np.isfinite(mwc):
             return name + percent(mwc)
@@ -75,7 +76,7 @@ def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_awa
     title = f"{score}: " + "\n".join(map(stakes_text, [met, other] if other else [met]))
 
     def quantity(table: MatchEquity) -> float:
-        """What the cells show of a table; not a number where there is none."""
+        """The value that the cell shows of a table; NaN if there is none."""
         mwc = float(table.cells[0, away, opponent_away])
         if show == "mwc" or not np.isfinite(mwc):
             return mwc
@@ -90,22 +91,22 @@ def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_awa
 
 
 def color_range(*, is_difference: bool, show: str) -> tuple[float, float]:
-    """The value without a color, and how far from it the strongest colors are."""
+    """The value that has no color, and the distance from it at which colors are strongest."""
     if is_difference:
         return 0.0, STRONGEST
     return (0.5, 0.5) if show == "mwc" else (MIDDLE_TAKE, WIDTH_TAKE)
 
 
 def scale(*, is_difference: bool, show: str) -> list[tuple[int, str]]:
-    """The shades of the heat map, each with the value in percent at its middle."""
+    """The color scale of the heat map: each shade with its middle value in percent."""
     middle, width = color_range(is_difference=is_difference, show=show)
     values = [(each, 100 * (middle + width * each / 5)) for each in range(-5, 6)]
     return [(each, signed_text(value, 1) if is_difference else f"{value:.0f}") for each, value in values]
 
 
 def met_of(site: Site, name: str) -> MatchEquity:
-    """The table of this name; if `name` is empty, the default one, or the first if there is no default. Raises
-    MissingTableError if the warehouse does not contain it."""
+    """Find the match equity table with this name; if `name` is empty, the default one, or the first if there is no
+    default. Raises MissingTableError if the warehouse does not contain it."""
 
     def read() -> MatchEquity:
         wanted, names = default_met(site.warehouse), names_of(site)
@@ -115,7 +116,7 @@ def met_of(site: Site, name: str) -> MatchEquity:
 
 
 def names_of(site: Site) -> list[str]:
-    """The names of the tables in the warehouse."""
+    """The names of the match equity tables in the warehouse."""
 
     def read() -> list[str]:
         found: list[str] = []

@@ -18,7 +18,7 @@ from bgdata.warehouse import Warehouse
 
 @dataclass(frozen=True)
 class MatchEquityPlan:
-    """The tables to build: one per ply of a network."""
+    """Which match equity tables to build: one for each ply of a network."""
 
     player: str = NETWORK
     plies: tuple[int, ...] = (0, 1)
@@ -27,8 +27,8 @@ class MatchEquityPlan:
 
 
 def recipes(warehouse: Warehouse, plan: MatchEquityPlan) -> list[MatchEquityParameters]:
-    """The recipes of the published table and of the tables of the plan. Raises InvalidParameterError for an invalid
-    plan, UnknownPlayerError for a player that is not a network, and MissingTableError for a missing network."""
+    """The recipes of the published match equity table and of those in a plan. Raises InvalidParameterError for an
+    invalid plan, UnknownPlayerError for a player that is not a network, and MissingTableError for a missing network."""
     network = network_parameters(warehouse, network_name(plan.player).partition("/")[2])
     made = [
         MatchEquityParameters(**network, ply=ply, cube_life_index=plan.cube_life_index, length=plan.length)
@@ -40,12 +40,13 @@ def recipes(warehouse: Warehouse, plan: MatchEquityPlan) -> list[MatchEquityPara
 
 
 def build_met(warehouse: Warehouse, parameters: MatchEquityParameters, progress: Progress) -> Table:
-    """Build one table."""
+    """Build one match equity table."""
     return warehouse.build(DATASET.name, parameters, progress=progress)
 
 
 def differences(warehouse: Warehouse, versions: list[str]) -> list[dict[str, str | float]]:
-    """Differences of tables from the first one, before and after the Crawford game, in percentage points of mwc."""
+    """Compare match equity tables with the first one, before and after the Crawford game: differences in percentage
+    points of mwc. `versions` are names of versions in the warehouse."""
     tables = [warehouse.open_reference(version).arrays() for version in versions]
     first, *others = [met_of_arrays(arrays, met_names(arrays)[0]) for arrays in tables]
     rows: list[dict[str, str | float]] = []

@@ -351,14 +351,14 @@ def choose_by_chances(
     Ties, such as between plays that all let the opponent cash, go to the lowest cubeless equity, then to the first
     row."""
     fill_all_chances(networks, tables, after, 0, n, True, scratch, scratch.found, scratch.sources)
-    best = lowest_of(tables, after, scratch.every[:n], scratch.found, scratch.sources, scratch.board, stakes)
+    best = lowest_play(tables, after, scratch.every[:n], scratch.found, scratch.sources, scratch.board, stakes)
     for item in range(5):
         scratch.chances[0, item] = scratch.found[best, item]
     return best, int(scratch.sources[best])
 
 
 @kernel(borrows=True)
-def lowest_of(
+def lowest_play(
     tables: BearoffArrays,
     after: Boards,
     rows: NDArray[np.int64],

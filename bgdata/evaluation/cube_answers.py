@@ -22,7 +22,7 @@ from bgdata.equity.curves import MAX_VOLATILITY, OPPONENT
 from bgdata.errors import ExternalProgramError, UnknownPlayerError, needing
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.cube_lookahead import kernel_stakes, values_ahead
-from bgdata.evaluation.gnubg_scripts import ask_gnubg
+from bgdata.evaluation.gnubg import ask_gnubg
 from bgdata.evaluation.lookahead import EvaluationCache
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.programs import check_program_ply
@@ -148,7 +148,7 @@ def gnubg_values(questions: Sequence[CubeQuestion], ply: int) -> Values:
     """float64[n, 3]: the values of the three cube actions by gnubg at a ply. Raises UnknownPlayerError if gnubg is not
     installed or does not look that far ahead, and ExternalProgramError if it does not answer as expected."""
     check_program_ply("gnubg", ply)
-    told = asked_of_gnubg(EVALUATED.replace("PLY", str(ply)), questions)
+    told = gnubg_answers(EVALUATED.replace("PLY", str(ply)), questions)
     return np.array(told, np.float64).reshape(-1, len(ACTIONS))
 
 
@@ -163,13 +163,13 @@ def roll_out_by_gnubg(question: CubeQuestion, limits: GameLimits, seed: int) -> 
     script = ROLLED_OUT
     for name, word in words.items():
         script = script.replace(name, str(word))
-    ((board, kind, *figures, games),) = asked_of_gnubg(script, [question])
+    ((board, kind, *figures, games),) = gnubg_answers(script, [question])
     if kind != "rollout" or Position(board) != question.position:
         raise ExternalProgramError(f"expected a rollout of {question.position.id} by gnubg, got {kind} of {board}")
     return RolledOutCube((figures[0], figures[1], 1.0), (figures[2], figures[3]), games)
 
 
-def asked_of_gnubg(script: str, questions: Sequence[CubeQuestion]) -> list[Any]:
+def gnubg_answers(script: str, questions: Sequence[CubeQuestion]) -> list[Any]:
     """Run a script inside gnubg for each question, and return its answers in order. Raises the errors of
     `ask_gnubg`."""
     from bgdata.game.identifiers import format_xgid
@@ -181,6 +181,12 @@ def asked_of_gnubg(script: str, questions: Sequence[CubeQuestion]) -> list[Any]:
         away = (0, 0) if isinstance(score, Money) else (score.away, score.opponent_away)
         xgid = format_xgid(position, MatchState.from_stakes(stakes)).partition("=")[2]
         rows.append((position.id, xgid, away, stakes.cube.value, GNUBG_OWNERS[stakes.cube.owner]))
+    return answers_of_gnubg(script, rows)
+
+
+def answers_of_gnubg(script: str, rows: Sequence[Any]) -> list[Any]:
+    """The answers of a script to each row of `questions`, for money or a match. Raises ExternalProgramError unless
+    there is one for each, and the errors of `ask_gnubg`."""
     with tempfile.TemporaryDirectory(prefix="gnubg-") as folder:
         told = ask_gnubg(PREPARED.replace("QUESTIONS", json.dumps(rows)) + script, Path(folder))
     if len(told) != len(rows):
@@ -209,15 +215,15 @@ def roll_out_by_bgsage(question: CubeQuestion, limits: GameLimits, seed: int) ->
         eval_level="rollout", n_trials=limits.least, truncation_depth=0, decision_ply=limits.ply + 1, parallel_threads=1
     )
     rounds = list[tuple[float, float, float, float]]()
-    while not rounds or (len(rounds) * limits.least < limits.most and max(errors_of(rounds)) > limits.until):
+    while not rounds or (len(rounds) * limits.least < limits.most and max(mean_standard_errors(rounds)) > limits.until):
         analyzer.set_seed((seed + len(rounds)) % (1 << 31))
         found = bgsage_answer(analyzer, question)
         rounds.append((found.equity_nd, found.equity_dt, found.equity_nd_se, found.equity_dt_se))
     no_double, taken = (float(value) for value in np.mean(rounds, axis=0)[:2])
-    return RolledOutCube((no_double, taken, 1.0), errors_of(rounds), len(rounds) * limits.least)
+    return RolledOutCube((no_double, taken, 1.0), mean_standard_errors(rounds), len(rounds) * limits.least)
 
 
-def errors_of(rounds: Sequence[tuple[float, float, float, float]]) -> tuple[float, float]:
+def mean_standard_errors(rounds: Sequence[tuple[float, float, float, float]]) -> tuple[float, float]:
     """The standard errors of two mean values over independent rounds. Each round is (two values, two standard
     errors)."""
     first, second = (float(size) for size in np.sqrt(np.square(np.array(rounds)[:, 2:]).sum(axis=0)) / len(rounds))

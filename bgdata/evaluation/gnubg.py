@@ -1,8 +1,8 @@
-"""The installed gnubg as a player and evaluator, by server processes.
+"""The installed gnubg as a player and evaluator, by server processes, and scripts that run inside it.
 
 The player asks for cubeless money play without the Jacoby rule. Its processes start with the first questions and stay:
 each answers thousands of questions a second at 0-ply. gnubg's command `external` listens on a Unix socket and answers
-one line at a time, in a tenth of a millisecond. Longer lines than ours would end it.
+one line at a time, in a tenth of a millisecond. Longer lines than ours would end it. Scripts answer what it does not.
 """
 
 from __future__ import annotations
@@ -187,3 +187,31 @@ class GnubgPlayer(ProgramPlayer):
                 self._servers = []  # new processes answer the next questions
                 raise
         return [answers[row % count][row // count] for row in range(len(questions))]
+
+
+TELL = """
+def tell(text, answers=open({answers!r}, "w", buffering=1)):
+    answers.write(str(text) + "\\n")
+
+"""
+
+
+def ask_gnubg(script: str, folder: Path) -> list[str]:
+    """Run a Python script inside gnubg. Returns the lines of text that the script passed to `tell(text)`. The script
+    and its answers are written to `folder`, which must exist.
+
+    gnubg mixes its own output with that of scripts and always exits with 0, so answers and an end mark go to a file.
+    Raises UnknownPlayerError if gnubg is not installed, and ExternalProgramError if the script does not reach its
+    end."""
+    path, answers = folder / "script.py", folder / "answers.txt"
+    path.write_text(TELL.format(answers=str(answers)) + script + "\ntell('end')\n")
+    environment = os.environ | {"HOME": str(folder)}  # gnubg writes settings there
+    done = subprocess.run(
+        [require_gnubg(), "-t", "-q", "-r", "-p", str(path)],
+        cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    told = answers.read_text().splitlines() if answers.exists() else []
+    if told[-1:] != ["end"]:
+        last = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]
+        raise ExternalProgramError(f"expected gnubg to answer every question, found: {last}")
+    return told[:-1]

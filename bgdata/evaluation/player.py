@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import (
-    ExternalProgramError,
-    InvalidParameterError,
-    PluginError,
-    UnknownPlayerError,
-    UsageError,
-    cite,
-)
+from bgdata.errors import ExternalProgramError, InvalidParameterError, PluginError, UnknownPlayerError, UsageError, cite
 from bgdata.evaluation.chances import CHANCES, AnswerSource, Chances, Evaluator
 from bgdata.evaluation.choices import PUBEVAL, RANDOM, Chooser, chosen_boards
 from bgdata.evaluation.lookahead_player import LookaheadPlayer

@@ -40,8 +40,8 @@ CHANCE_NAMES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_back
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """The tolerance for rounded or noisy chances: how far they may leave the range 0 to 1 (`range`), and how far they
-    may exceed the chance that contains them (`order`)."""
+    """How far rounded or noisy chances may break the rules: leave the range 0 to 1 (`range`), or exceed the chance that
+    contains them (`order`)."""
 
     range: float
     order: float
@@ -70,9 +70,10 @@ _NOTATIONS: dict[int, tuple[str, str, Callable[[Bytes], tuple[Boards, Bytes]]]] 
 
 
 class Fields:
-    """The fields of lines: field f is `data[starts[f]:ends[f]]`; line k has fields `first[k]` to `first[k + 1] - 1`.
-    Fields are separated by runs of spaces and tabs, or by commas, with blanks around fields removed; a blank line has
-    no fields. Methods that take rows (line indexes) quarantine in `ledger` the rows that break a rule."""
+    """The fields of the lines in a text file: field f is `data[starts[f]:ends[f]]`; line k has the fields `first[k]` to
+    `first[k + 1] - 1`. Fields are separated by runs of spaces and tabs, or by commas, with blanks around fields
+    removed; a blank line has no fields. Methods that take `rows` (line indexes) quarantine in `ledger` the rows that
+    break a rule."""
 
     def __init__(self, lines: Lines, separator: int = BLANKS) -> None:
         self.lines, self.ledger = lines, Ledger(lines)
@@ -85,28 +86,29 @@ class Fields:
 
     @property
     def counts(self) -> Places:
-        """int64[lines]: number of fields of each line, 0 for a blank line."""
+        """int64[lines]: the number of fields in each line, 0 for a blank line."""
         return np.diff(self.first)
 
     def letters(self, places: Places, width: int) -> Bytes:
-        """uint8[len(places), width]: the fields at these places, cut or padded with zero bytes."""
+        """uint8[len(places), width]: the bytes of the fields with these indexes, cut or padded with zero bytes."""
         letters = np.zeros((len(places), width), np.uint8)
         _fill_letters(self.data, self.starts, self.ends, places, letters)
         return letters
 
     def widths(self, places: Places) -> Places:
-        """int64[len(places)]: length of the fields in bytes."""
+        """int64[len(places)]: the lengths of the fields with these indexes, in bytes."""
         return self.ends[places] - self.starts[places]
 
     def is_text(self, places: Places, text: bytes) -> NDArray[np.bool_]:
-        """bool[len(places)]: whether a field equals this text."""
+        """bool[len(places)]: whether each of the fields with these indexes equals `text`."""
         letters = self.letters(places, len(text))
         same: NDArray[np.bool_] = (letters == np.frombuffer(text, np.uint8)).all(axis=1)
         return np.asarray(same & (self.widths(places) == len(text)))
 
     def values(self, places: Places) -> tuple[Numbers, Forms]:
-        """The values and forms of the fields at these places, each in the shape of `places`. Accepts ASCII decimal
-        numbers, with exponents; anything else, such as `nan` and `inf`, has form NO_NUMBER."""
+        """Parse the fields with these indexes as numbers. Returns their values and their forms (how they are written),
+        each in the shape of `places`. Accepts ASCII decimal numbers, with exponents; anything else, such as `nan` and
+        `inf`, has form NO_NUMBER."""
         values = np.zeros(places.size, np.float64)
         forms = np.zeros(places.size, np.int8)
         flat = places.ravel()
@@ -125,8 +127,8 @@ class Fields:
         self.ledger.set_aside(filled[self.data[self.starts[self.first[filled]]] == _HASH])
 
     def with_fields(self, rows: Places, expected: int, words: str = "") -> tuple[Places, Places]:
-        """The rows with the expected number of fields, and int64[rows, expected], the places of their fields. Other
-        rows are quarantined. `words` describes the fields."""
+        """Keep the rows that have the expected number of fields, and quarantine the others. Returns these rows and
+        int64[rows, expected], the indexes of their fields. `words` describes the fields in the reason."""
         counts = self.counts[rows]
         for count in np.unique(counts[counts != expected]).tolist():
             self.ledger.reject(rows[counts == count], f"expected {expected} fields{words}, got {count}")
@@ -134,7 +136,8 @@ class Fields:
         return rows, self.first[rows, np.newaxis] + np.arange(expected)
 
     def boards(self, rows: Places, places: Places, width: int = 20) -> Boards:
-        """int8[rows, 26]: boards of the fields at these places: 20-letter keys, or Position IDs if `width` is 14."""
+        """int8[rows, 26]: parse one field of each row as a board: a 20-letter key, or a Position ID if `width` is 14.
+        `places` has the indexes of the fields."""
         expected, words, parse = _NOTATIONS[width]
         self.ledger.reject(rows[self.widths(places) != width], f"expected a {expected}")
         boards, flaws = parse(self.letters(places, width))
@@ -142,35 +145,37 @@ class Fields:
         return boards
 
     def reject_flaws(self, rows: Places, flaws: NDArray[np.uint8], words: str) -> None:
-        """Quarantine rows whose position has a flaw; `words` names the notation, such as 'position id'."""
+        """Quarantine the rows whose position has a flaw. `words` names the notation in the reason, such as 'position
+        id'."""
         for flaw in np.unique(flaws[flaws != Flaw.NONE]).tolist():
             self.ledger.reject(rows[flaws == flaw], f"{Flaw(flaw).rule} in the {words}")
 
     def numbers(self, rows: Places, places: Places, names: tuple[str, ...]) -> tuple[Numbers, Forms]:
-        """Like `values`, both [rows, names], for fields that must be numbers: rows with anything else are
-        quarantined. `names` are the names of the fields in the messages."""
+        """Parse fields that must be numbers, int64[rows, names] indexes, as `values` does. Rows with anything else are
+        quarantined; `names` are the names of the fields in the reasons."""
         values, forms = self.values(places)
         for column, name in enumerate(names):
             self.ledger.reject(rows[forms[:, column] == NO_NUMBER], f"expected a number as {name}")
         return values, forms
 
     def chances(self, rows: Places, places: Places, boards: Boards, tolerance: Tolerance) -> tuple[Numbers, Forms]:
-        """The values and forms of five chances, both [rows, 5], of the players whose boards these are."""
+        """Parse five chances in each row, of the player to whom the board belongs. Returns their values and forms, both
+        [rows, 5], and quarantines rows whose chances break a rule by more than the tolerance."""
         values, forms = self.numbers(rows, places, CHANCE_NAMES)
         self.reject_chance_flaws(rows, boards, values, tolerance)
         return values, forms
 
     def reject_chance_flaws(self, rows: Places, boards: Boards, chances: Numbers, tolerance: Tolerance) -> None:
-        """Quarantine rows whose chances break a rule."""
+        """Quarantine the rows whose chances break a rule by more than the tolerance."""
         flaws = chance_flaws(boards, chances, tolerance)
         for flaw in np.unique(flaws[flaws > 0]).tolist():
             self.ledger.reject(rows[flaws == flaw], RULES[flaw])
 
 
 def format_number(value: float, form: int = PLAIN) -> str:
-    """A number as a string: with the decimals of its form, or six significant digits where they are exact. A number
-    that was read is reproduced if it has at most 15 digits, a power of ten within 22 (see the top of this module), and
-    no redundant sign, leading zero or letter E."""
+    """Write a number with the decimals of its form, or with six significant digits where they are exact. A number that
+    was read is reproduced if it has at most 15 digits, a power of ten within 22 (see the top of this module), and no
+    redundant sign, leading zero or letter E."""
     written = f".{form}f" if form >= 0 else f".{-1 - form}e"
     text = format(value, ".6g" if form == PLAIN else written)
     return text if float(text) == value else repr(value)  # 12.5e3 has too many digits before the point
@@ -183,7 +188,8 @@ def _is_blank(byte: int) -> bool:
 
 @kernel()
 def _next_field(data: Bytes, place: int, end: int, separator: int) -> tuple[int, int, int]:
-    """The start and end of the next field from `place` on, and where to continue; the line must have one."""
+    """Find the next field in a line from `place` on; the line must have one. Returns its start, its end, and the place
+    where to continue."""
     while place < end and _is_blank(data[place]):
         place += 1
     start = place
@@ -204,8 +210,8 @@ def _next_field(data: Bytes, place: int, end: int, separator: int) -> tuple[int,
 
 @kernel(inline=True)
 def _end_of_reading(data: Bytes, start: int, end: int, separator: int) -> int:
-    """The place where reading a line stops: a trailing comma is followed by one more, empty, field; blank lines have no
-    fields."""
+    """The place where the search for fields in a line stops: a trailing comma is followed by one more, empty, field;
+    blank lines have no fields."""
     place = start
     while place < end and _is_blank(data[place]):
         place += 1
@@ -245,14 +251,14 @@ def _fill_letters(data: Bytes, starts: Places, ends: Places, places: Places, let
 
 @kernel()
 def _fill_numbers(data: Bytes, starts: Places, ends: Places, places: Places, values: Numbers, forms: Forms) -> None:
-    """Fill values and forms; the caller parses the values of PLAIN numbers."""
+    """Fill the values and forms of the fields with indexes `places`; the caller parses the values of PLAIN numbers."""
     for row in range(len(places)):
         values[row], forms[row] = _number(data, starts[places[row]], ends[places[row]])
 
 
 @kernel()
 def _number(data: Bytes, start: int, end: int) -> tuple[float, int]:
-    """The value and form of the number in data[start:end]."""
+    """Parse the number in data[start:end]: its value and its form."""
     is_negative = start < end and data[start] == _MINUS
     place = start + (start < end and (data[start] in (_PLUS, _MINUS)))
     mantissa, n_digits, n_significant, n_decimals = np.int64(0), 0, 0, 0
@@ -290,8 +296,8 @@ _LARGE_EXPONENT = 1 << 20
 
 @kernel()
 def _exponent(data: Bytes, start: int, end: int) -> int:
-    """The exponent in data[start:end], which should begin with the letter E; at most _LARGE_EXPONENT, or _NO_EXPONENT
-    if it is anything else."""
+    """Parse the exponent in data[start:end], which should begin with the letter E. Returns at most _LARGE_EXPONENT, or
+    _NO_EXPONENT if it is anything else."""
     if data[start] != _SMALL_E and data[start] != _LARGE_E:
         return _NO_EXPONENT
     place = start + 1
@@ -310,8 +316,8 @@ def _exponent(data: Bytes, start: int, end: int) -> int:
 
 
 def chance_flaws(boards: Boards, chances: Numbers, tolerance: Tolerance) -> Bytes:
-    """uint8[n]: the broken rule (index of RULES, 0 for none) of each row of int8[n, 26] boards and float64[n, 5]
-    chances of the same player."""
+    """uint8[n]: the index in RULES of the rule that each row of float64[n, 5] chances breaks, 0 for none. int8[n, 26]
+    boards are those of the same player."""
     flaws = np.empty(len(boards), np.uint8)
     _fill_chance_flaws(boards, chances, tolerance.range, tolerance.order, flaws)
     return flaws

@@ -64,8 +64,8 @@ PLAYER_NAMES = ("player_white", "player_black")
 PROFILES = ("white_profile", "black_profile")
 
 
-def form_of(content: bytes) -> str | None:
-    """The format of a binary match file, by its first bytes: xg, bgf or ogxm; None if they belong to none of these."""
+def binary_form(content: bytes) -> str | None:
+    """The format of a binary match file, from its first bytes: xg, bgf or ogxm; None if it is none of these."""
     if content.startswith(b"RGMH"):
         return "xg"
     if content.startswith(b"OGXM"):
@@ -74,10 +74,10 @@ def form_of(content: bytes) -> str | None:
 
 
 def parse_document(content: bytes, name: str) -> MatchFile:
-    """The match of a binary file, or the matches of a stream of .ogxm files, as written. Damaged parts of a stream are
-    quarantined. Raises CorruptFileError if the file is damaged or too large, and MissingExtraError if the package
-    gammonview is not installed."""
-    form = form_of(content)
+    """Parse the match in a binary file, or the matches in a stream of .ogxm files; they are not replayed. Damaged parts
+    of a stream are quarantined. Raises CorruptFileError if the file is damaged or too large, and MissingExtraError if
+    the package gammonview is not installed."""
+    form = binary_form(content)
     parts = split_stream(content) if form == "ogxm" else [content]
     if len(parts) == 1:
         return _parse_one(content, name, form)
@@ -94,7 +94,8 @@ def parse_document(content: bytes, name: str) -> MatchFile:
 
 
 def split_stream(content: bytes) -> list[bytes]:
-    """The.ogxm files of a stream (.ogxms), one after the other; the last one has the rest of the content."""
+    """Split a stream (.ogxms) into its .ogxm files, which follow each other; the last one has the rest of the
+    content."""
     parts, place = [], 0
     while place < len(content):
         size = int.from_bytes(content[place + OGXM_SIZE.start : place + OGXM_SIZE.stop], "little")
@@ -133,8 +134,8 @@ def _parse_one(content: bytes, name: str, form: str | None) -> MatchFile:
 
 
 def _unpack(content: bytes, begin: int, form: str) -> bytes:
-    """The content from `begin` on, unpacked if it is packed. Raises CorruptFileError if it is larger than any match:
-    the package would unpack all at once."""
+    """The content from `begin` on, decompressed if it is compressed. Raises CorruptFileError if it is larger than any
+    match, because the package gammonview would decompress all at once."""
     most = limit(BYTES_VARIABLE, MAX_UNPACKED_BYTES)
     try:
         unpacked = zlib.decompressobj(wbits=32 + zlib.MAX_WBITS).decompress(content[begin:], most + 1)
@@ -146,8 +147,8 @@ def _unpack(content: bytes, begin: int, form: str) -> bytes:
 
 
 def _with_ends(content: bytes) -> bytes:
-    """The content of an .xg file, not packed, with an end of each game: the package needs one, and unfinished games
-    have none."""
+    """Decompress an .xg file and add an end to each game that has none: unfinished games lack it, and the package
+    gammonview needs it."""
     begin = XG_RECORDS + int.from_bytes(content[XG_PICTURE], "little")
     stream = _unpack(content, begin, "xg")
     found, is_open = [content[:begin]], False
@@ -162,15 +163,15 @@ def _with_ends(content: bytes) -> bytes:
 
 
 class _Ending(NamedTuple):
-    """The facts about a game from the records of an .xg file: a flaw that the package overlooks, and whether the game
-    has ended."""
+    """What the records of an .xg file say about a game: a flaw that the package gammonview overlooks, and whether the
+    game has ended."""
 
     flaw: str | None
     is_over: bool
 
 
 def _endings(records: list[tuple[str, dict[str, Any]]]) -> Iterator[_Ending]:
-    """The `_Ending` of each game in the records of an .xg file."""
+    """Yield the `_Ending` of each game from the records of an .xg file."""
     places = [place for place, (kind, _) in enumerate(records) if kind == "header_game"]
     for begin, end in zip(places, [*places[1:], len(records)], strict=True):
         game = records[begin:end]
@@ -192,7 +193,8 @@ def _add_ratings(document: dict[str, Any], records: list[tuple[str, dict[str, An
 
 
 def match_file(document: Mapping[str, Any], endings: Mapping[int, _Ending], form: str) -> MatchFile:
-    """The match of a document, with a ledger of its turns."""
+    """Convert a document of the package gammonview to a match, with a ledger of its turns. `endings` are what else is
+    known about its games, by number, and `form` is the format of the file."""
     white, black = (str(document[name] or "").strip() for name in PLAYER_NAMES)
     reader = _Reader((white or "white", black or "black"), _analysts(document))
     for number, game in enumerate(document["games"]):
@@ -203,7 +205,7 @@ def match_file(document: Mapping[str, Any], endings: Mapping[int, _Ending], form
 
 
 def join_files(files: Sequence[MatchFile]) -> MatchFile:
-    """The matches of several files, whose lines follow each other."""
+    """Join the matches of several files into one; the lines of each file follow those of the file before."""
     matches: list[Match] = []
     texts: list[bytes] = []
     rejects: list[tuple[int, str]] = []
@@ -220,7 +222,7 @@ def join_files(files: Sequence[MatchFile]) -> MatchFile:
 
 
 def _shift_lines(game: Game, by: int) -> Game:
-    """A game whose lines are further down."""
+    """A copy of a game in which all line numbers are larger by `by`."""
     return replace(
         game,
         units=range(game.units.start + by, game.units.stop + by),
@@ -232,7 +234,7 @@ def _shift_lines(game: Game, by: int) -> Game:
 
 
 def _analysts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The pair (program, level) of each analysis in a document."""
+    """The program and the level of each analysis in a document of the package gammonview."""
     one = document.get("analysis_info")
     found = document.get("analyses_info") or ([one] if one else [])
     unnamed = f"program {document.get('source', '')}".strip()
@@ -243,7 +245,7 @@ def _analysts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _info(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The facts about a match from a document, as (name, value) pairs."""
+    """Yield what a document says about its match, such as the event, as (name, value) pairs."""
     for key, name in INFO_NAMES.items():
         if document.get(key):
             yield name, str(document[key])
@@ -264,7 +266,7 @@ def _info(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 class _Reader:
-    """Turns the games of a document into records, and a line of text for each turn."""
+    """Converts the games of a document to recorded games, and writes a line of text for each turn."""
 
     def __init__(self, players: tuple[str, str], analysts: list[tuple[str, str]]) -> None:
         self.players, self.analysts = players, analysts
@@ -273,7 +275,7 @@ class _Reader:
         self.score = [0, 0]
 
     def add(self, number: int, game: Mapping[str, Any], ending: _Ending) -> None:
-        """Add the records of a game."""
+        """Add a game of the document."""
         first = len(self.lines)
         self.lines.append(f"game {number + 1}")
         plies = game["plies"]
@@ -302,7 +304,7 @@ class _Reader:
             self.score[winner] += points or 0
 
     def _analyses(self, ply: Mapping[str, Any]) -> Iterator[Analysis]:
-        """The analyses of a turn in a document."""
+        """Yield the analyses that a document has for a turn."""
         one = ply.get("analysis")
         for said in ply.get("analyses") or ([one] if one else []):
             place = said.get("analysis_index", 0)
@@ -329,13 +331,14 @@ def _player(ply: Mapping[str, Any]) -> int:
 
 
 def _score_of(ply: Mapping[str, Any]) -> list[int] | None:
-    """The scores of white and black in the identifier of a position."""
+    """The scores of white and black in the OGID of a turn; None if it has no valid score."""
     fields = str(ply.get("ogid_before") or "").split(":")
     return [int(text) for text in fields[6:8]] if len(fields) > 8 and all(map(str.isdigit, fields[6:8])) else None
 
 
 def _moves(steps: list[dict[str, int]], player: int) -> tuple[RecordedMove, ...]:
-    """Checker moves in the points of the player: white's ascend in a document."""
+    """Convert the checker moves of a document, in which white's points ascend, to the points of the player who
+    moves."""
     starts = [step["from"] if player else BAR_POINT - step["from"] for step in steps]
     return tuple(
         RecordedMove(start, max(start - step["pips"], OFF_POINT)) for start, step in zip(starts, steps, strict=True)
@@ -352,7 +355,7 @@ def _ply_text(ply: Mapping[str, Any]) -> str:
 
 
 def _flaw_of(ply: Mapping[str, Any]) -> str | None:
-    """The reason why a turn cannot be replayed; None if it can."""
+    """Why a turn cannot be replayed; None if it can."""
     action = ply["action_id"]
     if action == SET_POSITION:
         return "expected a legal play, got one that breaks the rules" if ply.get("d1") else BY_HAND
@@ -368,7 +371,7 @@ def _turn(ply: Mapping[str, Any], line: int, analyses: tuple[Analysis, ...]) -> 
 
 
 def _choice(said: Mapping[str, Any], player: int) -> Choice:
-    """The play or cube action of an analysis."""
+    """The play or cube action that an analysis in a document is about."""
     moves = _moves(said["move"], player) if "move" in said else None
     chances, text = _chances(said.get("eval")), str(said.get("notation", ""))
     level = str(said.get("eval_level") or "")

@@ -50,12 +50,12 @@ _WEIGHTS_24_BIT = np.array([1, 1 << 8, 1 << 16])
 
 @dataclass(frozen=True)
 class BearoffHeader:
-    """The kind and sizes of a file. Flags that its kind does not have are False.
+    """The kind and sizes of a bearoff database, from the header of its file. Flags that its kind does not have are
+    False.
 
     The normal variant (mean and s.d. instead of counts) always has the gammon part and is never compressed. Raises
     InvalidParameterError for impossible sizes; possible are 1 to 23 points and 1 to 15 checkers a side, and for
-    hypergammon 25 "points" (24 and the bar) and 1 to 3 checkers.
-    """
+    hypergammon 25 "points" (24 and the bar) and 1 to 3 checkers."""
 
     kind: Literal["one_sided", "two_sided", "hypergammon"]
     points: int
@@ -78,22 +78,22 @@ class BearoffHeader:
 
     @property
     def name(self) -> str:
-        """The header without padding, such as `gnubg-TS-06-06-1`."""
+        """The text of the header, without padding, such as `gnubg-TS-06-06-1`."""
         return format_header(self).decode("ascii").rstrip("x\n")
 
     @property
     def position_count(self) -> int:
-        """Number of positions of one side."""
+        """How many positions one side can have."""
         return comb(self.points + self.checkers, self.points)
 
     @property
     def record_count(self) -> int:
-        """Number of records: one per position of one side, or per pair of positions."""
+        """How many records the file has: one for each position of one side, or for each pair of positions."""
         return self.position_count ** (1 if self.kind == "one_sided" else 2)
 
     @property
     def record_bytes(self) -> int:
-        """Bytes of a record; in a compressed file, of an entry of the index table."""
+        """The size of a record in bytes; in a compressed file, of an entry of the index table."""
         if self.kind == "hypergammon":
             return 28
         if self.kind == "two_sided":
@@ -104,14 +104,14 @@ class BearoffHeader:
 
 
 def entry_dtype(has_gammon: bool) -> np.dtype[np.void]:
-    """Entry of the index table of a compressed file. `offset`: where its values begin, in values from the end of the
-    table. `window[part]`: (number of stored values, roll of the first). Part 0 is bearing off, part 1 the gammon part,
-    whose values follow those of part 0."""
+    """The type of an entry in the index table of a compressed file. `offset` is where its values begin, counted in
+    values from the end of the table. `window[part]` is (number of stored values, roll of the first). Part 0 is bearing
+    off, part 1 the gammon part, whose values follow those of part 0."""
     return np.dtype([("offset", "<u4"), ("window", "u1", (1 + has_gammon, 2))])
 
 
 def format_header(header: BearoffHeader) -> bytes:
-    """The header as the 40 bytes at the beginning of a file."""
+    """Write a header as the first 40 bytes of a file."""
     if header.kind == "hypergammon":
         text = f"gnubg-H{header.checkers}"
     elif header.kind == "two_sided":
@@ -123,8 +123,8 @@ def format_header(header: BearoffHeader) -> bytes:
 
 
 def parse_header(data: bytes, source: str = "the header") -> BearoffHeader:
-    """The header of a file that begins with `data`; `source` names the file in errors. Raises CorruptFileError for
-    fewer than 40 bytes and for an invalid header."""
+    """Parse the header of a file that begins with `data`; `source` names the file in errors. Raises CorruptFileError
+    for fewer than 40 bytes and for an invalid header."""
     if len(data) < HEADER_BYTES:
         raise CorruptFileError(f"expected a header of {HEADER_BYTES} bytes in {source}, found {len(data)} bytes")
     head = bytes(data[:HEADER_BYTES])
@@ -150,8 +150,8 @@ def parse_header(data: bytes, source: str = "the header") -> BearoffHeader:
 
 
 class TwoSidedEquities(NamedTuple):
-    """Equities of the player on roll before the roll, per unit cube, if it does not double now; gammons do not count.
-    `owned`: the player on roll owns the cube. None where the file contains only cubeless equities."""
+    """The equities of the player on roll before the roll, per unit cube, if it does not double now; gammons do not
+    count. In `owned`, the player on roll owns the cube. A value is None if the file contains only cubeless equities."""
 
     cubeless: float
     owned: float | None
@@ -160,7 +160,8 @@ class TwoSidedEquities(NamedTuple):
 
 
 class HypergammonEvaluation(NamedTuple):
-    """Cumulative chances and no-double equities of the player on roll before the roll, per unit cube."""
+    """The cumulative chances of the player on roll before the roll, and its equities per unit cube if it does not
+    double."""
 
     win: float
     win_gammon: float
@@ -174,7 +175,7 @@ class HypergammonEvaluation(NamedTuple):
 
 
 class _BearoffFile:
-    """Base of files of all kinds: path, header, and the mapped data after the header."""
+    """Base class of bearoff databases of all kinds: the path, the header, and the mapped data after the header."""
 
     def __init__(self, path: Path, header: BearoffHeader, data: NDArray[np.uint8]) -> None:
         self.path = path
@@ -184,7 +185,7 @@ class _BearoffFile:
         self._data = data
 
     def __len__(self) -> int:
-        """Number of positions of one side."""
+        """How many positions one side can have."""
         return self.header.position_count
 
     def __repr__(self) -> str:
@@ -194,7 +195,8 @@ class _BearoffFile:
         return open_gnubg_bearoff, (self.path.resolve(),)
 
     def _check_index(self, index: int) -> int:
-        """The index as a Python int, which does not overflow. Raises NotCoveredError if it is out of range."""
+        """Return a position index as a Python int, which does not overflow. Raises NotCoveredError if it is out of
+        range."""
         found = whole_index(index)
         if not 0 <= found < len(self):
             raise NotCoveredError(f"expected a position index from 0 to {len(self) - 1} in {self.path}, got {found}")
@@ -202,8 +204,8 @@ class _BearoffFile:
 
 
 class GnubgOneSided(_BearoffFile):
-    """A file about one side bearing off alone. Chances are by number of rolls, 0 to 31. "Gammon" means the rolls until
-    the first of 15 checkers is off; 0 rolls if fewer than 15 are on the board."""
+    """A one-sided bearoff database: one side bears off alone. Chances are by number of rolls, 0 to 31. "Gammon" means
+    the rolls until the first of 15 checkers is off; 0 rolls if fewer than 15 are on the board."""
 
     def __init__(self, path: Path, header: BearoffHeader, data: NDArray[np.uint8]) -> None:
         super().__init__(path, header, data)
@@ -219,19 +221,18 @@ class GnubgOneSided(_BearoffFile):
     @property
     def moments(self) -> NDArray[np.float32]:
         """float32[positions, 4]: the records of the normal variant, a view of the file: mean and s.d. of the rolls to
-        bear off all checkers, and of the rolls to bear off the first of 15. Raises NotCoveredError for a file of
+        bear off all checkers, and of the rolls to bear off the first of 15. Raises NotCoveredError for a file with
         counts."""
         if not self.header.is_normal:
             raise NotCoveredError(f"expected the normal variant in {self.path}, found counts; use probe_counts")
         return self._moments
 
     def probe_counts(self, position_index: int, *, is_gammon: bool = False) -> NDArray[np.uint16]:
-        """uint16[32]: chance of bearing off all checkers in exactly n rolls, in units of 1/65535; if `is_gammon` is
+        """uint16[32]: the chance of bearing off all checkers in exactly n rolls, in units of 1/65535; if `is_gammon` is
         true, of bearing off the first of 15 checkers.
 
         Raises NotCoveredError for an index out of range, for a part that the file does not contain, and for the normal
-        variant, which has no counts; CorruptFileError for a record that does not sum to 65535.
-        """
+        variant, which has no counts; CorruptFileError for a record that does not sum to 65535."""
         index = self._check_index(position_index)
         self._check_part(is_gammon)
         return np.asarray(self._counts(slice(index, index + 1), int(is_gammon))[0])
@@ -250,14 +251,15 @@ class GnubgOneSided(_BearoffFile):
         return np.asarray(np.exp(-(distance**2) / 2) / (deviation * np.sqrt(2 * np.pi)))
 
     def mean_rolls(self, position_index: int) -> float:
-        """Expected number of rolls to bear off all checkers. Raises the same exceptions as `probe_counts`."""
+        """The mean number of rolls to bear off all checkers. Raises the same exceptions as `probe_counts`."""
         if self.header.is_normal:
             return float(self.moments[self._check_index(position_index), 0])
         return float(self.probe_counts(position_index) @ np.arange(ROLLS)) / CHANCE_SCALE
 
     def read_all(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16] | None]:
-        """Counts of all positions in memory: uint16[positions, 32], and the same of the gammon part or None. Raises
-        NotCoveredError for the normal variant (use `moments`) and CorruptFileError for an invalid record."""
+        """Read the counts of all positions into memory: uint16[positions, 32], and the same for the gammon part, or
+        None if there is none. Raises NotCoveredError for the normal variant (use `moments`) and CorruptFileError for an
+        invalid record."""
         self._check_part(False)
         parts = np.empty((1 + self.header.has_gammon, len(self), ROLLS), np.uint16)
         for part, counts in enumerate(parts):
@@ -273,7 +275,7 @@ class GnubgOneSided(_BearoffFile):
             raise NotCoveredError(f"expected a gammon part in {self.path}, found none; make it without option -g")
 
     def _counts(self, rows: slice, part: int) -> NDArray[np.uint16]:
-        """uint16[rows, 32]: counts of one part, checked."""
+        """uint16[rows, 32]: read and check the counts of part 0 (bearing off) or 1 (gammon)."""
         counts: NDArray[np.uint16]
         if self.header.is_compressed:
             counts = self._scatter(self._entries[rows], part)
@@ -289,7 +291,8 @@ class GnubgOneSided(_BearoffFile):
         return counts
 
     def _scatter(self, entries: NDArray[np.void], part: int) -> NDArray[np.uint16]:
-        """uint16[entries, 32]: stored values at their rolls; zero outside the windows and past the end of the file."""
+        """uint16[entries, 32]: put the stored values of a compressed file at their rolls; zero outside their windows
+        and past the end of the file."""
         window = entries["window"].astype(np.int64)
         length, first = window[:, part].T
         start = entries["offset"] + window[:, :part, 0].sum(axis=1)  # the second part follows the first
@@ -302,16 +305,17 @@ class GnubgOneSided(_BearoffFile):
 
 
 class GnubgTwoSided(_BearoffFile):
-    """A file about both sides bearing off, without contact: equities of the player on roll."""
+    """A two-sided bearoff database: both sides bear off, without contact. It has equities of the player on roll."""
 
     @property
     def codes(self) -> NDArray[np.uint16]:
-        """uint16[positions on roll, positions of the opponent, 4 or 1], a view of the file: cubeless; in a cubeful file
-        also owned, centered, opponent_owned. Equity = code / 32767.5 - 1."""
+        """uint16[positions on roll, positions of the opponent, 4 or 1]: the equities as they are stored, a view of the
+        file: cubeless; in a cubeful file also owned, centered, opponent_owned. Equity = code / 32767.5 - 1."""
         return self._data.view("<u2").reshape(len(self), len(self), 4 if self.header.is_cubeful else 1)
 
     def probe(self, on_roll_index: int, opponent_index: int) -> TwoSidedEquities:
-        """Equities of one position. Raises NotCoveredError for an index out of range."""
+        """The equities of a position, given by the position index of each side. Raises NotCoveredError for an index out
+        of range."""
         cubeless, *cubeful = self.probe_many([on_roll_index], [opponent_index])[0].tolist()
         owned, centered, opponent_owned = cubeful or (None, None, None)
         return TwoSidedEquities(cubeless, owned, centered, opponent_owned)
@@ -321,8 +325,8 @@ class GnubgTwoSided(_BearoffFile):
         on_roll_indexes: Sequence[int] | NDArray[np.integer],
         opponent_indexes: Sequence[int] | NDArray[np.integer],
     ) -> NDArray[np.float64]:
-        """float64[n, 4 or 1]: equities of n positions, columns as in `codes`. Raises NotCoveredError for an index out
-        of range."""
+        """float64[n, 4 or 1]: the equities of n positions, with columns as in `codes`. Raises NotCoveredError for an
+        index out of range."""
         what = "position indexes as integers[n]"
         on_roll, opponent = integer_array(on_roll_indexes, what), integer_array(opponent_indexes, what)
         if on_roll.shape != opponent.shape:
@@ -336,11 +340,12 @@ class GnubgTwoSided(_BearoffFile):
 
 
 class GnubgHypergammon(_BearoffFile):
-    """A file about backgammon with one to three checkers a side; the 25th point of a layout is the bar. Records of
-    impossible positions, with both sides on one point, are meaningless."""
+    """A hypergammon database: backgammon with one to three checkers a side; the 25th point of a layout is the bar.
+    Records of impossible positions, with both sides on one point, are meaningless."""
 
     def probe(self, on_roll_index: int, opponent_index: int) -> HypergammonEvaluation:
-        """Evaluation of one position. Raises NotCoveredError for an index out of range."""
+        """The evaluation of a position, given by the position index of each side. Raises NotCoveredError for an index
+        out of range."""
         on_roll, opponent = self._check_index(on_roll_index), self._check_index(opponent_index)
         size = self.header.record_bytes
         start = (on_roll * len(self) + opponent) * size
@@ -349,8 +354,8 @@ class GnubgHypergammon(_BearoffFile):
 
 
 def open_gnubg_bearoff(path: str | os.PathLike[str]) -> GnubgOneSided | GnubgTwoSided | GnubgHypergammon:
-    """Map a file made by makebearoff, makehyper or the functions below. Raises StorageError for a missing or unreadable
-    file, and CorruptFileError for an unknown header or a wrong size."""
+    """Map a bearoff database of gnubg, made by makebearoff, makehyper or the functions of this module. Raises
+    StorageError for a missing or unreadable file, and CorruptFileError for an unknown header or a wrong size."""
     path = Path(path)
     try:
         with path.open("rb") as file:
@@ -417,9 +422,9 @@ def write_one_sided(
 
 
 def write_one_sided_normal(path: str | os.PathLike[str], points: int, moments: NDArray[np.float32]) -> None:
-    """Write the normal variant, as `makebearoff -o -n` does. moments: float32[positions, 4] in index order: mean and
-    s.d. of the rolls to bear off all checkers, and of the rolls to bear off the first of 15. Raises UsageError and
-    StorageError like `write_one_sided`."""
+    """Write the normal variant of a one-sided database, as `makebearoff -o -n` does. moments: float32[positions, 4] in
+    index order: mean and s.d. of the rolls to bear off all checkers, and of the rolls to bear off the first of 15.
+    Raises UsageError and StorageError like `write_one_sided`."""
     header = BearoffHeader("one_sided", points, 15, has_gammon=True, is_normal=True)
     _check_array(moments, (header.position_count, 4), np.float32)
     write_file(path, header, (moments[rows].astype("<f4").tobytes() for rows in _blocks(moments)))
@@ -438,19 +443,19 @@ def write_two_sided(path: str | os.PathLike[str], points: int, checkers: int, co
 def write_hypergammon(
     path: str | os.PathLike[str], checkers: int, chances: NDArray[np.float32], equities: NDArray[np.float32]
 ) -> None:
-    """Write a file that gnubg reads as `hyper1.bd` to `hyper3.bd`.
+    """Write a hypergammon database that gnubg reads as `hyper1.bd` to `hyper3.bd`.
 
     chances: float32[on roll, opponent, 5] as in gnubg; equities: float32[on roll, opponent, 4]: owned, centered,
     centered with the Jacoby rule, opponent_owned. NaN is written as zero, in records that gnubg never reads. Raises
-    UsageError for another shape or type and StorageError if the file cannot be written.
-    """
+    UsageError for another shape or type and StorageError if the file cannot be written."""
     header = BearoffHeader("hypergammon", HYPERGAMMON_POINTS, checkers)
     count = header.position_count
     _check_array(chances, (count, count, 5), np.float32)
     _check_array(equities, (count, count, 4), np.float32)
 
     def records(chances: NDArray[np.float32], equities: NDArray[np.float32]) -> bytes:
-        """The records of one position on roll: nine 24-bit numbers each, lowest byte first, and a zero byte."""
+        """Encode the records of all positions in which the player on roll has one layout: nine 24-bit numbers each,
+        lowest byte first, and a zero byte."""
         shares = np.concatenate([chances, equities / (2 * _MAX_EQUITY) + 0.5], axis=1).astype(np.float64)
         numbers = np.rint(np.nan_to_num(np.clip(shares, 0, 1)) * _SCALE_24_BIT).astype("<u4")
         found = np.zeros((count, 28), np.uint8)
@@ -471,7 +476,7 @@ def _blocks(array: NDArray[Any]) -> Iterator[slice]:
 
 
 def _compressed_chunks(parts: list[NDArray[np.uint16]]) -> Iterator[bytes]:
-    """The index table, then for each part the counts from the first to the last nonzero one."""
+    """Yield the index table, then for each part the counts from the first to the last nonzero one."""
     entries = np.empty(len(parts[0]), entry_dtype(len(parts) == 2))
     for rows in _blocks(parts[0]):
         for number, part in enumerate(parts):
@@ -493,7 +498,7 @@ def _compressed_chunks(parts: list[NDArray[np.uint16]]) -> Iterator[bytes]:
 
 
 def write_file(path: str | os.PathLike[str], header: BearoffHeader, chunks: Iterable[bytes]) -> None:
-    """Write header and chunks atomically. Raises StorageError if the file cannot be written."""
+    """Write a header and chunks of data to a file atomically. Raises StorageError if the file cannot be written."""
     path = Path(path)
     with write_beside(path, f"{header.name} to ") as file:
         file.write(format_header(header))

@@ -34,7 +34,7 @@ _USES_SEED = (b"m", b"o", b"c")
 
 
 class Text(NamedTuple):
-    """A comment, or settings that hold from their line on."""
+    """A comment or settings line. Settings hold from their line on."""
 
     line: int
     text: str
@@ -42,21 +42,21 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True)
 class BenchmarkTable:
-    """Base of the tables of a benchmark file: rows in file order, the first axis of every array."""
+    """Base class of the tables in a benchmark file: the rows, the first axis of every array, are in file order."""
 
     def __len__(self) -> int:
         return len(getattr(self, fields(self)[0].name))
 
     def select(self, keep: NDArray[np.bool_]) -> Self:
-        """The rows where `keep` (bool[rows]) is True."""
+        """A table of the rows where `keep`, bool[rows], is True."""
         return replace(self, **{field.name: getattr(self, field.name)[keep] for field in fields(self)})
 
 
 @dataclass(frozen=True)
 class BenchmarkDecisions(BenchmarkTable):
-    """`m` lines, n of them: a roll to play. Row k has `n_plays[k]` plays, from `first_plays[k]` on. `lines` int64[n];
-    `boards` int8[n, 26] of the player who has rolled, before the play; `dice` int8[n, 2] in the order written; `seeds`
-    int64[n] of the rollouts, or NO_SEED; `first_plays`, `n_plays` int64[n]."""
+    """The `m` lines of a file, n of them: a position and a roll to play. Row k has `n_plays[k]` plays, from
+    `first_plays[k]` on. `lines` int64[n]; `boards` int8[n, 26] of the player who has rolled, before the play; `dice`
+    int8[n, 2] in the order written; `seeds` int64[n] of the rollouts, or NO_SEED; `first_plays`, `n_plays` int64[n]."""
 
     lines: Places
     boards: Boards
@@ -87,9 +87,9 @@ class BenchmarkPlays(BenchmarkTable):
 
 @dataclass(frozen=True)
 class Rollouts(BenchmarkTable):
-    """`#R` lines, n of them: chances after one play of the next decision. `boards` int8[n, 26] with the OPPONENT of
-    that decision on roll, `chances` float64[n, 5] of the OPPONENT; `decisions` int64[n] index of the decision, or -1 if
-    it is missing or quarantined. Chances are noisy: see `fields.NOISY`."""
+    """The `#R` lines of a file, n of them: chances after one play of the next decision. `boards` int8[n, 26] with the
+    OPPONENT of that decision on roll, `chances` float64[n, 5] of the OPPONENT; `decisions` int64[n] index of the
+    decision, or -1 if it is missing or quarantined. Chances are noisy: see `fields.NOISY`."""
 
     lines: Places
     boards: Boards
@@ -100,8 +100,8 @@ class Rollouts(BenchmarkTable):
 
 @dataclass(frozen=True)
 class BenchmarkEvaluations(BenchmarkTable):
-    """`o`, `e` and `O` lines, n of them: chances of the player on roll, before the roll. `kinds` S1[n]: `o` rollout
-    (for cube decisions), `e` network, `O` one-sided rollout of a race."""
+    """The `o`, `e` and `O` lines of a file, n of them: chances of the player on roll, before the roll. `kinds` S1[n]:
+    `o` rollout (for cube decisions), `e` network, `O` one-sided rollout of a race."""
 
     lines: Places
     kinds: NDArray[np.bytes_]
@@ -113,9 +113,9 @@ class BenchmarkEvaluations(BenchmarkTable):
 
 @dataclass(frozen=True)
 class CubeRollouts(BenchmarkTable):
-    """`c` lines, n of them: cubeful rollouts before a double. `mwc_percents` float64[n, 2]: chance of winning the
-    match, 0 to 100, without doubling and after double and take; `actions` S3[n]: `ND` no double, `D/T` double and take,
-    `D/D` double and pass, `TG` too good to double."""
+    """The `c` lines of a file, n of them: cubeful rollouts before a double. `mwc_percents` float64[n, 2]: chance of
+    winning the match, 0 to 100, without doubling and after double and take; `actions` S3[n]: `ND` no double, `D/T`
+    double and take, `D/D` double and pass, `TG` too good to double."""
 
     lines: Places
     boards: Boards
@@ -127,9 +127,9 @@ class CubeRollouts(BenchmarkTable):
 
 @dataclass(frozen=True)
 class BestPlays(BenchmarkTable):
-    """`b` lines, n of them: the play that an evaluation prefers. `boards` before and `play_boards` after it, int8[n,
-    26], and `chances` float64[n, 5] in the perspectives as written (no file with such lines was seen; `#R` lines have
-    the opponent's)."""
+    """The `b` lines of a file, n of them: the play that an evaluation prefers. `boards` before and `play_boards` after
+    it, int8[n, 26], and `chances` float64[n, 5] in the perspectives as written (no file with such lines was seen; `#R`
+    lines have the opponent's)."""
 
     lines: Places
     boards: Boards
@@ -141,7 +141,7 @@ class BestPlays(BenchmarkTable):
 
 @dataclass(frozen=True)
 class Seeds(BenchmarkTable):
-    """`r` lines, n of them: the random seed of the next decision, evaluation `o` or cube rollout."""
+    """The `r` lines of a file, n of them: the random seed of the next decision, evaluation `o` or cube rollout."""
 
     lines: Places
     seeds: Places
@@ -149,7 +149,7 @@ class Seeds(BenchmarkTable):
 
 @dataclass(frozen=True)
 class Benchmark(Intake):
-    """A benchmark file; `settings` are its `s` lines, `comments` its `#` lines without `#R`."""
+    """The tables of a benchmark file. `settings` are its `s` lines, `comments` its `#` lines without `#R`."""
 
     settings: tuple[Text, ...]
     comments: tuple[Text, ...]
@@ -162,9 +162,9 @@ class Benchmark(Intake):
     best_plays: BestPlays
 
     def quarantine(self, table: TableName, is_bad: NDArray[np.bool_], reason: str) -> Benchmark:
-        """The benchmark without the rows of a table where `is_bad` (bool[rows]) is True; their lines are quarantined
-        with this reason. A bad play also removes its decision, and a decision all its plays. This is for rules that one
-        line cannot decide, such as legal play. Raises UsageError for an array of another shape or type."""
+        """A copy without the rows of a table where `is_bad`, bool[rows], is True; their lines are quarantined with this
+        reason. A bad play also removes its decision, and a decision all its plays. This is for rules that one line
+        cannot decide, such as legal play. Raises UsageError for an array of another shape or type."""
         check_mask(is_bad, len(getattr(self, table)))
         if table == "plays":
             counts = np.bincount(self.plays.decisions[is_bad], minlength=len(self.decisions))
@@ -188,23 +188,22 @@ class Benchmark(Intake):
 
 
 def _renumber(indexes: Places, keep: NDArray[np.bool_]) -> Places:
-    """The indexes after only the rows with `keep` remain; -1 stays -1 and also marks removed rows."""
+    """Convert row indexes to those after only the rows with `keep` remain. -1 stays -1, and removed rows become -1."""
     numbers = np.append(np.where(keep, np.cumsum(keep) - 1, -1), -1)
     return np.asarray(numbers[indexes], np.int64)
 
 
 def parse_gnubg_benchmark(data: bytes) -> Benchmark:
-    """The tables of a benchmark file; bad lines are quarantined.
+    """Parse a benchmark file into its tables; bad lines are quarantined.
 
     Bad lines have: an unknown kind, a wrong number of fields, a key of an illegal position, a die outside 1 to 6, a
     number that is not finite, losses that are negative or not ascending, equities outside -3 to 3, the same play twice,
-    chances far outside their range or order (they are noisy), or an unknown cube action.
-    """
+    chances far outside their range or order (they are noisy), or an unknown cube action."""
     return _Reader(data).read()
 
 
 class _Reader(Fields):
-    """Finds the kinds of all lines; one method per kind checks its lines and returns the table."""
+    """Reads a benchmark file. For each kind of line, a method checks its lines and returns their table."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(split_lines(data))
@@ -221,7 +220,7 @@ class _Reader(Fields):
         self.ledger.reject(filled[is_unknown], f"expected a line of {expected} or a comment")
 
     def read(self) -> Benchmark:
-        """All tables, linked to each other."""
+        """Read all tables and link them to each other."""
         seeds, rollouts = self._seeds(), self._rollouts()
         decisions, plays = self._decisions(seeds)
         rolled_out = self._next_decisions(rollouts.lines, decisions.lines)
@@ -243,12 +242,13 @@ class _Reader(Fields):
         )
 
     def _places(self, *kinds: bytes) -> tuple[Places, Places]:
-        """The rows of the lines of these kinds, and places[row, field] of their fields; rejects lines with another
-        number of fields."""
+        """Find the lines of these kinds. Returns their rows, and the field indexes [row, field]; lines with another
+        number of fields are quarantined."""
         return self.with_fields(np.flatnonzero(np.isin(self.kinds, kinds)), _FIELD_COUNTS[kinds[0]])
 
     def _dice(self, rows: Places, places: Places) -> NDArray[np.int8]:
-        """int8[rows, 2]: the dice of these rows; rejects rows whose dice are not two numbers from 1 to 6."""
+        """int8[rows, 2]: parse the dice in these rows; rows whose dice are not two numbers from 1 to 6 are
+        quarantined."""
         dice = self.letters(places.ravel(), 1).reshape(-1, 2) - np.uint8(ord("0"))
         is_die = (dice >= 1) & (dice <= 6) & (self.widths(places) == 1)
         self.ledger.reject(rows[~is_die.all(axis=1)], "expected dice from 1 to 6")
@@ -298,7 +298,7 @@ class _Reader(Fields):
         return BestPlays(rows + 1, boards, dice, play_boards, chances, forms).select(self.ledger.is_row(rows))
 
     def _decisions(self, seeds: Seeds) -> tuple[BenchmarkDecisions, BenchmarkPlays]:
-        """The tables of decisions and of plays; plays are not linked to rollouts yet."""
+        """Read the tables of decisions and of plays; plays are not linked to rollouts yet."""
         rows = np.flatnonzero(self.kinds == b"m")
         counts = self.counts[rows]
         is_good = (counts >= 6) & (counts % 2 == 0)
@@ -318,7 +318,7 @@ class _Reader(Fields):
         return decisions, replace(plays, decisions=np.repeat(np.arange(len(decisions)), decisions.n_plays))
 
     def _plays(self, rows: Places, first: Places, n_plays: Places, first_plays: Places) -> BenchmarkPlays:
-        """The plays of the decisions at `rows`, checked."""
+        """Read and check the plays of the decisions in `rows`."""
         owners = np.repeat(np.arange(len(rows)), n_plays)
         lines, ranks = rows[owners], np.arange(len(owners)) - first_plays[owners]
         places = first[owners] + 4 + 2 * ranks
@@ -335,7 +335,8 @@ class _Reader(Fields):
         return BenchmarkPlays(owners, ranks, boards, equities, losses, forms, np.full(len(owners), -1))
 
     def _seeds_of(self, lines: Places, seeds: Seeds) -> Places:
-        """The seeds for rows at these lines: for each the seed of the last `r` line, unless another row has used it."""
+        """Find the seed for the row at each of these lines: the seed in the last `r` line before it, unless another row
+        has used that one."""
         users = np.flatnonzero(np.isin(self.kinds, _USES_SEED)) + 1
         seed_lines, values = np.append(0, seeds.lines), np.append(NO_SEED, seeds.seeds)
         latest = np.searchsorted(seeds.lines, lines)
@@ -344,7 +345,8 @@ class _Reader(Fields):
         return np.where(is_user & (seed_lines[latest] > user_before), values[latest], NO_SEED)
 
     def _next_decisions(self, lines: Places, kept: Places) -> Places:
-        """Index of the decision at the next `m` line after each of `lines`; -1 if that line is not in `kept`."""
+        """Find the decision in the first `m` line after each of `lines`: its index among the lines `kept`, or -1 if it
+        is not kept."""
         all_lines = np.append(np.flatnonzero(self.kinds == b"m") + 1, -1)
         following = all_lines[np.searchsorted(all_lines[:-1], lines)]
         index = np.searchsorted(kept, following)
@@ -361,7 +363,8 @@ class _Reader(Fields):
 
 
 def _is_repeated(owners: Places, boards: Boards) -> NDArray[np.bool_]:
-    """bool[plays]: whether an earlier play of the same owner has the same board."""
+    """bool[plays]: whether an earlier play of the same decision leads to the same board. `owners` has the decision of
+    each play."""
     keys = np.column_stack([owners, boards]).astype(np.int64)
     order = np.lexsort(keys.T[::-1])
     is_repeated = np.zeros(len(owners), np.bool_)
@@ -408,6 +411,6 @@ def _keys(boards: Boards) -> list[str]:
 
 
 def _numbers(values: Numbers, forms: NDArray[np.int8]) -> list[str]:
-    """The numbers of each row as strings, in their forms."""
+    """Write each row of numbers, in their forms, as a text with spaces between them."""
     rows = zip(values.tolist(), forms.tolist(), strict=True)
     return [" ".join(map(format_number, row, row_forms)) for row, row_forms in rows]

@@ -61,25 +61,25 @@ _HIDDEN, _ROWS = ("style", "script", "title"), ("p", "tr", "div", "br", "h1", "h
 
 
 def is_text_export(content: bytes) -> bool:
-    """Whether the content, or the beginning of it, is a text export."""
+    """Whether content, or its beginning, is a text export of gnubg."""
     return _TEXT.match(content) is not None
 
 
 def is_html_export(content: bytes) -> bool:
-    """Whether the content, or the beginning of it, is an HTML export."""
+    """Whether content, or its beginning, is an HTML export of gnubg."""
     return _HTML.match(content) is not None
 
 
 def parse_gnubg_text(data: bytes) -> MatchFile:
-    """The game of a text export. Lines of boards, statistics and remarks are comments; if a turn cannot be read, the
-    game is quarantined."""
+    """Parse the game in a text export of gnubg. Lines of boards, statistics and remarks are comments; if a turn cannot
+    be read, the game is quarantined."""
     lines = split_lines(plain_text(data))
     texts = [decode_text(lines[index]).expandtabs() for index in range(len(lines))]
     return _read(Ledger(lines), list(enumerate(texts)))
 
 
 def parse_gnubg_html(data: bytes) -> MatchFile:
-    """The game of an HTML export; see `parse_gnubg_text`."""
+    """Parse the game in an HTML export of gnubg; see `parse_gnubg_text`."""
     content = plain_text(data)
     page = _Page()
     page.feed(decode_text(content))
@@ -89,7 +89,7 @@ def parse_gnubg_html(data: bytes) -> MatchFile:
 
 
 class _Page(HTMLParser):
-    """Turns a page into the rows of text that a text export would have, each with its line, from 0."""
+    """Converts an HTML export to the rows of text that a text export would have, each with its line, from 0."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class _Page(HTMLParser):
         self.cells[-1] += data
 
     def end_row(self) -> None:
-        """Add the row that was read to the rows."""
+        """Add the row of text that was read so far to the rows."""
         cells = [" ".join(cell.split()).replace(_BULLET, "*") for cell in self.cells]
         self.cells = []
         if found := _PLAY_CELLS.fullmatch("\t".join(cells)):
@@ -137,7 +137,7 @@ class _Page(HTMLParser):
 
 
 def _read(ledger: Ledger, rows: list[tuple[int, str]]) -> MatchFile:
-    """The game of these rows; every other line is a comment."""
+    """Read the game in these rows of (line, text); every other line is marked as a comment."""
     reader = _Reader(rows)
     match = reader.read()
     is_row = {line for line, _ in (*reader.used, *reader.rejects)}
@@ -148,8 +148,8 @@ def _read(ledger: Ledger, rows: list[tuple[int, str]]) -> MatchFile:
 
 
 @dataclass
-class _Said:
-    """The analysis of one turn."""
+class _TurnAnalysis:
+    """What the export says about one turn: its analysis."""
 
     plays: list[Choice] = field(default_factory=list)
     cube: list[tuple[str, float]] = field(default_factory=list)
@@ -161,7 +161,7 @@ class _Said:
 
 
 class _Reader:
-    """Reads the rows of a game in order."""
+    """Reads the rows of a game in their order."""
 
     def __init__(self, rows: list[tuple[int, str]]) -> None:
         self.rows = rows
@@ -169,7 +169,7 @@ class _Reader:
         self.rejects: list[tuple[int, str]] = []
         self.players, self.score, self.number, self.length = ("", ""), (0, 0), 0, 0
         self.turns: list[Turn] = []
-        self.said = _Said()
+        self.said = _TurnAnalysis()
         self.dice: tuple[int, int] | None = None  # of a roll without a play so far
         self.is_told = False  # whether the act of this turn was read
         self.winner: int | None = None
@@ -181,7 +181,7 @@ class _Reader:
         self.place = "info"  # info, turns, comment or end
 
     def read(self) -> Match | None:
-        """The match with its one game, or None if it has no heading."""
+        """Read all rows. Returns the match with its one game, or None if the export has no heading."""
         for line, text in self.rows:
             if self.read_row(line, text.strip()):
                 self.used.append((line, text))
@@ -247,7 +247,7 @@ class _Reader:
         return self.read_analysis(text)
 
     def read_act(self, line: int, text: str) -> None:
-        """Read what a player did."""
+        """Read a row that says what a player did in a turn."""
         for player in sorted((0, 1), key=lambda each: -len(self.players[each])):
             if text.startswith(f"{self.players[player]} "):
                 verb, _, rest = text[len(self.players[player]) + 1 :].partition(" ")
@@ -299,7 +299,7 @@ class _Reader:
             said.is_mwc |= equity.endswith("%")
             said.plays.append(_choice(play, _value(equity), bool(mark), level))
         elif found := _CHANCES.fullmatch(text):
-            chances = _five(found.groups())
+            chances = _five_chances(found.groups())
             if said.plays:
                 said.plays[-1] = said.plays[-1]._replace(chances=said.plays[-1].chances or chances)
             elif said.cube_level:
@@ -329,10 +329,10 @@ class _Reader:
             self.turns.append(Turn(first, TurnKind.ROLL, self.dice, line=line))
         elif self.turns and self.is_told:
             self.turns[-1] = replace(self.turns[-1], analyses=tuple(_analyses(self.said, self.turns[-1])))
-        self.said, self.dice = _Said(), None
+        self.said, self.dice = _TurnAnalysis(), None
 
 
-def _analyses(said: _Said, turn: Turn) -> Iterator[Analysis]:
+def _analyses(said: _TurnAnalysis, turn: Turn) -> Iterator[Analysis]:
     if said.plays:
         yield Analysis("play", ANALYST, said.plays[0].level, tuple(said.plays), said.is_mwc)
     by_name = {name.replace("beaver", "take"): value for name, value in said.cube}
@@ -350,7 +350,7 @@ def _analyses(said: _Said, turn: Turn) -> Iterator[Analysis]:
 
 
 def _choice(play: str, equity: float, is_made: bool, level: str) -> Choice:
-    """A play of an analysis; if it cannot be read, its text is kept."""
+    """Make a `Choice` from a play in an analysis; if the play cannot be read, its text is kept."""
     try:
         moves = () if play == "Cannot move" else parse_checker_moves(play)
     except ValueError:
@@ -359,13 +359,14 @@ def _choice(play: str, equity: float, is_made: bool, level: str) -> Choice:
 
 
 def _value(text: str) -> float:
-    """A number; a percentage becomes a fraction."""
+    """Parse a number; a percentage becomes a fraction."""
     number = float(text.rstrip("%").replace(",", "."))
     return round(number / 100, 6) if text.endswith("%") else number
 
 
-def _five(texts: tuple[str, ...]) -> tuple[float, ...]:
-    """Chances to win, win a gammon and a backgammon, lose a gammon and a backgammon; they may be percentages."""
+def _five_chances(texts: tuple[str, ...]) -> tuple[float, ...]:
+    """Parse the chances to win, win a gammon and a backgammon, lose a gammon and a backgammon; they may be
+    percentages."""
     values = [float(text.replace(",", ".")) for text in texts]
     is_percent = any("." in text and len(text.partition(".")[2]) == 1 for text in texts)
     return tuple(round(value / 100, 6) if is_percent else value for value in values)

@@ -43,7 +43,8 @@ _PROGRAMS = (  # first bytes of binary files of matches or positions, and their 
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A quarantined line: its number (from 1), its text made printable and cut if long, and the broken rule."""
+    """A line that was quarantined: its number (from 1), its text made printable and cut if long, and the rule that it
+    breaks."""
 
     line: int
     text: str
@@ -55,7 +56,8 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class LineCounts:
-    """Numbers of lines of a file: `lines` is the sum of the other three; `comments` includes blank lines."""
+    """How many lines of each kind a file has. `lines` is the sum of the other three; `comments` includes blank
+    lines."""
 
     lines: int
     rows: int
@@ -65,8 +67,8 @@ class LineCounts:
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of a file: line k is `data[starts[k]:ends[k]]`, without its line feed and a carriage return before it.
-    A line ends at a line feed or at the end of the data; a UTF-8 byte order mark at the beginning is not part of a
+    """The lines of a text file: line k is `data[starts[k]:ends[k]]`, without its line feed and a carriage return before
+    it. A line ends at a line feed or at the end of the data; a UTF-8 byte order mark at the beginning is not part of a
     line. `numbers` contains the number of each line, from 1; None counts them in order."""
 
     data: bytes
@@ -81,18 +83,19 @@ class Lines:
         return self.data[self.starts[index] : self.ends[index]]
 
     def number(self, index: int) -> int:
-        """Number of line `index`, from 1."""
+        """The number, from 1, of the line with index `index`."""
         return index + 1 if self.numbers is None else int(self.numbers[index])
 
     def blocks(self) -> list[Lines]:
-        """The lines in parts that share the data and keep the numbers; at least one part, each small enough for
-        caches."""
+        """Split the lines into blocks that are small enough for caches, at least one. The blocks share the data and
+        keep the line numbers."""
         numbers = np.arange(1, len(self) + 1) if self.numbers is None else self.numbers
         places = [slice(start, start + BLOCK) for start in range(0, max(len(self), 1), BLOCK)]
         return [Lines(self.data, self.starts[rows], self.ends[rows], numbers[rows]) for rows in places]
 
     def text(self, index: int) -> str:
-        """Line `index` as a printable string: invalid UTF-8 and control characters escaped, cut at TEXT_LIMIT."""
+        """The line with index `index` as a printable string: invalid UTF-8 and control characters escaped, cut at
+        TEXT_LIMIT."""
         start, end = int(self.starts[index]), int(self.ends[index])
         letters = self.data[start : min(end, start + 4 * TEXT_LIMIT)].decode("utf-8", "backslashreplace")[:TEXT_LIMIT]
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in letters)
@@ -100,8 +103,8 @@ class Lines:
 
 
 def plain_text(data: bytes) -> bytes:
-    """The bytes of a text as UTF-8 with line feeds: converts UTF-16 with a byte order mark, and carriage returns if
-    nothing else ends lines. Invalid UTF-16 becomes U+FFFD."""
+    """Convert a text to UTF-8 with line feeds: from UTF-16 with a byte order mark, and from carriage returns if nothing
+    else ends lines. Invalid UTF-16 becomes U+FFFD."""
     if data.startswith(UTF16_MARKS):
         data = data.decode("utf-16", errors="replace").encode(errors="replace")
     return data if b"\n" in data else data.replace(b"\r", b"\n")
@@ -133,7 +136,7 @@ def encoding_name(text: str) -> str:
 
 
 def check_is_text(data: bytes, name: str) -> None:
-    """Raise CorruptFileError if the content is that of a binary file of another program."""
+    """Raise CorruptFileError if content is that of another program's binary file. `name` is the name of the file."""
     for begin, program in _PROGRAMS:
         if begin.match(data):
             raise CorruptFileError(
@@ -142,8 +145,8 @@ def check_is_text(data: bytes, name: str) -> None:
 
 
 def split_lines(data: bytes, *, may_have_mark: bool = True) -> Lines:
-    """Split a text into lines; every byte except the mark and line ends is in exactly one. Only the beginning of a file
-    may have a mark."""
+    """Split a text into lines; every byte except the byte order mark and line ends is in exactly one. Only the
+    beginning of a file may have a mark."""
     letters = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(letters == _LINE_FEED)
     if data and letters[-1] != _LINE_FEED:
@@ -157,12 +160,12 @@ def split_lines(data: bytes, *, may_have_mark: bool = True) -> Lines:
 
 
 def comment_text(line: bytes) -> str:
-    """A line, such as a comment, as a string; bytes that are not UTF-8 become `\xff` and so on."""
+    """Decode a line, such as a comment; bytes that are not UTF-8 become `ÿ` and so on."""
     return line.rstrip(b"\r").decode("utf-8", "backslashreplace")
 
 
 def decode_text(data: bytes) -> str:
-    """Decode text written by people: UTF-8, else Windows code page 1252, else Latin-1."""
+    """Decode text written by people: as UTF-8, otherwise as Windows code page 1252, otherwise as Latin-1."""
     for encoding in ("utf-8", "cp1252"):
         try:
             return data.decode(encoding)
@@ -181,7 +184,7 @@ def is_utf8(data: bytes) -> bool:
 
 
 class Ledger:
-    """The verdict on every line: a row, unless it is marked as a comment or rejected with a reason."""
+    """What becomes of every line of a file: it is a row, unless it is marked as a comment or rejected with a reason."""
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
@@ -202,17 +205,18 @@ class Ledger:
         return ledger
 
     def copy(self) -> Ledger:
-        """An independent copy."""
+        """A copy that can change independently."""
         other = copy.copy(self)
         other._verdicts, other._reasons = self._verdicts.copy(), self._reasons.copy()
         return other
 
     def set_aside(self, indexes: NDArray[np.integer] | list[int]) -> None:
-        """Mark the lines at these indexes (from 0) as comments, unless rejected."""
+        """Mark the lines with these indexes (from 0) as comments, except rejected ones."""
         self._mark(indexes, _COMMENT)
 
     def reject(self, indexes: NDArray[np.integer] | list[int], reason: str) -> None:
-        """Quarantine the lines at these indexes (from 0); earlier reasons stay, and comments stay comments."""
+        """Quarantine the lines with these indexes (from 0) for a reason; earlier reasons stay, and comments stay
+        comments."""
         if len(indexes):
             self._mark(indexes, self._verdict(reason))
 
@@ -224,29 +228,29 @@ class Ledger:
         self._verdicts[places[self._verdicts[places] == _ROW]] = verdict
 
     def is_row(self, indexes: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """bool[len(indexes)]: whether the lines at these indexes (from 0) are rows."""
+        """bool[len(indexes)]: whether the lines with these indexes (from 0) are rows."""
         return np.asarray(self._verdicts[indexes] == _ROW)
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """int64[rows]: indexes (from 0) of the rows, ascending."""
+        """int64[rows]: the indexes (from 0) of the lines that are rows, ascending."""
         return np.flatnonzero(self._verdicts == _ROW)
 
     @property
     def comments(self) -> NDArray[np.int64]:
-        """int64[comments]: indexes (from 0) of comments and blank lines, ascending."""
+        """int64[comments]: the indexes (from 0) of comments and blank lines, ascending."""
         return np.flatnonzero(self._verdicts == _COMMENT)
 
     @property
     def counts(self) -> LineCounts:
-        """Numbers of rows, comments (or blank lines) and quarantined lines."""
+        """How many lines are rows, comments (or blank lines) and quarantined."""
         total = len(self._verdicts)
         rows, comments = (int(np.count_nonzero(self._verdicts == verdict)) for verdict in (_ROW, _COMMENT))
         return LineCounts(total, rows, comments, total - rows - comments)
 
     @property
     def rejects(self) -> list[Quarantined]:
-        """The quarantined lines in order, computed at each call."""
+        """The quarantined lines in order; each call collects them again."""
         places = np.flatnonzero(self._verdicts >= _FIRST_REASON).tolist()
         reasons, lines = list(self._reasons), self.lines
         found = (reasons[verdict - _FIRST_REASON] for verdict in self._verdicts[places].tolist())
@@ -255,13 +259,13 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Intake:
-    """The result of every reader: good rows, and the ledger of all lines."""
+    """What every reader of a file returns: good rows, and the ledger of all lines."""
 
     ledger: Ledger
 
     @property
     def counts(self) -> LineCounts:
-        """Numbers of rows, comments (or blank lines) and quarantined lines."""
+        """How many lines are rows, comments (or blank lines) and quarantined."""
         return self.ledger.counts
 
     @property
@@ -272,8 +276,8 @@ class Intake:
 
 @dataclass(frozen=True)
 class RowIntake(Intake):
-    """Base of results with one row per line: the first axis of every array of a subclass is rows; `lines` int64[n] are
-    line numbers, from 1."""
+    """Base class of what readers return if each row is one line. The first axis of every array of a subclass is rows;
+    `lines` int64[n] are line numbers, from 1."""
 
     lines: NDArray[np.int64]
 
@@ -281,8 +285,8 @@ class RowIntake(Intake):
         return len(self.lines)
 
     def quarantine(self, is_bad: NDArray[np.bool_], reason: str) -> Self:
-        """The intake without the rows where `is_bad` (bool[n]) is True; their lines are quarantined with this reason.
-        This is for rules that need more than the row, such as the class of a file's positions. Raises UsageError for an
+        """A copy without the rows where `is_bad`, bool[n], is True; their lines are quarantined with this reason. This
+        is for rules that need more than the row, such as the class of a file's positions. Raises UsageError for an
         array of another shape or type."""
         check_mask(is_bad, len(self))
         ledger = self.ledger.copy()
@@ -299,8 +303,8 @@ def check_mask(is_bad: NDArray[np.bool_], count: int) -> None:
 
 
 def map_blocks(function: Callable[[Lines], T], lines: Lines) -> list[T]:
-    """`function(block)` for each block of lines, in order, with one thread per core. Kernels and NumPy run in parallel;
-    the result does not depend on the number of threads."""
+    """Call `function(block)` for each block of lines, with one thread per core, and return the results in order.
+    Kernels and NumPy run in parallel; the result does not depend on the number of threads."""
     blocks = lines.blocks()
     if len(blocks) == 1:
         return [function(blocks[0])]
@@ -309,13 +313,13 @@ def map_blocks(function: Callable[[Lines], T], lines: Lines) -> list[T]:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Content of a file, unpacked if it begins like a gzip or bzip2 file. Raises StorageError, CorruptFileError and
+    """Read a file, decompressed if it begins like a gzip or bzip2 file. Raises StorageError, CorruptFileError and
     TooLargeError, like `unpacking.read_content`."""
     return read_content(path)[0]
 
 
 def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
-    """Write a file atomically; compressed if its name ends in .gz or .bz2, equal content always gives equal bytes.
+    """Write a file atomically, compressed if its name ends in .gz or .bz2; equal content always gives equal bytes.
     Raises StorageError if the file cannot be written."""
     path = Path(path)
     with write_beside(path) as file, _packer(file, path.suffix) as packer:
@@ -324,8 +328,8 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
 
 @contextmanager
 def write_beside(path: Path, what: str = "") -> Iterator[BinaryIO]:
-    """Open a temporary file that replaces `path` when the block ends; if an error ends the block, the old file remains.
-    Raises StorageError, which also names `what`, if it cannot be written."""
+    """A context that opens a temporary file, which replaces `path` when the context ends; if it ends with an error, the
+    old file remains. Raises StorageError, which also says `what` was to be written, if it cannot be written."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with when_cut_off(lambda: partial.unlink(missing_ok=True)), partial.open("wb") as file:
@@ -345,7 +349,7 @@ def write_beside(path: Path, what: str = "") -> Iterator[BinaryIO]:
 
 
 def _packer(file: BinaryIO, suffix: str) -> AbstractContextManager[Any]:
-    """A file object that compresses by the suffix; closing it leaves `file` open."""
+    """Open a file object that compresses as the suffix of the name says; closing it leaves `file` open."""
     if suffix == ".gz":
         return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
     return bz2.BZ2File(file, "wb") if suffix == ".bz2" else nullcontext(file)

@@ -73,7 +73,7 @@ _FORFEITED = re.compile(r"forfeit(?:s|ed)|(?:lost|loses)\s+on\s+time", re.IGNORE
 
 
 def parse_mat(data: bytes) -> MatchFile:
-    """The matches of a .mat file; unknown or misplaced lines are quarantined.
+    """Parse the matches in a .mat file; unknown or misplaced lines are quarantined.
 
     Text is decoded by `plain_text` and `decode_text`; names cannot have colons, and their unprintable characters become
     blanks. Headings, info lines (`; [Name "value"]`), turns and results are rows. Comments are blank lines, numbers of
@@ -82,14 +82,13 @@ def parse_mat(data: bytes) -> MatchFile:
     dropped.
 
     The players are the players of a match's first game: if a later game swaps the columns, its turns, score and result
-    are swapped back, and if a player is renamed, the first name stays. Notes say so.
-    """
+    are swapped back, and if a player is renamed, the first name stays. Notes say so."""
     return _Reader(plain_text(data).rstrip(_DOS_END)).read()
 
 
 @dataclass
 class _OpenGame:
-    """A game whose lines are being read; `claim` is its result so far."""
+    """A game whose lines are being read; `claim` is the result stated so far."""
 
     number: int
     first: int  # index of its first line
@@ -97,12 +96,12 @@ class _OpenGame:
     score: tuple[int, int] = (0, 0)
     is_swapped: bool = False
     turns: list[Turn] = field(default_factory=list)
-    claim: _Claim | None = None
+    claim: _StatedResult | None = None
     flaw: Flaw | None = None
     notes: list[Note] = field(default_factory=list)
 
     def close(self) -> Game:
-        """The finished game."""
+        """Make the finished game."""
         claim, line, units = self.claim, self.first + 1, range(self.first, self.last + 1)
         winner, points = (claim.winner, claim.points) if claim else (None, None)
         return Game(
@@ -112,8 +111,8 @@ class _OpenGame:
         )  # fmt: skip
 
 
-class _Claim(NamedTuple):
-    """The result that a cell states: winner, points, and whether it is the loser's cell."""
+class _StatedResult(NamedTuple):
+    """The result that a cell states: who won, how many points, and whether the cell is the loser's."""
 
     line: int
     winner: int
@@ -123,7 +122,7 @@ class _Claim(NamedTuple):
 
 
 class _Reader:
-    """Reads the lines in order; the last match and its last game stay open."""
+    """Reads the lines of a .mat file in order; the last match and its last game stay open."""
 
     def __init__(self, data: bytes) -> None:
         self.lines = split_lines(data)
@@ -149,7 +148,7 @@ class _Reader:
         return MatchFile(self.ledger, tuple(self.matches))
 
     def _reject(self, index: int, reason: str) -> None:
-        """Quarantine a line and its game; a line after a result belongs to no game."""
+        """Quarantine a line and the game that it belongs to; a line after a result belongs to no game."""
         self.ledger.reject([index], reason)
         flaw = Flaw(index + 1, reason)
         if self.heading:  # this line should have been its names
@@ -178,7 +177,7 @@ class _Reader:
             self._read_row(index, without_unprintable(text) if self.heading else text)
 
     def _read_row(self, index: int, text: str) -> None:
-        """Read a line other than info or comment; it must be printable."""
+        """Read a line that is neither info nor a comment; it must be printable."""
         _expect(text.isprintable(), "printable text")
         if found := _LENGTH.fullmatch(text):
             self._close_match()
@@ -194,7 +193,7 @@ class _Reader:
             self._read_names(index, text)
 
     def _read_names(self, index: int, text: str) -> None:
-        """Read the names and scores below the number of a game; long names run into the second column."""
+        """Read the names and scores in the line below a game's number; long names run into the second column."""
         found = _NAMES_APART.fullmatch(text.strip()) or _NAMES_TOUCHING.fullmatch(text.strip())
         if self.heading is None or found is None:
             raise ValueError(
@@ -213,8 +212,8 @@ class _Reader:
         self._open_game(_OpenGame(number, first, index, score, is_swapped, notes=found_notes))
 
     def _seats(self, names: tuple[str, str], number: int) -> tuple[bool, list[str]]:
-        """Whether the columns are swapped, and notes, for a game with these names. Raises ValueError if the names are
-        not the match's players."""
+        """Compare the names in the heading of a game with the match's players. Returns whether the columns are swapped,
+        and notes about it. Raises ValueError if the names are not those of the players."""
         if self.players is None or all(map(_is_same_name, names, self.players)):
             return False, []
         players = " and ".join(map(cite, self.players))
@@ -237,7 +236,7 @@ class _Reader:
         self.game, self.heading, self.flaw = game, None, None
 
     def _add_cells(self, index: int, cells: list[tuple[int, str]]) -> None:
-        """Add a line with turns, a result, or both; a number of a row without cells is a blank line."""
+        """Add a line with turns, a result, or both. A row number without cells is a blank line."""
         if not cells:
             self.ledger.set_aside([index])
             return
@@ -251,7 +250,7 @@ class _Reader:
             player = column ^ game.is_swapped
             if found := _RESULT.fullmatch(cell):
                 is_loss = found[1].lower() != "wins"
-                new = _Claim(index + 1, player ^ is_loss, int(found[2]), bool(found[3]), is_loss)
+                new = _StatedResult(index + 1, player ^ is_loss, int(found[2]), bool(found[3]), is_loss)
                 claim = new if claim is None else _merge_claims(claim, new, notes)
                 continue
             _expect(claim is None, "nothing behind a result")
@@ -281,7 +280,7 @@ def _expect(is_so: bool, words: str) -> None:
         raise ValueError(f"expected {words}")
 
 
-def _merge_claims(before: _Claim, new: _Claim, notes: list[str]) -> _Claim:
+def _merge_claims(before: _StatedResult, new: _StatedResult, notes: list[str]) -> _StatedResult:
     """Combine the results of two cells; if only the points differ, the winner's cell counts. Raises ValueError if they
     contradict each other."""
     is_same = before.points == new.points
@@ -294,12 +293,12 @@ def _merge_claims(before: _Claim, new: _Claim, notes: list[str]) -> _Claim:
 
 
 def _is_same_name(name: str, player: str) -> bool:
-    """Whether two names are the same, ignoring case and ratings."""
+    """Whether a name is that of a player, ignoring case and ratings."""
     return _RATING.sub("", name).casefold() == _RATING.sub("", player).casefold()
 
 
 def _cells(text: str) -> list[tuple[int, str]]:
-    """The column and text of each nonempty cell of a line."""
+    """Split a line into its nonempty cells: the column where each begins, and its text."""
     if _RESULT.fullmatch(text):
         return [(int(len(text) - len(text.lstrip()) >= _RIGHT_BEGIN), text)]
     number = _TURNS.match(text)
@@ -317,7 +316,8 @@ def _cells(text: str) -> list[tuple[int, str]]:
 
 
 def _turns(cell: str, player: int, notes: list[str]) -> list[Turn]:
-    """The turns of a cell: one, and perhaps a resignation after it. Raises ValueError if the cell cannot be read."""
+    """Parse the turns in a cell: one, and perhaps a resignation after it. Raises ValueError if the cell cannot be
+    read."""
     if found := _ROLL.fullmatch(cell):
         dice, rest = (int(found[1]), int(found[2])), found[3].strip()
         if _NO_PLAY.fullmatch(rest):
@@ -340,7 +340,7 @@ def _turns(cell: str, player: int, notes: list[str]) -> list[Turn]:
 
 
 def parse_checker_moves(text: str) -> tuple[RecordedMove, ...]:
-    """The checker moves of a play such as `24/18 13/11*(2)`. Raises ValueError if it cannot be read."""
+    """Parse the checker moves in a play such as `24/18 13/11*(2)`. Raises ValueError if it cannot be read."""
     moves: list[RecordedMove] = []
     for part in text.split():
         found = _STEPS.fullmatch(part)
@@ -404,7 +404,7 @@ _CUBE_WORDS = {TurnKind.DOUBLE: "Doubles", TurnKind.BEAVER: "Beavers"}
 
 
 def _game_text(players: tuple[str, str], game: Game) -> str:
-    """Heading, rows of two cells, result, blank line."""
+    """The text of a game: heading, rows of two cells, result, and a blank line."""
     names = [f"{name} : {score}" for name, score in zip(players, game.score, strict=True)]
     gap = " " * (len(names[0]) >= _NAME_WIDTH and names[1][0].isdigit())  # otherwise the score would run into the name
     text = f" Game {game.number}\n {names[0]:<{_NAME_WIDTH}}{gap}{names[1]}\n"
@@ -422,7 +422,8 @@ def _game_text(players: tuple[str, str], game: Game) -> str:
 
 
 def _written_turns(game: Game) -> list[Turn]:
-    """The turns that have a cell. The cell is blank for the take of a beaver by the player who doubled first."""
+    """The turns of a game that have a cell. The cell is blank for the take of a beaver by the player who doubled
+    first."""
     turns = [turn for turn in game.turns if turn.kind not in (TurnKind.SETUP, TurnKind.RESIGN)]
     written: list[Turn] = []
     doubler = None
@@ -436,7 +437,8 @@ def _written_turns(game: Game) -> list[Turn]:
 
 
 def _result(game: Game, column: int, is_passed: bool) -> str:
-    """The line of the result; `column` is the column of the last cell."""
+    """The line with the result of a game; `column` is the column of the last cell, and `is_passed` says that the game
+    ended with a pass."""
     new_line = "\n" * (column == 0)
     if game.winner is None or game.points is None:
         return new_line

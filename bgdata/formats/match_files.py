@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from bgdata.formats.gammonview import form_of, parse_document
+from bgdata.formats.gammonview import binary_form, parse_document
 from bgdata.formats.gnubg_export import is_html_export, is_text_export, parse_gnubg_html, parse_gnubg_text
 from bgdata.formats.lines import as_utf8, plain_text, read_bytes, without_unprintable
 from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import Match, MatchFile
 from bgdata.formats.sgf import parse_sgf
-from bgdata.formats.unpacking import head_of
+from bgdata.formats.unpacking import first_bytes
 
 LONGEST_NAME = 500  # letters of a name of a player that are kept
 HEAD_BYTES = 1 << 16  # enough to tell what a file holds
@@ -26,9 +26,9 @@ READERS = {SGF: parse_sgf, MAT: parse_mat, TEXT: parse_gnubg_text, HTML: parse_g
 
 
 def match_form(content: bytes) -> str | None:
-    """The format of a match file from its content, or the beginning of it: xg, bgf, ogxm, sgf or mat; None if it is not
+    """The format of a match file, from its content or the beginning of it: xg, bgf, ogxm, sgf or mat; None if it is not
     a match file."""
-    if form := form_of(content):
+    if form := binary_form(content):
         return form
     text = plain_text(content)
     if _SGF.match(text):
@@ -41,20 +41,21 @@ def match_form(content: bytes) -> str | None:
 
 
 def holds_matches(path: Path) -> bool:
-    """Whether the content of a file, unpacked if it is packed, begins like a match file. Raises StorageError if it
-    cannot be read."""
-    return match_form(head_of(path, HEAD_BYTES)) is not None
+    """Whether a file, decompressed if it is compressed, begins like a match file. Raises StorageError if it cannot be
+    read."""
+    return match_form(first_bytes(path, HEAD_BYTES)) is not None
 
 
 def read_matches(path: Path) -> MatchFile:
-    """The matches of a file as written, not replayed. Raises the errors of `lines.read_bytes` and `parse_matches`."""
+    """Read the matches in a file; they are not replayed. Raises the errors of `lines.read_bytes` and
+    `parse_matches`."""
     return parse_matches(path.name, read_bytes(path))
 
 
 def parse_matches(name: str, content: bytes, encoding: str = "") -> MatchFile:
-    """The matches in the content of a file, as written. Text that does not begin with the mark of a format is .sgf if
-    `name` says so and it has a game tree, else .mat; `encoding` is that of text as in `as_utf8`. Raises
-    CorruptFileError if a binary file is damaged, and MissingExtraError if the package that reads it is not
+    """Parse the matches in the content of a file; they are not replayed. Text that does not begin like any format is
+    .sgf if the file's name says so and it has a game tree, otherwise .mat; `encoding` is that of text as in `as_utf8`.
+    Raises CorruptFileError if a binary file is damaged, and MissingExtraError if the package that reads it is not
     installed."""
     form = match_form(content)
     if form not in (None, *READERS):

@@ -20,7 +20,7 @@ BY_HAND = "expected a game from the start position without changes by hand"
 
 
 class TurnKind(StrEnum):
-    """The act of a player. Beavers and raccoons both redouble at once: each is a BEAVER."""
+    """What a player does in a turn. Beavers and raccoons both redouble at once: each is a BEAVER."""
 
     PLAY = "play"
     ROLL = "roll"  # rolled, and the game ended without a play
@@ -33,7 +33,7 @@ class TurnKind(StrEnum):
 
 
 class RecordedMove(NamedTuple):
-    """A move of one checker, in the points of its player; `is_hit` is None if the format does not say."""
+    """The move of a checker, on the points of the player who moves; `is_hit` is None if the format does not say."""
 
     from_point: int
     to_point: int
@@ -41,9 +41,9 @@ class RecordedMove(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A play or cube action, and what a file says of it: `equity` to the player on roll, and five cumulative chances
-    after it; None where the file has no value. A play has `moves`, if they are known, else its text. `level` is how
-    deep the program looked, if that differs from the level of the analysis."""
+    """A play or cube action, and what a file says about it: its `equity` to the player on roll, and the five cumulative
+    chances after it; None where the file has no value. A play has `moves`, if they are known, otherwise its text.
+    `level` is how deep the program looked, if that differs from the level of the analysis."""
 
     text: str
     equity: float | None
@@ -55,12 +55,11 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The analysis of one part of a turn in a file: the choice of a `play`, the `cube` before it, the `luck` of the
-    roll (one choice, whose text is empty), or a `comment` (one choice, which has no values).
+    """What a file says about a part of a turn: the choice of a `play`, the `cube` before it, the `luck` of the roll
+    (one choice, whose text is empty), or a `comment` (one choice, which has no values).
 
     `analyst` is the program, as far as it is known, and `level` how deep it looked, in its own words. Values are points
-    of normalised equity, or mwc if `is_mwc`.
-    """
+    of normalised equity, or mwc if `is_mwc`."""
 
     subject: str
     analyst: str
@@ -75,13 +74,12 @@ CUBE_CHOICES = ("no double", "double, take", "double, pass")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One act of one player.
+    """What one player does in one turn.
 
-    `dice` of a PLAY or ROLL, in the order written. `checker_moves` in the order written, which has no meaning; they may
-    join several steps of one checker. If there are no moves, there was no legal play, or in .mat files perhaps a
+    A PLAY or ROLL has `dice` in the order written. `checker_moves` are in the order written, which has no meaning; they
+    may join several steps of one checker. If there are no moves, there was no legal play, or in .mat files perhaps a
     resignation after the roll. `cube_value` is the stake that a DOUBLE or BEAVER offers, if known; `text` is the rest
-    of the text; `line` counts from 1. `analyses` is what the file says of the turn.
-    """
+    of the text; `line` counts from 1. `analyses` is what the file says of the turn."""
 
     player: int
     kind: TurnKind
@@ -94,14 +92,14 @@ class Turn:
 
 
 class Flaw(NamedTuple):
-    """The flaw of a game that cannot be replayed: the reason, and its line, from 1 (0: no line of a turn)."""
+    """Why a game cannot be replayed, and the line of the fault, from 1 (0: no line of a turn)."""
 
     line: int
     reason: str
 
 
 class Note(NamedTuple):
-    """A repair or lenient reading, and its line, from 1."""
+    """A remark about a repaired or leniently read line, and its number, from 1."""
 
     line: int
     text: str
@@ -109,15 +107,14 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """One game; `number` counts from 1, `score` is the points of player 0 and player 1 before the game.
+    """A recorded game. `number` counts from 1, and `score` is the points of player 0 and player 1 before the game.
 
     `winner` and `points` (won, cube included) are None for an unfinished game; only `points` is None for a resignation
     of unknown size. `is_crawford` is None if the format does not say. `units` are the indexes of the game's lines in
     the ledger of its file (for .sgf: of its game tree). `flaw` is the first invalid line of the game, which then cannot
     be replayed. `cube_value` is the value before the first turn, above 1 after automatic doubles. `line` is the first
     line of the game, `result_line` the line of the result; `wins_match` is whether the record says that the game
-    decides the match; `notes` list lenient readings.
-    """
+    decides the match; `notes` list lenient readings."""
 
     number: int
     score: tuple[int, int]
@@ -146,8 +143,9 @@ VARIATION = "Variation"  # as in info lines of gnubg
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Games of the same two players; `length` 0 is a money session. `info` has (name, value) pairs as written, and
-    `JACOBY` if the file gives that rule in another way. `form` is the format of the file, such as mat or xg."""
+    """A recorded match: games between the same two players; `length` 0 is a money session. `info` has (name, value)
+    pairs as written, and `JACOBY` if the file gives that rule in another way. `form` is the format of the file, such as
+    mat or xg."""
 
     players: tuple[str, str]
     length: int
@@ -162,15 +160,15 @@ class Match:
 
     @property
     def variation(self) -> str | None:
-        """The name of the variation if the game is not backgammon, such as Nackgammon; else None."""
+        """The name of the variant that is played, such as Nackgammon; None for backgammon."""
         named = [value.strip() for name, value in self.info if name.lower() == VARIATION.lower()]
         return next((name for name in named if name.lower() not in ("", "backgammon")), None)
 
 
-def breaks(match: Match) -> list[tuple[Note, ...]]:
-    """Notes, by game, about what is missing before or after it: games, a result, points between scores, the end of the
-    match. If there are any, the match is not the sum of its games. A session whose games all begin at 0-0 keeps no
-    score."""
+def missing_parts(match: Match) -> list[tuple[Note, ...]]:
+    """List what is missing in a match, as notes by game: games before or after it, a result, points between scores, the
+    end of the match. If there are any notes, the match is not the sum of its games. A session whose games all begin at
+    0-0 keeps no score."""
     found: list[tuple[Note, ...]] = []
     before: Game | None = None
     for game in match.games:
@@ -211,12 +209,12 @@ def score_after(game: Game) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class MatchFile(Intake):
-    """The matches of a file, and the ledger of its lines (for .sgf: of its game trees)."""
+    """The matches in a file, and the ledger of its lines (for .sgf: of its game trees)."""
 
     matches: tuple[Match, ...]
 
     def quarantine_games(self, check: Callable[[Match, Game], Game | Flaw]) -> MatchFile:
-        """The file with the games that `check` returns. If it returns a flaw, the line of the flaw is quarantined with
+        """A copy with the games that `check` returns. If it returns a flaw, the line of the flaw is quarantined with
         its reason, and the other lines of the game refer to that line. This is for rules that need the board, such as
         legal play; see also `Game.flaw`."""
         ledger, matches = self.ledger.copy(), []

@@ -47,10 +47,10 @@ Section = dict[str, tuple[int, str]]  # (line number, text) by lower-case name
 
 @dataclass(frozen=True)
 class MetTable:
-    """The content of a file. Chances are float64 mwc of player 0: `before` [n, n] by (away - 1, opponent_away - 1),
-    None if the file has parameters; `post_crawford` and `opponent_post_crawford` [m] of each player as the trailer.
-    `parameters` of formulas are by table (pre_crawford, post_crawford_both, ...) and name.
-    """
+    """A match equity table as it is in a file. Chances are float64 mwc of player 0. `before`, [n, n], is the
+    pre-Crawford table by (away - 1, opponent_away - 1), None if the file has parameters. `post_crawford` and
+    `opponent_post_crawford`, [m], are the chances of each player as the trailer. `parameters` of formulas are by table
+    (pre_crawford, post_crawford_both, ...) and name."""
 
     name: str
     description: str
@@ -70,14 +70,14 @@ class MetTable:
 
 @dataclass(frozen=True)
 class MetFile(Intake):
-    """The table of a file; None if it is missing or invalid."""
+    """The match equity table in a file, None if it is missing or invalid, and the ledger of the file's lines."""
 
     table: MetTable | None
 
 
 @dataclass
 class Element:
-    """An XML element; `line` counts from 1."""
+    """An XML element; its `line` counts from 1."""
 
     name: str
     attributes: dict[str, str]
@@ -87,15 +87,15 @@ class Element:
 
     @property
     def text(self) -> str:
-        """The text of this element, without the text of its children, stripped."""
+        """The text of this element without its children's, stripped of blanks."""
         return "".join(self.texts).strip()
 
     def children_named(self, name: str) -> list[Element]:
-        """All children with this name."""
+        """All children of this element that have this name."""
         return [child for child in self.children if child.name == name]
 
     def child(self, name: str) -> Element:
-        """The only child with this name. Raises InvalidElementError if there is not exactly one."""
+        """The only child that has this name. Raises InvalidElementError if there is not exactly one."""
         found = self.children_named(name)
         if len(found) != 1:
             raise InvalidElementError(f"expected one <{name}> in <{self.name}>, found {len(found)}", self.line)
@@ -103,12 +103,11 @@ class Element:
 
 
 def parse_met(data: bytes) -> MetFile:
-    """Read the table of a file: INI if it begins with a section in brackets, else XML.
+    """Parse the match equity table in a file: INI if it begins with a section in brackets, otherwise XML.
 
     If it is invalid, all its lines are quarantined: one has the reason, all others refer to it. Lines of chances are
     rows, all others comments; in XML, lines before and after the table that are not `#` comments are quarantined. If
-    there are no line feeds, carriage returns end the lines.
-    """
+    there are no line feeds, carriage returns end the lines."""
     text = plain_text(data)
     is_ini = _HEADING.match(text) is not None
     lines = split_lines(text if is_ini else data if b"\n" in data else data.replace(b"\r", b"\n"))
@@ -133,9 +132,10 @@ def parse_met(data: bytes) -> MetFile:
 
 
 def format_met(table: MetTable) -> list[bytes]:
-    """The lines of a file. Each chance is the shortest decimal that gives the same float64. gnubg 1.07 reads all but
-    the last post-Crawford chance, at as many points to go as the match has, which it makes up; no match reaches that
-    score. Raises UsageError for a table of parameters, and for a notice that an XML comment cannot hold."""
+    """The lines of an XML file with a match equity table. Each chance is the shortest decimal that gives the same
+    float64. gnubg 1.07 reads all but the last post-Crawford chance, at as many points to go as the match has, which it
+    makes up; no match reaches that score. Raises UsageError for a table of parameters, and for a notice that an XML
+    comment cannot hold."""
     before, own, other = table.before, table.post_crawford, table.opponent_post_crawford
     if before is None or own is None or other is None:
         raise UsageError(f"expected a table of chances to write, got {table.name}, which has parameters of a formula")
@@ -171,8 +171,8 @@ def format_met(table: MetTable) -> list[bytes]:
 
 
 def _extent(lines: Lines) -> tuple[int, int]:
-    """The first line, and one past the last line, from the first tag to the last `</met>`, or to the end; equal if
-    there are none."""
+    """Find the lines of the XML document, from the first tag to the last `</met>`, or to the end. Returns the first
+    line, and one past the last; they are equal if there is none."""
     begin = next(_lines_with(_TAG, lines), None)
     if begin is None or lines[begin].lstrip()[:1] != b"<":
         return 0, 0
@@ -181,7 +181,7 @@ def _extent(lines: Lines) -> tuple[int, int]:
 
 
 def _lines_with(pattern: re.Pattern[bytes], lines: Lines) -> Iterator[int]:
-    """The lines that match a pattern, except `#` comments."""
+    """Yield the indexes of lines that match a pattern, except `#` comments."""
     for match in pattern.finditer(lines.data):
         index = int(np.searchsorted(lines.starts, match.start(), "right")) - 1
         if not lines[index].lstrip().startswith(b"#"):
@@ -189,12 +189,11 @@ def _lines_with(pattern: re.Pattern[bytes], lines: Lines) -> Iterator[int]:
 
 
 def parse_elements(data: bytes) -> tuple[list[Element], list[str]]:
-    """The elements of a document in order, the outermost first, and its comments.
+    """Parse an XML document: its elements in order, the outermost first, and its comments.
 
     Nothing outside of the document is read, and entities are refused, so a file cannot open other files or grow without
     limit. Text that is neither UTF-8 nor in the declared encoding is read as ISO-8859-1. Raises InvalidElementError if
-    the document is not well-formed.
-    """
+    the document is not well-formed."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
     elements: list[Element] = []
@@ -233,8 +232,8 @@ def parse_elements(data: bytes) -> tuple[list[Element], list[str]]:
 
 
 def _xml_table(lines: Lines, begin: int, end: int) -> tuple[MetTable, set[int]]:
-    """The table of a <met> in the lines from `begin` to before `end`, and its lines of chances. Raises
-    InvalidElementError if an element is missing or malformed."""
+    """Parse the <met> element in the lines begin to end - 1: its table, and the indexes of the lines with chances.
+    Raises InvalidElementError if an element is missing or malformed."""
     elements, comments = parse_elements(lines.data[lines.starts[begin] : lines.ends[end - 1]].lstrip())
     root, rows = elements[0], {begin + each.line - 1 for each in elements if each.name in ("me", "parameter")}
     if root.name != "met":
@@ -283,7 +282,8 @@ def _pre_crawford(
 def _post_crawford(
     root: Element, posts: list[Element], length: int | None, parameters: dict[str, Mapping[str, float]]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """The rows of player 0 and 1, one array if the table is for both; None if the table has parameters."""
+    """Parse the post-Crawford chances of player 0 and player 1; both are the same array if the file has one table for
+    both, and None if it has parameters, which are added to `parameters`."""
     found: dict[str, NDArray[np.float64] | None] = {}
     for post in posts:
         player = post.attributes.get("player", "both")
@@ -307,7 +307,8 @@ def _post_crawford(
 
 
 def unequal_score(before: NDArray[np.float64]) -> tuple[int, str] | None:
-    """The row and score where the players' chances differ most; None if they are equal up to rounding."""
+    """Find where a pre-Crawford table gives the two players the most different chances: the row, and the score as text.
+    None if the chances are equal up to rounding."""
     gaps = np.abs(before + before.T - 1)
     if gaps.max() <= ROUNDED:
         return None
@@ -344,7 +345,8 @@ def _number(element: Element) -> float:
 
 
 def _ini_sections(lines: Lines) -> dict[str, Section]:
-    """The sections by lower-case name. Raises InvalidElementError if a line belongs to no section."""
+    """Parse the sections of an INI file, by lower-case name. Raises InvalidElementError if a line belongs to no
+    section."""
     sections: dict[str, Section] = {}
     section: Section = {}
     for number in range(1, len(lines) + 1):
@@ -361,8 +363,8 @@ def _ini_sections(lines: Lines) -> dict[str, Section]:
 
 
 def _ini_table(lines: Lines) -> tuple[MetTable, set[int]]:
-    """The table of an INI file, and its lines of chances. Raises InvalidElementError if an entry is missing or
-    malformed."""
+    """Parse the table in an INI file, and the indexes of its lines with chances. Raises InvalidElementError if an entry
+    is missing or malformed."""
     sections = _ini_sections(lines)
     if _PRE not in sections or _POST not in sections:
         raise InvalidElementError("expected sections [PreCrawford] and [PostCrawford]", 1)
@@ -397,7 +399,8 @@ def _ini_table(lines: Lines) -> tuple[MetTable, set[int]]:
 
 
 def _ini_chances(section: Section, name: str) -> NDArray[np.float64]:
-    """The chances of an entry, separated by spaces. Raises InvalidElementError if it is missing or malformed."""
+    """Parse the chances in an entry of an INI file, which are separated by spaces. Raises InvalidElementError if it is
+    missing or malformed."""
     number, text = section.get(name, (1, ""))
     if not text:
         raise InvalidElementError(f"expected chances in {name.capitalize()}=", number)

@@ -61,12 +61,12 @@ _PLAIN = {  # allowed values, in lower case, of names that describe an entry
 
 @dataclass(frozen=True)
 class PositionRows(RowIntake):
-    """The rows of a file in order, n of them, with `boards` int8[n, 26].
+    """The rows of a file with positions, n of them, in order, with `boards` int8[n, 26].
 
-    `chances` [n, 5] of the player whose board it is: float32 for training data, float64 as written for rollouts; [n, 0]
-    for a list. gnubg's files have `comment_index` int32[n], the nearest comment above the row as an index of
-    `comments`, -1 for none. JSON lines have `equities` float64[n] of the same player and their `standard_errors`.
-    """
+    `chances` [n, 5] are of the player to whom the board belongs: float32 for training data, float64 as written for
+    rollouts; [n, 0] for a list. gnubg's files have `comment_index` int32[n], the nearest comment above the row as an
+    index of `comments`, -1 for none. JSON lines have `equities` float64[n] of the same player and their
+    `standard_errors`."""
 
     boards: Boards
     chances: NDArray[Any]
@@ -77,14 +77,14 @@ class PositionRows(RowIntake):
 
 
 class Heading(NamedTuple):
-    """The possible heading of a CSV file, its first line that is neither blank nor a comment: its text, and its index,
-    which may be before or after the lines at hand."""
+    """The first line of a CSV file that is neither blank nor a comment, which may be its heading: its text, and its
+    index in a block of lines, which may be before or after the block."""
 
     place: int
     text: bytes
 
     def places(self, lines: Lines) -> list[int]:
-        """The index of the heading if it is one of these lines, else None."""
+        """A list with the index of the heading if it is one of these lines; empty otherwise."""
         return [self.place] if 0 <= self.place < len(lines) else []
 
 
@@ -92,7 +92,7 @@ NO_HEADING = Heading(-1, b"")
 
 
 def find_heading(lines: Lines) -> Heading:
-    """The heading, or first row, of a CSV file among these lines."""
+    """Find the heading, or the first row, among these lines of a CSV file."""
     fields = Fields(lines, COMMA)
     fields.mark_comments()
     return _heading_of(fields)
@@ -104,17 +104,16 @@ def _heading_of(fields: Fields) -> Heading:
 
 
 def parse_gnubg_training(data: bytes) -> PositionRows:
-    """The rows of a training file of gnubg; bad lines are quarantined.
+    """Parse a training file of gnubg; bad lines are quarantined.
 
     Bad lines have: other than six fields, a key of an illegal position, a chance that is not a number or outside 0 to
     1, a chance above the one that contains it by more than 0.00001 (1 - win contains lose_gammon), or a gammon chance
-    of more than 0.00001 against a side that has borne off a checker.
-    """
+    of more than 0.00001 against a side that has borne off a checker."""
     return training_rows(split_lines(data))
 
 
 def training_rows(lines: Lines) -> PositionRows:
-    """The rows of these lines: see `parse_gnubg_training`."""
+    """Parse lines of a training file of gnubg: see `parse_gnubg_training`."""
     blocks = map_blocks(_parse_block, lines)
     ledger = Ledger.join(lines, [block.ledger for block in blocks])
     comments = {index: lines[index] for index in ledger.comments.tolist() if lines[index].strip()}
@@ -135,15 +134,15 @@ def _parse_block(lines: Lines) -> PositionRows:
 
 
 def parse_wildbg_csv(data: bytes) -> PositionRows:
-    """The rows of a training file of wildbg; bad lines are quarantined. The heading is optional and counts as a
-    comment. With other columns in the heading every row is quarantined. Otherwise bad lines have: other than six
-    fields, an ID of an illegal position, chances that are not numbers or break a rule, as in `parse_gnubg_training`."""
+    """Parse a training file of wildbg; bad lines are quarantined. The heading is optional and counts as a comment. With
+    other columns in the heading every row is quarantined. Otherwise bad lines have: other than six fields, an ID of an
+    illegal position, chances that are not numbers or break a rule, as in `parse_gnubg_training`."""
     return wildbg_rows(split_lines(data))
 
 
 def wildbg_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
-    """The rows of these lines of a file with this heading, or of a whole file if `heading` is None: see
-    `parse_wildbg_csv`."""
+    """Parse lines of a training file of wildbg: see `parse_wildbg_csv`. `heading` is the heading of their file; None if
+    the lines are the whole file."""
     fields = Fields(lines, COMMA)
     fields.mark_comments()
     heading = _heading_of(fields) if heading is None else heading
@@ -159,7 +158,8 @@ def wildbg_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
 
 
 def _labelled_rows(fields: Fields, words: str, width: int) -> PositionRows:
-    """Rows of a position with `width` letters and five chances."""
+    """Parse lines with a position of `width` letters and five chances; `words` describes their fields in the reason for
+    a bad line."""
     ledger = fields.ledger
     rows, places = fields.with_fields(ledger.rows, 6, words)
     boards = fields.boards(rows, places[:, 0], width)
@@ -169,14 +169,14 @@ def _labelled_rows(fields: Fields, words: str, width: int) -> PositionRows:
 
 
 def parse_bgsage_rollouts(data: bytes) -> PositionRows:
-    """The rows of a rollout file of bgsage, 26 integers and five chances per line; bad lines are quarantined. Bad lines
+    """Parse a rollout file of bgsage, 26 integers and five chances in each line; bad lines are quarantined. Bad lines
     have: other than 31 fields, an illegal board, or chances that are not numbers, or outside their range or order by
     more than noise explains (`fields.NOISY`)."""
     return rollout_rows(split_lines(data))
 
 
 def rollout_rows(lines: Lines) -> PositionRows:
-    """The rows of these lines: see `parse_bgsage_rollouts`."""
+    """Parse lines of a rollout file of bgsage: see `parse_bgsage_rollouts`."""
     fields = Fields(lines)
     fields.mark_comments()
     ledger = fields.ledger
@@ -192,17 +192,16 @@ def rollout_rows(lines: Lines) -> PositionRows:
 
 
 def parse_bgsage_entries(data: bytes) -> PositionRows:
-    """The rows of bgsage's JSON lines; bad lines are quarantined.
+    """Parse JSON lines of bgsage; bad lines are quarantined.
 
     A line is an object with `board` (26 integers), `equity`, `se` (at least 0) and `probs` (5). Other names are
     ignored, except `eval_level`, `tier`, `cube_owner` and `jacoby`, which must describe a full rollout, cubeless and
-    without the Jacoby rule. Otherwise the rules of `parse_bgsage_rollouts` hold.
-    """
+    without the Jacoby rule. Otherwise the rules of `parse_bgsage_rollouts` hold."""
     return entry_rows(split_lines(data))
 
 
 def entry_rows(lines: Lines) -> PositionRows:
-    """The rows of these lines: see `parse_bgsage_entries`."""
+    """Parse JSON lines of bgsage: see `parse_bgsage_entries`."""
     fields = Fields(lines)
     ledger = fields.ledger
     ledger.set_aside([index for index in range(len(lines)) if not lines[index].strip()])
@@ -223,7 +222,7 @@ def entry_rows(lines: Lines) -> PositionRows:
 
 
 def _entry(line: bytes) -> list[float]:
-    """Board, equity, standard error and chances of one line. Raises ValueError, whose message says what was
+    """Parse a JSON line: its board, equity, standard error and chances. Raises ValueError, whose message says what was
     expected."""
     try:
         entry = json.loads(line)
@@ -246,7 +245,7 @@ def _entry(line: bytes) -> list[float]:
 
 
 def _is_list(values: Any, length: int, *types: type) -> bool:
-    """Whether this is a list of `length` finite numbers of these types."""
+    """Whether `values` is a list of `length` finite numbers of these types."""
     return (
         isinstance(values, list)
         and len(values) == length
@@ -255,15 +254,15 @@ def _is_list(values: Any, length: int, *types: type) -> bool:
 
 
 def parse_position_list(data: bytes) -> PositionRows:
-    """The rows of a list of positions; lines whose first column has none of `identifiers.FORMATS` are quarantined. 26
+    """Parse a list of positions; lines whose first column has none of `identifiers.FORMATS` are quarantined. 26
     integers may have commas between them. Text is decoded by `plain_text`. Blank lines, lines that begin with '#', and
     a first line that begins with `position_id` count as comments."""
     return list_rows(split_lines(plain_text(data)))
 
 
 def list_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
-    """The rows of these lines of a file with this heading, or of a whole file if `heading` is None: see
-    `parse_position_list`."""
+    """Parse lines of a list of positions: see `parse_position_list`. `heading` is the heading of their file; None if
+    the lines are the whole file."""
     fields = Fields(lines, COMMA)
     fields.mark_comments()
     ledger = fields.ledger
@@ -285,8 +284,8 @@ def list_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
 
 
 def _first_column(line: str) -> str:
-    """The text before the first comma; if the line has integers, the first 26 of them; if it has a board in brackets,
-    the text up to the closing bracket."""
+    """The first column of a line: the text before the first comma; if the line has integers, the first 26 of them; if
+    it has a board in brackets, the text up to the closing bracket."""
     text = line.strip()
     if (end := {"[": "]", "(": ")"}.get(text[:1])) and end in text:
         return text.partition(end)[0] + end
@@ -301,13 +300,12 @@ def format_gnubg_training(
     comment_index: NDArray[np.int32] | None = None,
     comments: Sequence[str] = (),
 ) -> Iterator[bytes]:
-    """Yield the lines of a training file of gnubg, in chunks; a canonical file is reproduced byte for byte.
+    """Yield the lines of a training file for gnubg, in chunks; a canonical file is reproduced byte for byte.
 
     boards int8[n, 26], chances float32[n, 5]. Canonical: line feeds, single spaces, five decimals, no blank line. A
     chance that five decimals do not reproduce is written as the shortest text that does. Comments are written above the
-    first row with their index or a higher one; unused ones at the end.
-    Raises InvalidPositionError for an illegal board and UsageError for arrays or comments that do not match.
-    """
+    first row with their index or a higher one; unused ones at the end. Raises InvalidPositionError for an illegal board
+    and UsageError for arrays or comments that do not match."""
     index = np.full(len(boards), -1, np.int32) if comment_index is None else comment_index
     if chances.shape != (len(boards), 5) or index.shape != (len(boards),):
         raise UsageError(f"expected chances for {len(boards)} boards, got {list(chances.shape)}, {list(index.shape)}")
@@ -335,7 +333,7 @@ def _format(
 
 
 def _records(boards: Boards, chances: NDArray[np.float32]) -> bytes:
-    """The lines of these rows: five decimals for each value, or more if needed."""
+    """Write the lines for these rows: five decimals for each value, or more if needed."""
     keys = format_key20s(boards).tolist()
     is_short = ((np.rint(chances * 1e5) / 1e5).astype(np.float32) == chances).all(axis=1)
     wide = chances.astype(np.float64).tolist()
@@ -346,7 +344,7 @@ def _records(boards: Boards, chances: NDArray[np.float32]) -> bytes:
 
 
 def _shortest(chance: np.float32) -> bytes:
-    """Five decimals; if they do not reproduce the value, the shortest string that does."""
+    """Write a chance with five decimals, or, if they do not reproduce it, as the shortest text that does."""
     for text in (f"{chance:.5f}", str(chance)):
         if np.float32(float(text)) == chance:
             return text.encode()
@@ -354,7 +352,7 @@ def _shortest(chance: np.float32) -> bytes:
 
 
 def format_wildbg_csv(boards: Boards, chances: NDArray[np.float32]) -> Iterator[bytes]:
-    """Yield the lines of a training file of wildbg, heading first: boards int8[n, 26], chances float32[n, 5]. Each
+    """Yield the lines of a training file for wildbg, heading first: boards int8[n, 26], chances float32[n, 5]. Each
     chance is the shortest decimal that gives the same float32, without an exponent, as wildbg writes it. Raises
     InvalidPositionError for an illegal board and UsageError for chances of another shape."""
     if chances.shape != (len(boards), 5):
@@ -367,7 +365,7 @@ def format_wildbg_csv(boards: Boards, chances: NDArray[np.float32]) -> Iterator[
 
 
 def format_bgsage_rollouts(boards: Boards, chances: NDArray[np.float64]) -> Iterator[bytes]:
-    """Yield the lines of a rollout file of bgsage: boards int8[n, 26], chances float64[n, 5]. Chances have four
+    """Yield the lines of a rollout file for bgsage: boards int8[n, 26], chances float64[n, 5]. Chances have four
     decimals, as in the published files, or as many as they need. Raises InvalidPositionError for an illegal board and
     UsageError for chances of another shape."""
     if chances.shape != (len(boards), 5):
@@ -382,8 +380,8 @@ def format_bgsage_rollouts(boards: Boards, chances: NDArray[np.float64]) -> Iter
 
 
 def format_position_list(boards: Boards, *, heading: bool = False) -> Iterator[bytes]:
-    """Yield the lines of a list: optional heading `position_id`, then one Position ID each; boards int8[n, 26]. Raises
-    InvalidPositionError for an illegal board."""
+    """Yield the lines of a list of positions: the heading `position_id`, if wanted, then a Position ID for each of
+    int8[n, 26] boards. Raises InvalidPositionError for an illegal board."""
     ids = format_position_ids(boards)
     heading_lines = [f"{HEADING}\n".encode()] if heading else []
     return iter([*heading_lines, *(position_id + b"\n" for position_id in ids.tolist())])

@@ -31,8 +31,8 @@ MAX_POINTS = (1 << 15) - 1  # points of a match; larger numbers are errors
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTurn:
-    """A turn, with the `position` and `cube` before it for the player on roll. For a take or pass the player on roll is
-    the one who doubled; for a resignation, the player to act."""
+    """A turn, with the `position` and `cube` before it as the player on roll sees them. For a take or pass the player
+    on roll is the one who doubled; for a resignation, the player to act."""
 
     turn: Turn
     on_roll: int
@@ -43,9 +43,9 @@ class ReplayedTurn:
 
 @dataclass(frozen=True)
 class ReplayedGame:
-    """A replayed game: its turns, and the value of the cube after the last one. Only accepted doubles count. `game` is
-    the record with the points won, and notes of repairs; `full_points` are the points that the game was worth, at
-    least, before the match length limits them."""
+    """A game that was replayed: its turns, and the value of the cube after the last one. Only accepted doubles count.
+    `game` is the record with the points won, and notes of repairs; `full_points` are the points that the game was
+    worth, at least, before the match length limits them."""
 
     turns: list[ReplayedTurn]
     cube_value: int
@@ -55,13 +55,13 @@ class ReplayedGame:
 
 @dataclass(frozen=True)
 class ReplayedFile(MatchFile):
-    """Matches of games that can be replayed: `replays` contains the turns of each game by the first of its `units`."""
+    """A file with matches whose games can be replayed: `replays` has the replayed game by the first of its `units`."""
 
     replays: dict[int, list[ReplayedTurn]]
 
 
 def replay_file(file: MatchFile) -> ReplayedFile:
-    """The file without the games that break a rule, whose lines are quarantined."""
+    """Replay all games in a file. Returns a copy without the games that break a rule, whose lines are quarantined."""
     replays: dict[int, list[ReplayedTurn]] = {}
 
     def check(match: Match, game: Game) -> Game | Flaw:
@@ -76,7 +76,8 @@ def replay_file(file: MatchFile) -> ReplayedFile:
 
 
 def replay_game(match: Match, game: Game) -> ReplayedGame:
-    """All turns of a game from the start position. Raises InvalidGameError, which names the line of the broken rule."""
+    """Replay all turns of a game from the starting position. Raises InvalidGameError, which names the line of the
+    broken rule."""
     found = _replay(match, game)
     if isinstance(found, Flaw):
         raise InvalidGameError(found.reason if found != game.flaw else f"{found.reason}, in line {found.line}")
@@ -84,7 +85,7 @@ def replay_game(match: Match, game: Game) -> ReplayedGame:
 
 
 def _replay(match: Match, game: Game) -> ReplayedGame | Flaw:
-    """The replayed game, or the flaw that prevents it."""
+    """Replay a game, or return the flaw that prevents it."""
     if game.flaw:
         return game.flaw
     if reason := _record_flaw(match, game):
@@ -102,7 +103,7 @@ def _replay(match: Match, game: Game) -> ReplayedGame | Flaw:
 
 
 def _record_flaw(match: Match, game: Game) -> str | None:
-    """The flaw of a game's record before any turn."""
+    """What is wrong with the record of a game before any turn is replayed; None if nothing is."""
     if match.variation:
         return f"expected backgammon, got a record of {cite(match.variation)}"
     if max(game.number, match.length, *game.score, game.points or 0) > MAX_POINTS:
@@ -118,7 +119,7 @@ def _record_flaw(match: Match, game: Game) -> str | None:
 
 
 class _State:
-    """The game up to some turn."""
+    """The state of a game while it is replayed."""
 
     def __init__(self, match: Match, game: Game) -> None:
         self.match, self.game = match, game
@@ -207,14 +208,14 @@ class _State:
         return self.after(turn, play)
 
     def after(self, turn: Turn, play: Play) -> Play:
-        """Make a legal play."""
+        """Make a legal play on the board, and return it."""
         self.position = play.next_position
         self.on_roll = 1 - turn.player
         self.cube = self.cube.flip()
         return play
 
     def roll(self, turn: Turn) -> Roll:
-        """The dice of the player on roll."""
+        """The roll of a turn. Raises InvalidGameError unless its player is on roll."""
         if turn.player != self.on_roll or self.answers is not None or turn.dice is None:
             raise self.error(turn, "expected the play of the player on roll")
         return roll_of(*turn.dice)
@@ -259,11 +260,11 @@ class _State:
         return points
 
     def count_points(self, points: int) -> int:
-        """The number of these points that count in the match: at most as many as the winner needs."""
+        """How many of these points count in the match: at most as many as the winner needs."""
         return min(points, self.match.length - self.game.score[self.game.winner or 0]) if self.match.length else points
 
     def full_points(self, points: int | None) -> int | None:
-        """The least value of a game in which this many points counted."""
+        """The least value that a game can have had if this many points counted in the match."""
         if points is None or self.game.winner is None:
             return None
         _, sizes = self.possible_ends(self.game.winner)
@@ -271,8 +272,8 @@ class _State:
         return points if points in full else next(each for each in full if self.count_points(each) == points)
 
     def possible_ends(self, winner: int) -> tuple[int, set[int]]:
-        """The winner and the possible sizes of the game, 1 to 3, by the last position; `winner` is used if only the
-        record has it."""
+        """Who won, and the possible sizes of the win, 1 to 3, as the last position shows them. `winner` is the winner
+        in the record, used if the position does not show one."""
         outcome = game_outcome(self.position)
         if outcome:
             sizes = {abs(outcome), 1} if not self.match.length else {abs(outcome)}  # 1: the Jacoby rule
@@ -282,7 +283,8 @@ class _State:
         return 1 - self.ending.player, {1} if self.ending.kind is TurnKind.PASS else {1, 2, 3}
 
     def proven_points(self, possible: set[int]) -> tuple[int, str] | None:
-        """The points of a resignation of impossible size, and their proof; None if nothing proves them."""
+        """The points of a resignation whose recorded size is impossible, and what proves them; None if nothing does.
+        `possible` are the points to choose from."""
         game, match = self.game, self.match
         following = next((other for other in match.games if other.number == game.number + 1), None)
         for points in sorted(possible):
@@ -298,14 +300,14 @@ class _State:
         self.notes.append(Note(turn.line, text))
 
     def error(self, turn: Turn, reason: str) -> InvalidGameError:
-        """The error for a rule broken by a turn."""
+        """Make the error for a turn that breaks a rule."""
         self.line = turn.line
         return InvalidGameError(f"{reason}, in line {turn.line}: {self.match.players[turn.player]} {turn.kind}")
 
 
 def _direct_play(position: Position, roll: Roll, moves: tuple[RecordedMove, ...]) -> Play | None:
-    """The play of moves that use every die, one each, from the highest point down: such a play is legal. None for other
-    moves, of which all legal plays have to be known."""
+    """The play that consists of these moves, if they use every die, one each, from the highest point down: such a play
+    is legal. None for other moves, for which all legal plays must be compared."""
     dice = list(roll.dice)
     if len(moves) != len(dice):
         return None

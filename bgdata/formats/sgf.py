@@ -50,12 +50,11 @@ _NOT_INFO = {"FF", "GM", "CA", "AP", "MI", "PW", "PB", "RU", "RE", "CV", "GS", *
 
 
 def parse_sgf(data: bytes) -> MatchFile:
-    """The matches of an .sgf file: the main line of each tree. The ledger counts game trees, not lines.
+    """Parse the matches in an .sgf file: the main line of each game tree. The ledger counts game trees, not lines.
 
     A tree is quarantined if it does not end, is not a game of backgammon, or has an invalid node or turn; text between
     trees is quarantined too. Consecutive trees with the same players, length and Jacoby rule and ascending game numbers
-    are one match. Text is decoded by `plain_text`.
-    """
+    are one match. Text is decoded by `plain_text`."""
     trees = _split_trees(plain_text(data))
     ledger = Ledger(trees)
     matches: list[Match] = []
@@ -78,8 +77,8 @@ def parse_sgf(data: bytes) -> MatchFile:
 
 
 def _split_trees(data: bytes) -> Lines:
-    """The game trees, numbered by their first lines, and the pieces of text between them. A tree that is not closed
-    stops where the next game begins a line, even inside an unfinished value."""
+    """Split a file into game trees, numbered by their first lines, and the pieces of text between them. A tree that is
+    not closed stops where the next game begins a line, even inside an unfinished value."""
     spans: list[tuple[int, int]] = []
     depth, start = 0, 0
     place = 3 if data.startswith(b"\xef\xbb\xbf") else 0
@@ -113,7 +112,7 @@ def _split_trees(data: bytes) -> Lines:
 
 
 def parse_sgf_nodes(tree: bytes) -> list[Node]:
-    """The nodes of a game tree's main line. Raises ValueError, whose message says what was expected."""
+    """Parse the nodes on the main line of a game tree. Raises ValueError, whose message says what was expected."""
     if not tree.startswith(b"("):
         raise ValueError("expected a game tree that begins with (")
     nodes: list[Node] = []
@@ -136,7 +135,8 @@ def parse_sgf_nodes(tree: bytes) -> list[Node]:
 
 
 def _match(nodes: list[Node], index: int, line: int) -> Match:
-    """A match of one game. Raises ValueError, whose message says what was expected."""
+    """Make a match with one game from the nodes of its tree; `index` is the tree's index in the ledger. Raises
+    ValueError, whose message says what was expected."""
     root = nodes[0] if nodes else {}
     if root.get("GM") != ["6"]:
         raise ValueError("expected a game of backgammon, GM[6]")
@@ -169,7 +169,7 @@ def _integer(text: str) -> int:
 
 
 class _Turns:
-    """The turns of a game, collected node by node; `cube_value` and `offered` are the stakes so far."""
+    """Collects the turns of a game, node by node; `cube_value` and `offered` are the stakes so far."""
 
     def __init__(self, line: int, length: int) -> None:
         self.turns: list[Turn] = []
@@ -211,8 +211,8 @@ class _Turns:
         raise ValueError("expected turns such as 31hefe, double, take and drop")
 
     def result(self, values: list[str] | None) -> tuple[int | None, int | None]:
-        """The winner and points of the result; None if one is unknown. If the result is a resignation, it is added as
-        the loser's last turn."""
+        """Parse the result of a game: who won, and how many points; None if one is unknown. If the result is a
+        resignation, it is added as the loser's last turn."""
         if values is None or values[0] in _UNKNOWN_RESULTS:
             return None, None
         resigned, found = _RESIGNED.fullmatch(values[0]), _RESULT.fullmatch(values[0])
@@ -225,7 +225,7 @@ class _Turns:
 
 
 def checker_moves(player: int, letters: str) -> tuple[RecordedMove, ...]:
-    """The checker moves of letter pairs, in the points of the player."""
+    """Parse checker moves from pairs of letters, on the points of the player."""
     ends, places = {"y": BAR_POINT, "z": OFF_POINT}, [ord(letter) - ord("a") for letter in letters]
     points = [
         ends.get(letter, 24 - place if player else place + 1) for letter, place in zip(letters, places, strict=True)

@@ -29,8 +29,8 @@ _WORTHS = 7  # five chances, cubeless equity, worth with the cube
 def analyses_of(
     node: Node, moves_of: Callable[[str], tuple[RecordedMove, ...]], *, is_match: bool
 ) -> tuple[Analysis, ...]:
-    """The analyses of a turn in its node; `moves_of` reads the letters of a play. Values that are not finite are left
-    out, as are plays that cannot be read."""
+    """Parse the analyses of a turn in its node; `moves_of` parses the letters of a play. Values that are not finite are
+    left out, as are plays that cannot be read."""
     found: list[Analysis] = []
     if plays := _plays(node.get("A", []), moves_of):
         found.append(Analysis("play", ANALYST, plays[0].level, tuple(plays)))
@@ -48,7 +48,7 @@ def analyses_of(
 
 
 def _plays(values: list[str], moves_of: Callable[[str], tuple[RecordedMove, ...]]) -> list[Choice]:
-    """The plays that can be read."""
+    """Parse the plays in an analysis; those that cannot be read are left out."""
     made = int(values[0]) if values and values[0].isdigit() else None
     found = []
     for number, text in enumerate(value for value in values if not value.isdigit()):
@@ -65,7 +65,7 @@ def _plays(values: list[str], moves_of: Callable[[str], tuple[RecordedMove, ...]
 
 
 def _play_worths(text: str) -> tuple[tuple[float, ...], float | None]:
-    """The chances and the equity of a play."""
+    """Parse the chances and the equity of a play."""
     if text.startswith("X"):
         outputs, score = _OUTPUTS.search(text), _SCORE.search(text)
         numbers = _numbers(outputs[1]) if outputs else []
@@ -75,7 +75,7 @@ def _play_worths(text: str) -> tuple[tuple[float, ...], float | None]:
 
 
 def _cube_worths(text: str) -> list[tuple[float, ...]]:
-    """The values of no double, and of double and take."""
+    """Parse the values of no double, and of double and take."""
     if text.startswith("X"):
         found = [_numbers(outputs) for outputs in _OUTPUTS.findall(text)]
     else:
@@ -85,12 +85,12 @@ def _cube_worths(text: str) -> list[tuple[float, ...]]:
 
 
 def _numbers(text: str) -> list[float]:
-    """The finite numbers in a string."""
+    """Parse the finite numbers in a text."""
     return [value for value in map(float, _NUMBER.findall(text)) if math.isfinite(value)]
 
 
 def _level(text: str) -> str:
-    """A description of how deep gnubg looked."""
+    """Say how deep gnubg looked, from the text of an analysis."""
     if trials := _TRIALS.search(text):
         return f"rollout of {trials[1]} trials"
     ply = _PLY.search(text)

@@ -30,8 +30,8 @@ _HEAD_BYTES = 16  # enough to know packed files
 
 
 class Mark(NamedTuple):
-    """The beginning of a line: its number from 0, its place in the content, and the nearest comment above it, if
-    any."""
+    """A remembered place where a line begins: the line's number from 0, the place in the content, and the nearest
+    comment above it, if any."""
 
     line: int
     place: int
@@ -39,24 +39,24 @@ class Mark(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Consecutive lines of a file: the number of the first, from 0, and their bytes with the line ends."""
+    """Consecutive lines of a file: the number of the first line, from 0, and the bytes of all with their line ends."""
 
     first_line: int
     data: bytes
 
     @property
     def text(self) -> bytes:
-        """The bytes without the mark at the beginning of a file."""
+        """The bytes, without the byte order mark at the beginning of a file."""
         return self.data if self.first_line else self.data.removeprefix(UTF8_MARK)
 
     def lines(self) -> Lines:
-        """The lines, numbered from 1 in the block."""
+        """The lines of the block, numbered from 1."""
         return split_lines(self.data, may_have_mark=not self.first_line)
 
 
 class Spool:
-    """Unpacked contents of files, one after the other: in memory, or in a file without a name once they are many, so
-    that nothing is left behind."""
+    """Holds the decompressed contents of files, one after the other: in memory, or if they are large in a file without
+    a name, so that nothing is left behind."""
 
     def __init__(self, folder: Path) -> None:
         self.file: IO[bytes] = SpooledTemporaryFile(HELD_BYTES, dir=str(folder))  # noqa: SIM115 (the opener closes it)
@@ -76,7 +76,8 @@ class Spool:
 
 @dataclass(frozen=True)
 class TextFile:
-    """The content of a file: at its path, as long as the file has the stamp `stamp`, or from `begin` on in a spool."""
+    """A text file that can be read from any line on: at its path, as long as the file still has this `stamp`, or from
+    byte `begin` on in a spool."""
 
     path: Path
     stamp: tuple[int, ...]  # stamp of the file when it was marked
@@ -89,7 +90,7 @@ class TextFile:
     has_old_ends: bool  # lines end with carriage returns, as on old Macs
 
     def blocks(self, begin: int = 0, end: int | None = None) -> Iterator[Block]:
-        """The lines from `begin` to before `end`, numbered from 0, in blocks. Raises StorageError if the file cannot be
+        """Read the lines `begin` to `end` - 1, numbered from 0, in blocks. Raises StorageError if the file cannot be
         read or has changed since it was opened."""
         end = self.lines if end is None else end
         line, place, _ = self._mark(begin)
@@ -115,7 +116,7 @@ class TextFile:
                 line += count
 
     def comment_above(self, line: int) -> bytes:
-        """The nearest line above this one that begins with #; empty if there is none."""
+        """The nearest comment above a line: a line that begins with #. Empty if there is none."""
         mark = self._mark(line)
         comments = (last_comment(block.text) for block in self.blocks(mark.line, line))
         return [mark.comment, *filter(None, comments)][-1]
@@ -125,7 +126,7 @@ class TextFile:
 
     @contextmanager
     def _content(self) -> Iterator[IO[bytes]]:
-        """The content, open for reading."""
+        """A context with the content of the file, open for reading."""
         if self.spool:
             yield self.spool.file
             return
@@ -146,12 +147,13 @@ class TextFile:
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:
-    """Size, times and identity of a file, which change with its content."""
+    """The size, times and identity of a file, which change when its content does."""
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def last_comment(lines: bytes) -> bytes:
-    """The last of these lines that begins with #, after blanks, without its line end; empty if there is none."""
+    """The last of these lines that begins with #, perhaps after blanks, without its line end; empty if there is
+    none."""
     end = len(lines)
     while (place := lines.rfind(b"#", 0, end)) >= 0:
         begin = lines.rfind(b"\n", 0, place) + 1
@@ -163,7 +165,7 @@ def last_comment(lines: bytes) -> bytes:
 
 
 def _line_place(text: bytes, line: int) -> int:
-    """The place where line `line`, counted from 0, begins in a text; the end of the text for one past the last."""
+    """The place in a text where a line, counted from 0, begins; the end of the text for one past the last line."""
     if not line:
         return 0
     ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
@@ -171,9 +173,10 @@ def _line_place(text: bytes, line: int) -> int:
 
 
 def open_text_file(path: Path, spool: Spool, *, takes_others: bool, has_comments: bool) -> tuple[TextFile, FileFacts]:
-    """Read a file once: mark its lines, and keep what cannot be read again. `takes_others` accepts text in UTF-16 or
-    with the line ends of old Macs, as `lines.plain_text` converts it; `has_comments` says that lines that begin with #
-    are comments. Raises the errors of `unpacking.unpack`, and CorruptFileError for a binary file of another program."""
+    """Read a file once: mark its lines, and keep in `spool` what cannot be read again. `takes_others` accepts text in
+    UTF-16 or with the line ends of old Macs, as `lines.plain_text` converts it; `has_comments` says that lines that
+    begin with # are comments. Raises the errors of `unpacking.unpack`, and CorruptFileError for a binary file of
+    another program."""
     try:
         status = path.stat()
         is_again = stat.S_ISREG(status.st_mode) and status.st_size > HELD_BYTES - spool.bytes  # is read again
@@ -189,7 +192,7 @@ def open_text_file(path: Path, spool: Spool, *, takes_others: bool, has_comments
 
 
 class _Scan:
-    """Marks the lines of a content that arrives in pieces."""
+    """Marks the lines of a file whose content arrives in pieces."""
 
     def __init__(self, path: Path, begin: int, spool: Spool | None, takes_others: bool, has_comments: bool) -> None:
         self.path, self.begin, self.spool = path, begin, spool
@@ -201,7 +204,7 @@ class _Scan:
         self.decoder: codecs.IncrementalDecoder | None = None
 
     def take(self, piece: bytes) -> None:
-        """Mark, and keep, the next bytes of the content."""
+        """Mark the lines in the next bytes of the content, and keep the bytes if they cannot be read again."""
         if not self.bytes:
             check_is_text(piece, self.path.name)
             if self.takes_others and piece.startswith(UTF16_MARKS):
@@ -223,7 +226,7 @@ class _Scan:
         self.last = piece[-1:] or self.last
 
     def _look_for_comment(self, piece: bytes, cut: int) -> None:
-        """Remember the last comment among the lines that end in a piece, up to `cut` at most."""
+        """Remember the last comment among the lines that end before place `cut` of a piece."""
         if not cut:
             self.started.append(piece)
             return
@@ -232,7 +235,7 @@ class _Scan:
         self.started = [piece[cut:]]
 
     def finish(self, stamp: tuple[int, ...]) -> TextFile:
-        """The `TextFile` of all the content that has arrived."""
+        """Make the `TextFile` after all content has arrived."""
         if self.decoder:
             self._add(self.decoder.decode(b"", final=True).encode(errors="replace"))
         has_old_ends = not self.line_feeds and self.returns > 0

@@ -48,7 +48,8 @@ _ARCHIVES = (  # (offset, bytes, format): text never has these bytes there
 
 @dataclass(frozen=True)
 class FileFacts:
-    """Facts of a file: size, SHA-256 of its bytes and of its unpacked content, and modification day."""
+    """Facts about a file: its size, the SHA-256 of its bytes and of its decompressed content, and its modification
+    day."""
 
     bytes: int
     sha256: str
@@ -57,19 +58,19 @@ class FileFacts:
 
 
 def read_content(path: str | os.PathLike[str]) -> tuple[bytes, FileFacts]:
-    """The content and facts of a file that is read once, unpacked if it begins like a gzip or bzip2 file.
+    """Read a file once, decompressed if it begins like a gzip or bzip2 file: its content and its facts.
 
     Raises StorageError if the file cannot be read; CorruptFileError if compressed data are truncated, damaged or
     followed by other data, or if the file is an archive or compressed twice; TooLargeError if the content is beyond the
-    limits; and UsageError if a limit is invalid.
-    """
+    limits; and UsageError if a limit is invalid."""
     buffer = io.BytesIO()
     facts = unpack(path, buffer.write)
     return buffer.getvalue(), facts  # shares the buffer
 
 
 def unpack(path: str | os.PathLike[str], take: Callable[[bytes], object]) -> FileFacts:
-    """Pass the content of a file to `take`, piece by piece. Raises the same exceptions as `read_content`."""
+    """Read a file once and pass its decompressed content to `take`, piece by piece. Raises the same exceptions as
+    `read_content`."""
     with _reading(path), Path(path).open("rb") as file:
         source, content = _Source(file, path), hashlib.sha256()
         for piece in _limit_pieces(_pieces(source), source):
@@ -88,7 +89,7 @@ def _date_of(file: BinaryIO) -> str:
 
 @contextmanager
 def _reading(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn OSErrors into StorageErrors."""
+    """A context that turns OSErrors about a file into StorageErrors."""
     try:
         yield
     except BgdataError:
@@ -98,7 +99,7 @@ def _reading(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 class _Source:
-    """A file that is hashed and counted as it is read."""
+    """A file whose bytes are hashed and counted while they are read."""
 
     def __init__(self, file: BinaryIO, path: str | os.PathLike[str]) -> None:
         self._file, self.path = file, path
@@ -107,7 +108,7 @@ class _Source:
         self.packing: str | None = None
 
     def chunk(self) -> bytes:
-        """The next bytes, empty at the end."""
+        """Read the next bytes; empty at the end."""
         with _reading(self.path):
             data = self._file.read(CHUNK_BYTES)
         self.sha256.update(data)
@@ -116,7 +117,7 @@ class _Source:
 
 
 class _GzipUnpacker:
-    """One gzip stream, with checksum and length checked; same methods as `bz2.BZ2Decompressor`."""
+    """Decompresses one gzip stream and checks its checksum and length; it has the methods of `bz2.BZ2Decompressor`."""
 
     def __init__(self) -> None:
         self._unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
@@ -133,8 +134,8 @@ class _GzipUnpacker:
 
 
 def _pieces(source: _Source) -> Iterator[bytes]:
-    """The content, in pieces of at most CHUNK_BYTES. Raises CorruptFileError if it is damaged, or begins like an
-    archive or a file compressed twice."""
+    """Yield the decompressed content in pieces of at most CHUNK_BYTES. Raises CorruptFileError if it is damaged, or
+    begins like an archive or a file compressed twice."""
     data = source.chunk()
     packing = source.packing = packing_of(data)
     head = b""
@@ -151,7 +152,8 @@ def _pieces(source: _Source) -> Iterator[bytes]:
 
 
 def _streams(source: _Source, data: bytes, packing: str) -> Iterator[bytes]:
-    """The content of all compressed streams; gzip may be followed by zeros, which pad tapes."""
+    """Yield the content of all compressed streams in a file that begins with `data`; gzip may be followed by zeros,
+    which pad tapes."""
     try:
         while data:
             unpacker = _GzipUnpacker() if packing == _GZIP else bz2.BZ2Decompressor()
@@ -175,7 +177,7 @@ def _streams(source: _Source, data: bytes, packing: str) -> Iterator[bytes]:
 
 
 def packing_of(head: bytes) -> str | None:
-    """The compression of a file that begins with these bytes, or None."""
+    """How a file that begins with these bytes is compressed; None if it is not."""
     if head.startswith(b"\x1f\x8b\x08"):
         return _GZIP
     return _BZIP2 if head.startswith(b"BZh") and head[4:10] in _BZIP2_BLOCKS else None
@@ -206,7 +208,8 @@ def _limit_pieces(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:
 
 
 def limit(variable: str, default: int) -> int:
-    """A limit from an environment variable, or the default. Raises UsageError if the variable is not a number."""
+    """Read a limit from an environment variable; `default` if it is not set. Raises UsageError if the variable is not a
+    number."""
     text = os.environ.get(variable, str(default))
     try:
         return int(float(text))
@@ -215,20 +218,20 @@ def limit(variable: str, default: int) -> int:
 
 
 def cause(error: Exception) -> str:
-    """The message of an error of the system or a library, in lower case."""
+    """The message of an error from the system or a library, in lower case."""
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 def is_archive(path: Path) -> bool:
     """Whether a file is a zip archive, or a tar archive, plain or packed with gzip or bzip2. False for a pipe, which
     can be read only once."""
-    head = head_of(path) if path.is_file() else b""
+    head = first_bytes(path) if path.is_file() else b""
     return head.startswith(_ZIP) or _is_tar(head)
 
 
-def head_of(path: Path, count: int = HEAD_BYTES) -> bytes:
-    """The first bytes of the content of a file, unpacked if it is packed: at most `count`, none if it is damaged there.
-    Raises StorageError if the file cannot be read."""
+def first_bytes(path: Path, count: int = HEAD_BYTES) -> bytes:
+    """The first bytes of a file's content, decompressed if it is compressed: at most `count`, none if it is damaged
+    there. Raises StorageError if the file cannot be read."""
     with _reading(path), path.open("rb") as file:
         data = file.read(max(count, CHUNK_BYTES))
     packing = packing_of(data)
@@ -302,16 +305,16 @@ def unpack_archive(path: Path, into: Path) -> list[Path]:
     except (BadZipFile, tarfile.TarError, RuntimeError, NotImplementedError, EOFError, zlib.error) as error:
         if isinstance(error, BgdataError):  # a RuntimeError of zipfile: encrypted
             raise
-        form = "tar" if _is_tar(head_of(path)) else "zip"
+        form = "tar" if _is_tar(first_bytes(path)) else "zip"
         raise CorruptFileError(f"expected a whole {form} archive in {path}, found: {cause(error)}") from error
     return found
 
 
 @contextmanager
 def _open_archive(path: Path, plain: Path) -> Iterator[list[tuple[str, Callable[[], IO[bytes]]]]]:
-    """Yield the name of each file of an archive, and a function that opens it. A packed tar archive is unpacked to
-    `plain` first, within the limits, because its files are not read in their order."""
-    if not _is_tar(head_of(path)):
+    """Yield the name of each file in an archive, and a function that opens it. A compressed tar archive is decompressed
+    to the file `plain` first, within the limits, because its files are not read in their order."""
+    if not _is_tar(first_bytes(path)):
         with ZipFile(path) as archive:
             yield [(each.filename, partial(archive.open, each)) for each in archive.infolist() if not each.is_dir()]
         return
@@ -327,7 +330,7 @@ def _open_archive(path: Path, plain: Path) -> Iterator[list[tuple[str, Callable[
 
 
 def _open_member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
-    """A file of a tar archive, open for reading."""
+    """Open a file in a tar archive for reading."""
     found = tar.extractfile(member)
     assert found, "expected a file, got a folder or link"
     return found

@@ -111,7 +111,7 @@ def fetch(
         show_rows(steps.source_rows(), form, source_lines())
         return
     source = at_mirror(steps.find_source(name), address)
-    wanted, folder = steps.wanted_files(source, files), folder or warehouse.root / steps.RAW
+    wanted, folder = steps.select_files(source, files), folder or warehouse.root / steps.RAW
     steps.check_free_disk(wanted, folder)
     rows = []
     with progress_bars() as progress:
@@ -123,7 +123,7 @@ def fetch(
 
 
 def source_lines() -> list[str]:
-    """The published files as a table, and a description of each source."""
+    """Lines for the user with all files that `bgdata fetch` can download, and a description of each publisher."""
     from bgdata.imports import steps
 
     rows = [
@@ -155,8 +155,8 @@ def import_files(
     strict: bool,
     force: bool,
 ) -> Table:
-    """Import files as one version of a kind. If it replaces the current version, say which. Raises the same exceptions
-    as `steps.import_files`."""
+    """Import files as one version of a kind, with progress bars. If another version was current, tell the user which.
+    Raises the same exceptions as `steps.import_files`."""
     from bgdata.imports import steps
 
     parameters = steps.import_parameters(warehouse, kind, files, name, encoding)
@@ -173,8 +173,8 @@ def import_files(
 
 
 def print_report(table: Table, form: str = "table", *, err: bool = False) -> None:
-    """Print how many lines gave rows, are comments, or were quarantined, and why. If `err` is true, they go to standard
-    error, because standard output has data."""
+    """Print how many lines of the imported files became rows, were comments, or were quarantined, and for what reasons.
+    If `err` is true, print it to standard error, because standard output has data."""
     manifest, err = table.manifest, err or form != "table"
     if form != "table":
         print_built(table, (), form)

@@ -13,8 +13,8 @@ PATH = Path(__file__).with_name("sources.toml")
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A published file. `content_sha256` is the hash of the unpacked content; both hashes are empty if none is
-    known."""
+    """A file that somebody publishes, with its hashes, which are empty if they are not known. `content_sha256` is the
+    hash of the content after unpacking."""
 
     name: str  # in the folder that it is downloaded into
     address: str
@@ -26,7 +26,7 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Source:
-    """A publisher with its files."""
+    """A publisher of backgammon data, with the files that can be downloaded."""
 
     name: str
     about: str
@@ -39,7 +39,7 @@ class Source:
 
 @cache
 def load_sources() -> Mapping[str, Source]:
-    """The sources by name, in the order of the file."""
+    """The publishers in `sources.toml` by name, in the order of that file."""
     found = {}
     for name, fields in tomllib.loads(PATH.read_text()).items():
         files = tuple(SourceFile(**file) for file in fields.pop("files"))
@@ -48,7 +48,8 @@ def load_sources() -> Mapping[str, Source]:
 
 
 def at_mirror(source: Source, address: str | None) -> Source:
-    """The source with its files in one folder of a mirror; the unchanged source if `address` is empty."""
+    """The same publisher with the addresses of its files in a folder on a mirror at `address`; unchanged if `address`
+    is None or empty."""
     if not address:
         return source
     site = address.rstrip("/")
@@ -56,7 +57,7 @@ def at_mirror(source: Source, address: str | None) -> Source:
 
 
 def published_contents(kind: str) -> Mapping[str, str]:
-    """SHA-256 of the unpacked published files of a kind, as far as it is known, by file name without the ending of
-    compression."""
+    """SHA-256 of the unpacked content of each published file of a kind, where it is known, by file name without the
+    ending for compression."""
     files = [file for source in load_sources().values() for file in source.files if file.kind == kind]
     return {file.name.removesuffix(".bz2"): file.content_sha256 for file in files if file.content_sha256}

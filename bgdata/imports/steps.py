@@ -51,7 +51,8 @@ STANDARD_INPUT = "/dev/stdin"  # the path of `-`
 
 
 class Leak(NamedTuple):
-    """Labelled rows of a variant whose positions are in benchmarks; the training feed skips them."""
+    """How many labelled rows of a variant have positions that also occur in benchmarks. Training leaves these rows
+    out."""
 
     labels: str  # dataset/variant
     benchmarks: str  # benchmarks with these positions
@@ -59,15 +60,16 @@ class Leak(NamedTuple):
 
 
 def find_source(name: str) -> Source:
-    """A source by name. Raises UsageError for an unknown one."""
+    """The publisher of this name. Raises UsageError if there is none."""
     sources = load_sources()
     if name not in sources:
         raise UsageError(f"expected a source among {', '.join(sources)}, got {cite(name)}; try: bgdata fetch")
     return sources[name]
 
 
-def wanted_files(source: Source, names: Sequence[str]) -> list[SourceFile]:
-    """The named files of a source; all of them if no name is given. Raises UsageError for an unknown name."""
+def select_files(source: Source, names: Sequence[str]) -> list[SourceFile]:
+    """The files of a publisher with these names; all its files if there are no names. Raises UsageError for an unknown
+    name."""
     known = [file.name for file in source.files]
     for name in names:
         if name not in known:
@@ -76,8 +78,8 @@ def wanted_files(source: Source, names: Sequence[str]) -> list[SourceFile]:
 
 
 def check_free_disk(files: Sequence[SourceFile], folder: Path) -> None:
-    """Raise TooLargeError if the disk of a folder has no room for what is missing there of files whose size is
-    known."""
+    """Raise TooLargeError if the disk has too little room for those files, of known size, that the folder does not
+    contain yet."""
     needed = 0
     for file in files:
         path = folder / file.name
@@ -89,13 +91,12 @@ def check_free_disk(files: Sequence[SourceFile], folder: Path) -> None:
 
 
 def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progress) -> Path:
-    """Download a file into a folder, unless it is there, and check its hash.
+    """Download a published file to a folder, unless it is there already, and check its hash; returns its path.
 
-    The folder's SHA256SUMS records the hash of the first download, so that a later one is compared with it even if none
-    is published. Raises DownloadError if the download fails; StorageError if the file cannot be written; TooLargeError
-    if the disk is full; CorruptFileError if the file is a web page, or is not compressed as its name says;
-    DigestMismatchError if it has another hash; and ManifestFormatError if SHA256SUMS is damaged.
-    """
+    If no hash is published, SHA256SUMS in the folder records the hash of the first download, and later downloads are
+    compared with it. Raises DownloadError if the download fails; StorageError if the file cannot be written;
+    TooLargeError if the disk is full; CorruptFileError if the file is a web page, or is not compressed as its name
+    says; DigestMismatchError if it has another hash; and ManifestFormatError if SHA256SUMS is damaged."""
     path = folder / file.name
     known = read_checksums(folder / SUMS).get(file.name, "")
 
@@ -122,8 +123,9 @@ def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progres
 
 
 def _check_file(file: SourceFile, known: str, path: Path, step: str) -> None:
-    """Check the downloaded file `path` against the published file. `known` is the hash of an earlier download, or
-    empty. Raises CorruptFileError or DigestMismatchError, with the next step, if they differ."""
+    """Check the file at `path`, which was just downloaded, against the published hashes and against `known`, the hash
+    of an earlier download, which may be empty. Raises CorruptFileError or DigestMismatchError, whose message ends with
+    `step`."""
     if file.name.endswith(".bz2"):
         content_sha256 = _unpacked_hash(file, path, step)
         if file.content_sha256 and content_sha256 != file.content_sha256:
@@ -147,8 +149,8 @@ def _other_hash(file: SourceFile, what: str, expected: str, found: str, step: st
 
 
 def _unpacked_hash(file: SourceFile, path: Path, step: str) -> str:
-    """SHA-256 of the unpacked content. Raises CorruptFileError, with the next step, if the file is truncated or not
-    compressed."""
+    """SHA-256 of the content of the file at `path` after unpacking. Raises CorruptFileError, whose message ends with
+    `step`, if the file is truncated or not compressed."""
     try:
         facts = unpack(path, lambda _: None)
     except CorruptFileError as error:
@@ -159,7 +161,7 @@ def _unpacked_hash(file: SourceFile, path: Path, step: str) -> str:
 
 
 def read_checksums(path: Path) -> dict[str, str]:
-    """The SHA-256 hashes by name in a file that `sha256sum -c` reads; empty if there is no file. Raises
+    """Read the file SHA256SUMS at `path`: SHA-256 in hex by file name; empty if it does not exist. Raises
     ManifestFormatError if it is damaged."""
     with storage_errors("read", path):
         written = path.read_bytes() if path.exists() else b""
@@ -172,12 +174,12 @@ def read_checksums(path: Path) -> dict[str, str]:
 
 
 def add_checksum(path: Path, name: str, sha256: str) -> None:
-    """Add the hash of a file to the hashes of `read_checksums`, sorted by name."""
+    """Add the SHA-256 of a file to the file SHA256SUMS at `path`, whose lines are sorted by name."""
     write_file(path, checksum_bytes({**read_checksums(path), name: sha256}))
 
 
 def next_step(file: SourceFile, path: Path) -> str:
-    """The command that imports a downloaded file; empty if no kind imports it."""
+    """The command that imports the downloaded file at `path`; empty if no kind of dataset imports it."""
     if not file.kind:
         return ""
     if path.suffix == ".zip":
@@ -187,7 +189,7 @@ def next_step(file: SourceFile, path: Path) -> str:
 
 
 def source_rows() -> list[Row]:
-    """A row for each published file."""
+    """A row for each file that `bgdata fetch` can download."""
     return [
         {
             "source": source.name, "file": file.name, "kind": file.kind or None, "bytes": file.size or None,
@@ -210,8 +212,10 @@ def import_files(
     strict: bool = False,
     force: bool = False,
 ) -> Table:
-    """Import files, and all files in folders, as one version of a kind. Raises UsageError for a computed kind,
-    MissingFileError if a file does not exist, NoRowsError if no file has a row, and the errors of `Warehouse.build`."""
+    """Import files, and the files in folders, as one version of a kind. Without `name`, the variant is named after
+    them; `strict` and `force` are as for `Warehouse.build`. Raises UsageError for a kind that is computed,
+    MissingFileError if a file does not exist, NoRowsError if no file gives a row, and the errors of
+    `Warehouse.build`."""
     parameters = import_parameters(warehouse, kind, files, name, encoding)
     with TemporaryDirectory() as folder:
         found = collect_files(warehouse, kind, files, progress, Path(folder))
@@ -221,9 +225,9 @@ def import_files(
 def import_parameters(
     warehouse: Warehouse, kind: str, files: Sequence[Path], name: str | None = None, encoding: str = ""
 ) -> Any:
-    """The parameters of the variant for these files and folders. Raises UsageError for a computed kind, or an encoding
-    for a kind whose files have no names, MissingTableError for an unknown kind, MissingFileError if a file does not
-    exist, and InvalidParameterError for an invalid name or encoding."""
+    """The parameters of the variant as which these files and folders would be imported. Raises UsageError for a kind
+    that is computed, MissingTableError for an unknown kind, MissingFileError if a file does not exist, and
+    InvalidParameterError for an invalid name."""
     declared = warehouse.kind(kind)
     if not isinstance(declared, ImportedDataset):
         raise UsageError(f"expected a kind that is imported from files, got {kind}; try: bgdata build {kind}")
@@ -239,18 +243,17 @@ def import_parameters(
 
 
 def input_path(path: Path) -> Path:
-    """The path itself; for `-`, the path of standard input."""
+    """Return the path; for `-`, the path of standard input."""
     return Path(STANDARD_INPUT) if str(path) == "-" else path
 
 
 def collect_files(
     warehouse: Warehouse, kind: str, paths: Sequence[Path], progress: Progress, unpacked: Path
 ) -> list[Path]:
-    """The given files, and the files of the kind in given folders and their subfolders. Hidden files and files of the
-    warehouse are skipped. For kinds that recognise their files by content, archives are unpacked into `unpacked`;
-    those in a folder or archive that cannot be unpacked stay as they are, and the import sets them aside. For other
-    kinds, packed files that cannot be read are left out with a note. Raises MissingFileError if a folder or archive
-    contains no such file, and the errors of `unpack_archive` for a file or archive among `paths`."""
+    """The files to import: those among `paths`, and those of the kind in folders among `paths` and in their subfolders.
+    Hidden files and files of the warehouse are skipped. For a kind that recognises its files by content, archives are
+    unpacked into the folder `unpacked`. Raises MissingFileError if a folder or archive contains no file of the kind,
+    and the errors of `unpack_archive`."""
     declared: Any = warehouse.kind(kind)
     found: list[Path] = []
     for path in map(input_path, paths):
@@ -292,7 +295,8 @@ def _files_in(warehouse: Warehouse, folder: Path) -> list[Path]:
 
 
 def _is_wanted(kind: Any, path: Path, progress: Progress) -> bool:
-    """Whether a file in a folder is imported. Raises StorageError if it cannot be read."""
+    """Whether a file in a folder belongs to the kind, and is to be imported. Raises StorageError if it cannot be
+    read."""
     try:
         if kind.is_told_by_content:
             return bool(kind.computation.holds(path))
@@ -312,7 +316,8 @@ def _what(kind: Any) -> str:
 
 
 def check_version(warehouse: Warehouse, version: str, progress: Progress, *, seed: int = 0) -> list[str]:
-    """The lines that `bgdata verify` prints of a version, one per check. Raises CheckFailedError if a check fails."""
+    """Run all checks on the version KIND/VARIANT/VERSION, and return a line for each, as `bgdata verify` prints them.
+    Raises CheckFailedError if one fails."""
     findings = list(verify(warehouse, [warehouse.open_reference(version)], seed=seed, progress=progress))
     if wrong := [finding for finding in findings if finding.problem]:
         raise CheckFailedError(f"{version}: {wrong[0].check}: {wrong[0].text}")
@@ -320,7 +325,8 @@ def check_version(warehouse: Warehouse, version: str, progress: Progress, *, see
 
 
 def leakage_counts(warehouse: Warehouse) -> list[Leak]:
-    """The view `leakage` counted by labels: one row for each variant and the benchmarks that share its positions."""
+    """Count the labelled rows whose positions occur in benchmarks, by the view `leakage`: one result for each variant
+    and each set of benchmarks that share its positions."""
     query = (
         "select dataset || '/' || variant as labels, list_aggregate(benchmarks, 'string_agg', ', '), count(*) "
         "from leakage group by all order by all"

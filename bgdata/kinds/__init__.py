@@ -28,7 +28,7 @@ EMPTY = "select null::varchar as dataset, null::varchar as variant, null::json a
 
 @functools.cache
 def all_kinds() -> Kinds:
-    """Every kind of bgdata and of other packages, sorted by name. None of their modules is imported."""
+    """All kinds of dataset, of bgdata and of other installed packages, by name. None of their modules is imported."""
     declared = [path for path in _PACKAGE.glob("*/kinds/*.py") if not path.stem.endswith(("_compute", "__init__"))]
     own = {path.stem: f"bgdata.{path.parts[-3]}.kinds.{path.stem}" for path in declared}
     # sorted, because views of later subjects may use views of earlier ones
@@ -37,7 +37,8 @@ def all_kinds() -> Kinds:
 
 
 def leakage_views(kinds: Iterable[Dataset[Any]]) -> Iterator[str]:
-    """SQL that creates and comments the two leakage views, from the tables of the kinds."""
+    """Yield the SQL that creates the two views about positions that occur both in a benchmark and among labelled rows,
+    with their comments, from the tables that the kinds declare."""
     from bgdata.training.feed import is_benchmark, is_labelled
 
     known = list(kinds)

@@ -44,7 +44,8 @@ SPLITS_ARRAY = FlatArray("splits", "uint8", "row", "Train, validation or test: 0
 
 
 def text_declarations(name: str, rows: str, meaning: str, *, is_shared: bool = False) -> tuple[FlatArray, FlatArray]:
-    """Declarations of the two arrays of `kinds.column_values.text_arrays`."""
+    """The declarations of the two arrays in which `kinds.column_values.text_arrays` stores strings. `rows` says for
+    what there is a string, and `meaning` what it is."""
     return (
         FlatArray(name, "uint8", "byte", f"{meaning}: UTF-8, one text after the other", is_shared),
         FlatArray(f"{name}_ends", "int64", rows, f"Where each text of `{name}` ends", is_shared),

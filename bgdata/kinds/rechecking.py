@@ -15,14 +15,15 @@ TOLERANCE = 1e-5  # tolerance of recomputed chances: programs add in different o
 
 
 def cheapest_rows(games: Mapping[int, int], most: int) -> list[int]:
-    """The rows with the fewest games, up to `most` games in total; at least one row."""
+    """Choose rows, beginning with those that take the fewest games to recompute, until they take `most` games; at least
+    one row. `games` has the number of games of each row."""
     rows = sorted(games, key=lambda row: games[row])
     return rows[: max(1, sum(total <= most for total in accumulate(games[row] for row in rows)))]
 
 
 def check_arrays(table: Table, expected: Mapping[str, Array]) -> None:
-    """Raise CheckFailedError unless the version contains exactly these arrays; the error names the first row that
-    differs."""
+    """Raise CheckFailedError unless the arrays of a version equal the `expected` arrays. The error names the first row
+    that differs."""
     for name, values in expected.items():
         found = table.array(name)
         if found.shape != values.shape:
@@ -31,8 +32,8 @@ def check_arrays(table: Table, expected: Mapping[str, Array]) -> None:
 
 
 def check_rows(table: Table, rows: Array, expected: Mapping[str, Array]) -> None:
-    """Raise CheckFailedError unless the version contains these values, by array, in int64[n] rows; the error names the
-    first row that differs. NaN equals NaN."""
+    """Raise CheckFailedError unless the arrays of a version have the `expected` values in the rows `rows`, int64[n].
+    The error names the first row that differs. NaN equals NaN."""
     for name, values in expected.items():
         if len(rows) != len(values):
             raise CheckFailedError(f"expected {len(values)} rows of {name} in {table.name}, found {len(rows)}")
@@ -46,16 +47,16 @@ def check_rows(table: Table, rows: Array, expected: Mapping[str, Array]) -> None
 
 
 def check_replayed(table: Table, what: str, rows: slice, expected: Mapping[str, Array]) -> None:
-    """Raise CheckFailedError unless the version contains these bytes, by array, in the rows of a replayed game or
-    match. `what` names the game or match in the error, such as `game 7`."""
+    """Raise CheckFailedError unless the arrays of a version have the `expected` bytes in the rows of a game or match
+    that was replayed. The error calls it `what`, such as `game 7`."""
     for name, values in expected.items():
         if np.asarray(table.array(name)[rows]).tobytes() != values.tobytes():
             raise CheckFailedError(f"expected the {name} of {what} of {table.name} to equal their replay, found others")
 
 
 def check_chances(table: Table, rows: Array, expected: Array) -> None:
-    """Raise CheckFailedError unless the version contains these float32[n, 5] chances in int64[n] rows, within
-    TOLERANCE."""
+    """Raise CheckFailedError unless the chances of a version in the rows `rows`, int64[n], equal `expected`, float32[n,
+    5], within TOLERANCE."""
     found = table.array("chances")[rows]
     for place in np.flatnonzero(~(np.abs(found - expected) <= TOLERANCE).all(axis=1))[:1].tolist():
         raise CheckFailedError(

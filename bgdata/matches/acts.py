@@ -37,7 +37,7 @@ NO_DOUBLE = "no double"  # cube action of a player who could double but rolled
 
 
 class ActKind(StrEnum):
-    """The kind of an act; the strings are values of columns. A raccoon is another BEAVER."""
+    """The kinds of acts in a game, as strings in columns. A raccoon is a second BEAVER."""
 
     ROLL = "roll"
     DOUBLE = "double"
@@ -47,7 +47,7 @@ class ActKind(StrEnum):
 
 
 class CubeValues(NamedTuple):
-    """Values of the cube actions to the player on roll."""
+    """The values of the cube actions to the player on roll."""
 
     no_double: float
     double_take: float
@@ -55,7 +55,7 @@ class CubeValues(NamedTuple):
 
     @property
     def double_worth(self) -> float:
-        """Worth of a double after the best answer, without a beaver."""
+        """The value of a double after the opponent's best answer, take or pass, without a beaver."""
         return min(self.double_take, self.double_pass)
 
     @property
@@ -69,8 +69,8 @@ class CubeValues(NamedTuple):
 
 @dataclass(frozen=True)
 class Act:
-    """One act. `board` and `stakes` are before the act, or before the double if it is an answer, for the player on
-    roll."""
+    """One act of a player: a roll with its play, or a cube action. `board` and `stakes` are before the act, or, for an
+    answer, before the double; both are for the player on roll."""
 
     kind: ActKind
     player: int  # 0 or 1, the player who acts
@@ -93,7 +93,7 @@ class RecordedGame:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A play and its worth to the player who rolled."""
+    """A legal play, and its value to the player who rolled."""
 
     after_play: Boards  # [26] for that player
     worth: float
@@ -112,8 +112,8 @@ class RollJudgement:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """An act with its values, luck and losses (0 if they do not apply)."""
+class JudgedAct:
+    """An act with its values, luck and losses (0 if they do not apply), in mwc or points of the player who acts."""
 
     act: Act
     point: float  # worth of one point of normalised equity, at the cube before the act
@@ -128,31 +128,32 @@ class Judged:
 
     @property
     def luck(self) -> float:
-        """The luck of the roll."""
+        """The luck of the roll, in mwc or points; 0 if there was no roll."""
         return self.roll.rolled - self.roll.before if self.roll else 0.0
 
     @property
     def play_loss(self) -> float:
-        """Loss of the play, in mwc or points: never negative, 0 if there was no roll."""
+        """What the play loses against the best one, in mwc or points: never negative, 0 if there was no roll."""
         return self.roll.best - self.roll.after if self.roll else 0.0
 
     @property
     def correction(self) -> float:
-        """Gain of looking ahead over the play that is best at 0-ply."""
+        """How much the best play found by looking ahead gains over the play that is best at 0-ply, in mwc or points."""
         return self.roll.best - self.roll.rolled if self.roll else 0.0
 
     @property
     def is_play_decision(self) -> bool:
-        """Whether there was a choice of plays."""
+        """Whether the player had a choice of plays."""
         return self.roll is not None and not self.roll.is_forced
 
 
 @dataclass(frozen=True)
 class JudgedGame:
-    """The judged acts of one game. `initial` and `result` are values of player 0 before the first roll and after the
-    game; `settlement` is the result minus the last `end`. `result` and `settlement` are None for an unfinished game."""
+    """The judged acts of one game. `initial` and `result` are the values of player 0 before the first roll and after
+    the game; `settlement` is the result minus the value after the last act. `result` and `settlement` are None for an
+    unfinished game."""
 
-    acts: list[Judged]
+    acts: list[JudgedAct]
     initial: float
     result: float | None
     settlement: float | None
@@ -160,7 +161,7 @@ class JudgedGame:
 
 @dataclass(frozen=True)
 class Score:
-    """Sums over one player's acts: luck and losses in mwc or points, `normalised_*` in points of normalised equity.
+    """The sums over one player's acts: luck and losses in mwc or points, `normalised_*` in points of normalised equity.
     Losses are not negative."""
 
     rolls: int
@@ -179,28 +180,28 @@ class Score:
 
     @property
     def loss(self) -> float:
-        """Loss of plays and cube actions."""
+        """The loss of all plays and cube actions, in mwc or points."""
         return self.play_loss + self.cube_loss
 
     @property
     def performance_rating(self) -> float:
-        """Loss per decision in thousandths of a normalised point; 0 if there are none."""
+        """The loss per decision in thousandths of a point of normalised equity; 0 if there are no decisions."""
         return rating(self.normalised_play_loss + self.normalised_cube_loss, self.unforced_plays + self.cube_decisions)
 
     @property
     def play_rating(self) -> float:
-        """Loss per unforced play in thousandths of a normalised point."""
+        """The loss per unforced play in thousandths of a point of normalised equity."""
         return rating(self.normalised_play_loss, self.unforced_plays)
 
     @property
     def cube_rating(self) -> float:
-        """Loss per cube decision in thousandths of a normalised point."""
+        """The loss per cube decision in thousandths of a point of normalised equity."""
         return rating(self.normalised_cube_loss, self.cube_decisions)
 
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums over one or several games, in mwc or points of player 0; None if a game is unfinished."""
+    """The sums over one or several games, in mwc or points of player 0; None if a game is unfinished."""
 
     scores: tuple[Score, Score]
     net_luck: float
@@ -211,23 +212,24 @@ class Totals:
 
 
 def rating(loss: float, decisions: int) -> float:
-    """Loss per decision in thousandths of a point; 0 if there are none."""
+    """The loss per decision in thousandths of a point; 0 if there are no decisions."""
     return 1000 * loss / decisions if decisions else 0.0
 
 
 def error_mark(loss: float) -> str:
-    """`doubtful`, `bad` or `very bad` for a loss in normalised points, else empty."""
+    """The mark of a loss in points of normalised equity: `doubtful`, `bad` or `very bad`; empty for a small loss."""
     return next((mark for least, mark in ERROR_MARKS if loss >= least), "")
 
 
 def luck_mark(luck: float) -> str:
-    """`lucky`, `very unlucky` and so on for the luck of a roll in normalised points, else empty."""
+    """The mark of a roll's luck in points of normalised equity, such as `lucky` or `very unlucky`; empty for little
+    luck."""
     found = next((mark for least, mark in LUCK_MARKS if abs(luck) >= least), None)
     return "" if found is None else found + ("lucky" if luck > 0 else "unlucky")
 
 
-def score_of(acts: Iterable[Judged], player: int) -> Score:
-    """The sums over the acts of one player."""
+def score_of(acts: Iterable[JudgedAct], player: int) -> Score:
+    """Add up the luck, losses and decisions in the acts of one player."""
     own = [each for each in acts if each.act.player == player]
     kinds = [each.act.kind for each in own]
     losses = [loss / each.point for each in own for loss in (each.play_loss, each.cube_loss)]
@@ -250,7 +252,7 @@ def score_of(acts: Iterable[Judged], player: int) -> Score:
 
 
 def totals_of(games: Sequence[JudgedGame]) -> Totals:
-    """The sums over consecutive games."""
+    """Add up the luck, losses and results of consecutive games."""
     acts = [act for game in games for act in game.acts]
     first, second = scores = score_of(acts, 0), score_of(acts, 1)
     net_luck, net_skill = first.luck - second.luck, second.loss - first.loss

@@ -18,8 +18,8 @@ MACRO, VARIABLE = "player_named", "player_aliases"
 
 
 def read_aliases(path: Path) -> dict[str, str]:
-    """The names of players by their aliases; empty if the file is missing. Raises CorruptFileError, and StorageError if
-    it cannot be read."""
+    """The names of players by alias, from the file `players.toml`; empty if it is missing. Raises CorruptFileError if
+    it is invalid, and StorageError if it cannot be read."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -30,7 +30,7 @@ from bgdata.equity.cube import (
 )
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import AnswerSource, Chances, Evaluations, cubeless_equities
-from bgdata.evaluation.cube_lookahead import after_decisions, kernel_stakes, lowest_of, static_values
+from bgdata.evaluation.cube_lookahead import after_decisions, kernel_stakes, lowest_in_group, static_values
 from bgdata.evaluation.lookahead import FILTERS, EvaluationCache
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.roll_values import roll_place
@@ -45,7 +45,7 @@ from bgdata.matches.acts import (
     ActKind,
     Candidate,
     CubeValues,
-    Judged,
+    JudgedAct,
     JudgedGame,
     RecordedGame,
     RollJudgement,
@@ -59,7 +59,8 @@ BATCH = 256  # acts that are prepared together
 
 
 class Plays(NamedTuple):
-    """The plays of the 21 rolls of a position, in the order of `dice.ROLLS`, statically evaluated."""
+    """The legal plays of each of the 21 rolls from a position, in the order of `dice.ROLLS`, with static
+    evaluations."""
 
     offsets: NDArray[np.int64]  # [22] roll r has the rows offsets[r]:offsets[r + 1]
     after: Boards  # [k, 26] for the player who moved
@@ -69,7 +70,7 @@ class Plays(NamedTuple):
 
 
 def joined_plays(found: Sequence[Plays]) -> Plays:
-    """The plays of several positions as one table, with 21 rolls for each position."""
+    """The plays of several positions joined in one table, with 21 rolls for each position."""
     if len(found) == 1:
         return found[0]
     counts = np.concatenate([np.diff(each.offsets) for each in found])
@@ -78,25 +79,25 @@ def joined_plays(found: Sequence[Plays]) -> Plays:
 
 
 class RollValues(NamedTuple):
-    """Values of the 21 rolls to the player on roll."""
+    """The values of the 21 rolls to the player on roll."""
 
     static: Values  # [k] of every play, at 0-ply
     values: Values  # [21] of the play that is best at 0-ply, at the ply of the analyst
 
     def mean(self, weights: Values = WAYS) -> float:
-        """Worth of rolling: the mean over the rolls."""
+        """The value before the roll: the mean over the rolls, with these weights."""
         return float(self.values @ weights / weights.sum())
 
 
 class Analyst:
-    """Computes values of positions from a player's chances, `player.ply` rolls ahead, and the cube model of `rules`.
+    """Computes values of positions. Chances are a player's, `player.ply` rolls ahead; values follow from them by the
+    cube model of `rules`.
 
     In money play without beavers, the two-sided table of the player answers with the cube where it covers a position.
     Races at match scores are judged by the model: solving each of them would take longer than all the rest.
 
     `prepare` computes the values of many acts at once; they are the same, to the last bit, if each is computed when it
-    is needed.
-    """
+    is needed."""
 
     def __init__(self, player: LookaheadPlayer, rules: CubeRules) -> None:
         self.player, self.rules = player, rules
@@ -106,8 +107,8 @@ class Analyst:
         self._rolls: dict[tuple[bytes, Stakes], RollValues] = {}
 
     def prepare(self, acts: Sequence[Act], *, starts_game: bool) -> None:
-        """Compute what judging these acts needs, all positions of a ply together. `starts_game`: the first act is the
-        first of a game."""
+        """Compute everything that judging these acts needs, all positions of a ply together. `starts_game` says that
+        the first act is the first of a game."""
         self._add_plays(dict.fromkeys(act.board.tobytes() for act in acts))
         self._add_rolls(
             dict.fromkeys(
@@ -122,21 +123,21 @@ class Analyst:
             self._look(np.concatenate([np.zeros((0, 26), np.int8), *boards]), ply)
 
     def plays(self, board: Boards) -> Plays:
-        """All plays of int8[26] board, for the player on roll."""
+        """The legal plays of all rolls from int8[26] board, for the player on roll."""
         key = board.tobytes()
         if key not in self._plays:
             self._add_plays([key])
         return self._plays[key]
 
     def rolls(self, board: Boards, stakes: Stakes) -> RollValues:
-        """Values of the rolls from int8[26] board to the player on roll, who plays for `stakes`."""
+        """The values of all rolls from int8[26] board to the player on roll, who plays for `stakes`."""
         key = board.tobytes(), stakes
         if key not in self._rolls:
             self._add_rolls([key])
         return self._rolls[key]
 
     def _add_plays(self, boards: Iterable[bytes]) -> None:
-        """Add the plays of boards that are missing."""
+        """Compute and keep the plays from these boards, unless they are known."""
         missing = [key for key in boards if key not in self._plays]
         if not missing:
             return
@@ -154,7 +155,7 @@ class Analyst:
             self._plays[key] = Plays(ends - ends[0], after[own], turned[own], chances[own], sources[own])
 
     def _add_rolls(self, keys: Iterable[tuple[bytes, Stakes]]) -> None:
-        """Add the values of the rolls that are missing."""
+        """Compute and keep the values of the rolls from these boards with these stakes, unless they are known."""
         missing = [key for key in keys if key not in self._rolls]
         self._add_plays(dict.fromkeys(board for board, _ in missing))
         groups: dict[Stakes, list[bytes]] = {}
@@ -172,17 +173,18 @@ class Analyst:
                 self._rolls[board, stakes] = RollValues(static[begin:end], own)
 
     def _static_rolls(self, stakes: Stakes, boards: Sequence[bytes]) -> tuple[Plays, Values, NDArray[np.int64]]:
-        """(the plays of boards one after another, their static values, the rows that are best for each roll)."""
+        """(the plays from all boards in one table, their values at 0-ply, the row of the best play of each roll)."""
         plays = joined_plays([self._plays[board] for board in boards])
         static = self._values(plays, slice(None), stakes, 0)
-        return plays, static, lowest_of(-static, cubeless_equities(plays.chances), plays.offsets)
+        return plays, static, lowest_in_group(-static, cubeless_equities(plays.chances), plays.offsets)
 
     def rows(self, board: Boards, rows: NDArray[np.int64], stakes: Stakes, ply: int) -> Values:
-        """float64[m]: values of the given rows of `plays(board)` to the player on roll, at a ply."""
+        """float64[m]: the values of `plays(board)` in these rows to the player on roll, who plays for `stakes`, at a
+        ply."""
         return self._values(self.plays(board), rows, stakes, ply)
 
     def cube(self, board: Boards, stakes: Stakes) -> CubeValues:
-        """Values of the cube actions to the player on roll, who may double."""
+        """The values of the cube actions to the player on roll, who may double."""
         return CubeValues(
             self.rolls(board, stakes).mean(),
             self.rolls(board, stakes.after_take()).mean(),
@@ -190,7 +192,7 @@ class Analyst:
         )
 
     def point(self, stakes: Stakes) -> float:
-        """The worth of one point of normalised equity."""
+        """The value of one point of normalised equity with these stakes, in mwc or points."""
         return self._point(stakes)
 
     def _values(self, plays: Plays, rows: NDArray[np.int64] | slice, stakes: Stakes, ply: int) -> Values:
@@ -201,8 +203,8 @@ class Analyst:
         return for_other_side(found, stakes)
 
     def _fill_exact(self, boards: Boards, answers: Evaluations, stakes: Stakes, values: Values) -> None:
-        """Replace values[n] of boards by those of the two-sided table where it covers them, in money play. It lacks
-        beavers, and the value of a centered cube that gammons wait for (the Jacoby rule)."""
+        """In money play, replace values[n] of boards by exact ones where the two-sided table covers them. The table
+        lacks beavers, and the value of a centered cube that gammons wait for (the Jacoby rule)."""
         tables = getattr(self.player.evaluator, "tables", NO_TABLES)
         if not isinstance(stakes.score, Money) or self.rules.has_beavers or self.rules.by_model:
             return
@@ -216,9 +218,9 @@ class Analyst:
         values[rows[is_final]] = stakes.cube.value * decided[is_final]
 
 
-def judge_game(analyst: Analyst, game: RecordedGame) -> Iterator[Judged]:
-    """Judge every act of a game, in order. Raises InvalidScoreError for a score beyond the match equity table, and the
-    errors of the analyst."""
+def judge_game(analyst: Analyst, game: RecordedGame) -> Iterator[JudgedAct]:
+    """Judge every act of a game, and yield them in order. Raises InvalidScoreError for a score beyond the match equity
+    table, and the errors of the analyst."""
     now, offered = worth_of_game(game.stakes, analyst.rules), 2  # worth of player 0; factor of the cube
     for place, act in enumerate(game.acts):
         if place % BATCH == 0:
@@ -235,8 +237,8 @@ def judge_game(analyst: Analyst, game: RecordedGame) -> Iterator[Judged]:
         yield found
 
 
-def whole_game(analyst: Analyst, game: RecordedGame, acts: list[Judged]) -> JudgedGame:
-    """The judged acts of a whole game with its beginning and its end."""
+def whole_game(analyst: Analyst, game: RecordedGame, acts: list[JudgedAct]) -> JudgedGame:
+    """The judged acts of a whole game, with its values at the beginning and at the end."""
     initial = last = worth_of_game(game.stakes, analyst.rules)
     if acts:
         last = acts[-1].end if acts[-1].act.player == 0 else for_other_side(acts[-1].end, game.stakes)
@@ -246,17 +248,18 @@ def whole_game(analyst: Analyst, game: RecordedGame, acts: list[Judged]) -> Judg
     return JudgedGame(acts, initial, result, result - last)
 
 
-def _judge_double(analyst: Analyst, act: Act, carried: float) -> Judged:
-    """Judge a double; `carried` is what the player had before."""
+def _judge_double(analyst: Analyst, act: Act, carried: float) -> JudgedAct:
+    """Judge a double. `carried` is the value that the previous act left to the player."""
     cube = analyst.cube(act.board, act.stakes)
     end = _double_worth(analyst, cube)
     start = max(cube.no_double, end)
     point = analyst.point(act.stakes)
-    return Judged(act, point, start, end, start - carried, None, cube, start - end, None, is_cube_decision=True)
+    return JudgedAct(act, point, start, end, start - carried, None, cube, start - end, None, is_cube_decision=True)
 
 
-def _judge_roll(analyst: Analyst, act: Act, carried: float, *, is_first: bool) -> Judged:
-    """Judge a roll with its play, and the choice of not doubling if there was one."""
+def _judge_roll(analyst: Analyst, act: Act, carried: float, *, is_first: bool) -> JudgedAct:
+    """Judge a roll with its play, and the choice not to double if the player could double. `carried` is the value that
+    the previous act left to the player."""
     stakes, point = act.stakes, analyst.point(act.stakes)
     rolls = analyst.rolls(act.board, stakes)
     cube = analyst.cube(act.board, stakes) if _has_double(act, is_first=is_first) else None
@@ -264,11 +267,12 @@ def _judge_roll(analyst: Analyst, act: Act, carried: float, *, is_first: bool) -
     answered = _double_worth(analyst, cube) if cube else -inf
     start, is_close = max(before, answered), before - answered < CLOSE * point
     roll = _judge_play(analyst, act, rolls, before)
-    return Judged(act, point, start, roll.after, start - carried, roll, cube, start - before, None, is_close)
+    return JudgedAct(act, point, start, roll.after, start - carried, roll, cube, start - before, None, is_close)
 
 
-def _judge_answer(analyst: Analyst, act: Act, carried: float, offered: int) -> Judged:
-    """Judge a take, pass or beaver of a cube that was offered at `offered` times its previous value."""
+def _judge_answer(analyst: Analyst, act: Act, carried: float, offered: int) -> JudgedAct:
+    """Judge a take, pass or beaver. The cube was offered at `offered` times its previous value; `carried` is the value
+    that the previous act left to the player."""
     cube, times, is_on_roll = analyst.cube(act.board, act.stakes), offered // 2, act.player == act.on_roll
     taken, passed = times * cube.double_take, cube.double_pass  # `times` is above 1 only in money play
     if not is_on_roll:
@@ -279,22 +283,22 @@ def _judge_answer(analyst: Analyst, act: Act, carried: float, offered: int) -> J
     best = max(choices, key=lambda kind: choices[kind])
     start, end = choices[best], choices[act.kind]
     point = analyst.point(act.stakes)
-    return Judged(act, point, start, end, start - carried, None, cube, start - end, best, is_cube_decision=True)
+    return JudgedAct(act, point, start, end, start - carried, None, cube, start - end, best, is_cube_decision=True)
 
 
 def _double_worth(analyst: Analyst, cube: CubeValues) -> float:
-    """Worth of a double after the best answer."""
+    """The value of a double after the opponent's best answer."""
     return min(cube.double_worth, 2 * cube.double_take) if analyst.rules.has_beavers else cube.double_worth
 
 
 def _mean_of_first(analyst: Analyst, act: Act, rolls: RollValues) -> float:
-    """The mean over both players and their first rolls, for the player who begins."""
+    """The value of the start to the player who begins: the mean over both players and their first rolls."""
     theirs = analyst.rolls(act.board, act.stakes.flip()).mean(FIRST_WEIGHTS)
     return (rolls.mean(FIRST_WEIGHTS) + for_other_side(theirs, act.stakes)) / 2
 
 
 def _judge_play(analyst: Analyst, act: Act, rolls: RollValues, before: float) -> RollJudgement:
-    """Judge a roll and its play, which is one of the candidates."""
+    """Judge a roll and its play, which is one of the candidates. `before` is the value before the roll."""
     assert act.dice is not None
     plays, rolled = analyst.plays(act.board), float(rolls.values[roll_place(*act.dice)])
     made = _made_rows(plays, act)
@@ -310,7 +314,7 @@ def _judge_play(analyst: Analyst, act: Act, rolls: RollValues, before: float) ->
 
 
 def _candidates(analyst: Analyst, act: Act, ply: int) -> tuple[NDArray[np.int64], Values]:
-    """(rows of candidate plays, their values at a ply): at 0-ply all plays of the roll."""
+    """(rows of the candidate plays, their values at a ply). At 0-ply all plays of the roll are candidates."""
     if ply > 0:
         rows = _candidate_rows(analyst, act, ply)
         return rows, analyst.rows(act.board, rows, act.stakes, ply)
@@ -319,11 +323,10 @@ def _candidates(analyst: Analyst, act: Act, ply: int) -> tuple[NDArray[np.int64]
 
 
 def _candidate_rows(analyst: Analyst, act: Act, ply: int) -> NDArray[np.int64]:
-    """Rows of the plays that are evaluated at a ply of 1 or more; empty if the play that was made is not legal.
+    """The rows of the plays that are evaluated at a ply of 1 or more; empty if the play that was made is not legal.
 
     These are the plays that pass the filters of each ply, the play that was made, and the best one at 0-ply. Equal
-    plays, as before a cash of the opponent, are in order of cubeless equity at 0-ply.
-    """
+    plays, as before a cash of the opponent, are in order of cubeless equity at 0-ply."""
     plays = analyst.plays(act.board)
     made = _made_rows(plays, act)
     if not len(made):
@@ -339,14 +342,14 @@ def _candidate_rows(analyst: Analyst, act: Act, ply: int) -> NDArray[np.int64]:
 
 
 def _roll_rows(plays: Plays, act: Act) -> NDArray[np.int64]:
-    """Rows of the plays of the roll of an act."""
+    """The rows of the plays that are legal with the roll of an act."""
     assert act.dice is not None
     place = roll_place(*act.dice)
     return np.arange(plays.offsets[place], plays.offsets[place + 1])
 
 
 def _made_rows(plays: Plays, act: Act) -> NDArray[np.int64]:
-    """Rows of the play that was made: none if it is not a play of the roll."""
+    """The row of the play that was made; none if it is not legal."""
     rows = _roll_rows(plays, act)
     made = act.board if act.after_play is None else act.after_play
     is_made = (plays.after[rows] == made).all(axis=1)
@@ -359,7 +362,7 @@ def _has_double(act: Act, *, is_first: bool) -> bool:
 
 
 def _stakes_of_values(act: Act, *, is_first: bool) -> Iterator[Stakes]:
-    """The stakes for which judging an act needs the values of rolls."""
+    """Yield the stakes with which the values of rolls are needed to judge an act."""
     yield act.stakes
     if act.kind is not ActKind.ROLL or _has_double(act, is_first=is_first):
         yield act.stakes.after_take()

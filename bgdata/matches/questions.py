@@ -26,7 +26,7 @@ MONEY, LAST_GAME = Stakes(Money(is_jacoby=False), Cube()), Stakes(MatchScore(1, 
 
 
 def error_questions(rows_of: RowsOf, player: str, analysis: str) -> list[Question]:
-    """Questions from the errors of a player, those with the greatest loss first, whose answers are not evaluated
+    """Questions about the errors of a player, those with the greatest loss first. Their answers are not evaluated
     yet."""
     rows = rows_of(
         f"""select * from my_errors
@@ -41,7 +41,7 @@ def error_questions(rows_of: RowsOf, player: str, analysis: str) -> list[Questio
 
 
 def met_of(warehouse: Warehouse, analysis: str) -> str:
-    """The match equity table of an analysis, by its variant."""
+    """The match equity table by which an analysis, given by its variant, judged matches."""
     table = warehouse.open_reference(f"match_analysis/{analysis}")
     return table.manifest.inputs["met"].split("@")[0].split("/")[1]
 
@@ -54,7 +54,8 @@ def _where(row: Row) -> str:
 
 
 def book_questions(rows_of: RowsOf, source: str) -> list[Question]:
-    """Questions from the decisions of a source, with the values of their rollouts; empty if there is none."""
+    """Questions about the decisions of the table `source`, with answers valued by rollouts; empty if it has no
+    decisions."""
     rows = rows_of(_OPENINGS if source == OPENINGS else _DECISIONS)
     read = _opening if source == OPENINGS else _decision
     grouped = groupby(rows, key=lambda row: (row["variant"], row["decision"]))

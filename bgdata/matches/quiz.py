@@ -37,7 +37,8 @@ MOST_PLAYS = 5  # answers of a question about a play
 
 @dataclass(frozen=True)
 class Answer:
-    """A play or cube action: its equity, and how much it loses against the best, in points."""
+    """A possible answer, a play or cube action: its equity, and how much it loses against the best answer, in
+    points."""
 
     text: str
     equity: float | None
@@ -46,12 +47,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """A decision of the player on roll, or of the one who is doubled; the answers, best first, are empty before they
-    are evaluated.
+    """A decision of the player on roll, or of the opponent who is doubled. Its answers, best first, are empty before
+    they are evaluated.
 
     `made` is what was done, `loss` how much it lost, or in decisions that nobody made how much the second best play
-    loses. `origin` says where it is from, `judge` who evaluated the answers, `detail` what all cube actions are worth.
-    """
+    loses. `origin` says where it is from, `judge` who evaluated the answers, `detail` what all cube actions are
+    worth."""
 
     xgid: str
     subject: str
@@ -69,12 +70,12 @@ class Question:
 
     @property
     def place(self) -> Xgid:
-        """Position, score, cube and roll."""
+        """The position with its score, cube and roll."""
         return parse_xgid(self.xgid)
 
     @property
     def view(self) -> tuple[Position, Stakes, Roll | None]:
-        """The board and stakes as the player who decides sees them, and the roll of a play."""
+        """The board and the stakes as the player who decides sees them, and the roll if a play is asked for."""
         place = self.place
         if self.subject == ANSWER:
             return place.position.flip(), place.match.stakes.flip(), None
@@ -82,12 +83,12 @@ class Question:
 
     @property
     def names(self) -> tuple[str, str]:
-        """What a board of `view` calls the player below and the other one."""
+        """How a picture of `view` labels the player below and the player above."""
         return ("you", "opponent, doubles") if self.subject == ANSWER else ("on roll", "opponent")
 
     @property
     def theme(self) -> str:
-        """The theme of the position."""
+        """The name of the position's theme; empty if it has none."""
         from bgdata.game.themes import NO_THEME, Theme, theme_of
 
         number = theme_of(np.array(self.place.position.board, np.int8))
@@ -95,18 +96,18 @@ class Question:
 
     @property
     def phase(self) -> str:
-        """contact, crashed or race."""
+        """The phase of the game: contact, crashed or race."""
         return position_class(self.place.position).file_class.name.lower()
 
     @property
     def words(self) -> str:
-        """The question."""
+        """The text of the question."""
         if self.subject == PLAY:
             return f"How do you play {self.place.match.roll}?"
         return "Do you double?" if self.subject == DOUBLE else "The opponent doubles. Do you take?"
 
     def shuffled_answers(self, seed: int) -> list[Answer]:
-        """The answers in an order that does not tell which is best; the order of plays depends on the seed."""
+        """The answers in an order that does not tell which is best. The order of plays depends on the seed."""
         if self.subject != PLAY:
             return sorted(self.answers, key=lambda answer: answer.text, reverse=self.subject == ANSWER)
         return random.Random(f"{seed} {self.key}").sample(self.answers, len(self.answers))
@@ -114,8 +115,8 @@ class Question:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a question: how often it was asked and answered wrongly, its box, and the last session that asked
-    it."""
+    """How a question was answered: how often it was asked and answered wrongly, its box, and the last session that
+    asked it."""
 
     box: int
     asked: int
@@ -131,7 +132,7 @@ class Results:
     by_key: dict[str, Result] = field(default_factory=dict)
 
     def add(self, key: str, *, is_right: bool) -> Result:
-        """Move a question to another box after its answer in the present session."""
+        """Record an answer of the present session, which moves the question called `key` to another box."""
         before = self.by_key.get(key) or Result(0, 0, 0, 0)
         box = min(before.box + 1, BOXES) if is_right else 1
         found = Result(box, before.asked + 1, before.wrong + (not is_right), self.sessions)
@@ -139,14 +140,14 @@ class Results:
         return found
 
     def is_due(self, key: str) -> bool:
-        """Whether a question is asked in the present session, or was never asked."""
+        """Whether the question called `key` should be asked in the present session, or was never asked."""
         found = self.by_key.get(key)
         return found is None or self.sessions - found.session >= 2 ** (found.box - 1)
 
 
 def read_results(path: Path) -> Results:
-    """The results in a file; empty if there is no file. Raises CorruptFileError if it is damaged, and StorageError if
-    it cannot be read."""
+    """Read results from a file; empty if there is no file. Raises CorruptFileError if it is damaged, and StorageError
+    if it cannot be read."""
     try:
         content = json.loads(path.read_text())
         found = {str(key): Result(**row) for key, row in content["questions"].items()}
@@ -169,7 +170,7 @@ def read_results(path: Path) -> Results:
 
 
 def format_results(results: Results) -> str:
-    """The results as the text of a file."""
+    """The results in the form in which a file stores them."""
     rows = {key: asdict(row) for key, row in sorted(results.by_key.items())}
     return json.dumps({"sessions": results.sessions, "questions": rows}, indent=1) + "\n"
 
@@ -187,10 +188,11 @@ def choose_questions(questions: Iterable[Question], results: Results, count: int
     return sorted(due, key=place)[:count]
 
 
-def keep(
+def filter_questions(
     questions: Iterable[Question], *, theme: str | None, phase: str | None, is_cube: bool | None, least_loss: float
 ) -> list[Question]:
-    """The questions of a theme and phase, about plays or the cube, in which at least `least_loss` can be lost."""
+    """The questions of a theme and phase, about plays or about the cube, in which at least `least_loss` can be lost.
+    None leaves a condition out."""
     return [
         question
         for question in questions
@@ -202,7 +204,7 @@ def keep(
 
 
 def with_answers(question: Question, player: LookaheadPlayer, rules: CubeRules) -> Question:
-    """The question with its answers, as the player evaluates them."""
+    """The question with its possible answers, as the player evaluates them."""
     from bgdata.equity.cube import normalised_equity
 
     place = question.place
@@ -238,7 +240,8 @@ def _equity(cubeful: float | None, cubeless: float) -> float:
 
 
 def cube_answers(subject: str, values: Mapping[str, float]) -> tuple[Answer, ...]:
-    """The two actions, best first, by the values of `no double`, `take` and `pass` to the player who may double."""
+    """The two possible cube actions, best first, from the values of `no double`, `take` and `pass` to the player who
+    may double. `subject` says whether to double or to answer."""
     if subject == DOUBLE:
         worth = {"no double": values["no double"], "double": min(values["take"], values["pass"])}
     else:
@@ -250,7 +253,8 @@ def cube_answers(subject: str, values: Mapping[str, float]) -> tuple[Answer, ...
 
 
 def answer_of(text: str, shown: Sequence[Answer]) -> Answer | None:
-    """The answer that a user means by its number, from 1, or by its text; None if it is no answer."""
+    """The answer among those `shown` that a user means by its number, from 1, or by its text; None if it is no
+    answer."""
     text = " ".join(text.lower().split())
     if text.isdecimal():
         return shown[int(text) - 1] if 1 <= int(text) <= len(shown) else None

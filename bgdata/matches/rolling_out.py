@@ -24,7 +24,8 @@ PLAY, DOUBLE, ANSWER = SUBJECTS = ("play", "double", "answer")
 
 
 class AnalysedDecision(NamedTuple):
-    """A decision of an analysis: the XGID of the player on roll, what is decided, and two choices."""
+    """A decision of an analysis: the XGID for the player on roll, what is decided, the choice that was made and the
+    best one."""
 
     xgid: str
     subject: str
@@ -33,14 +34,14 @@ class AnalysedDecision(NamedTuple):
 
     @property
     def seed(self) -> int:
-        """The seed of its dice, which depends on nothing but the position, the stakes and the roll."""
+        """The seed of the rollout's dice. It depends only on the position, the stakes, the roll and what is decided."""
         digest = hashlib.sha256(f"{self.subject} {self.xgid}".encode()).digest()
         return int.from_bytes(digest[:8], "big") >> 1
 
 
 class RolledOutChoice(NamedTuple):
-    """A choice with its rollout. Values are points per unit cube, or mwc, to the player who decides; `loss` is in
-    points of normalised equity, behind the best choice; `loss_mwc` is NaN in money play."""
+    """The result of rolling out one choice. Values are points per unit cube, or mwc, to the player who decides; `loss`
+    is in points of normalised equity, behind the best choice; `loss_mwc` is NaN in money play."""
 
     choice: str
     value: float
@@ -52,8 +53,9 @@ class RolledOutChoice(NamedTuple):
 
 @dataclass(frozen=True)
 class DecisionRoller:
-    """Rolls out decisions: both sides play by a network and handle the cube by rules. Plays within `within` points of
-    the best at 0-ply are rolled out, at most `most_plays` of them, besides the two plays of the decision."""
+    """Rolls out decisions of matches. Both sides play by a network and handle the cube by `rules`. Plays within
+    `within` points of the best at 0-ply are rolled out, at most `most_plays` of them, besides the two plays of the
+    decision."""
 
     player: NetworkPlayer
     rules: CubeRules
@@ -63,7 +65,8 @@ class DecisionRoller:
     most_plays: int
 
     def roll_out(self, decision: AnalysedDecision) -> tuple[list[RolledOutChoice], int]:
-        """The choices, the best first, and the number of games of each. Raises the errors of `roll_out_with_cube`."""
+        """Roll out a decision. Returns its choices, best first, and the number of games of each. Raises the errors of
+        `roll_out_with_cube`."""
         found = parse_xgid(decision.xgid)
         stakes = found.match.stakes
         starts = self._plays(decision, found) if decision.subject == PLAY else decision_starts(found.position, stakes)
@@ -80,7 +83,7 @@ class DecisionRoller:
         return ranked_choices(blocks, result.point, is_money=is_money), int(result.trials[0])
 
     def _plays(self, decision: AnalysedDecision, found: Xgid) -> dict[str, CubefulStart]:
-        """The starts after the plays that are rolled out."""
+        """The positions after the plays to roll out, by name of the play."""
         assert found.match.roll is not None
         stakes, asked = found.match.stakes, (decision.made, decision.best)
         ranked = LookaheadPlayer(self.player).rank_plays(found.position, found.match.roll, stakes, self.rules)
@@ -90,8 +93,8 @@ class DecisionRoller:
 
 
 def cube_blocks(subject: str, no_double: Values, taken: Values, won: float) -> dict[str, Values]:
-    """The values of the choices of a double or an answer to the player on roll, by name: `taken` are those after a
-    double and take, `won` is that of a pass."""
+    """The values of a cube decision's choices to the player on roll, by name of the choice. `subject` says whether a
+    double or an answer is decided; `taken` are the values after a double and take, `won` is that of a pass."""
     passed = np.full_like(taken, won)
     if subject == ANSWER:
         return {ActKind.TAKE.value: taken, ActKind.PASS.value: passed}
@@ -99,7 +102,8 @@ def cube_blocks(subject: str, no_double: Values, taken: Values, won: float) -> d
 
 
 def ranked_choices(blocks: dict[str, Values], point: float, *, is_money: bool) -> list[RolledOutChoice]:
-    """The choices with their values, the best first; `point` is a point of normalised equity in their unit."""
+    """The choices with their values, best first, from blocks of values by name. `point` is the size of a point of
+    normalised equity in the unit of values."""
     best = max(blocks, key=lambda name: float(blocks[name].mean()))
     rows = []
     for name, values in blocks.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
-from bgdata.game.board_svg import WIDTH, format_board_svg
+from bgdata.game.board_svg import WIDTH, format_board_svg, short_name
 from bgdata.matches.questions import RowsOf
 from bgdata.matches.quiz import ANSWER, Question
 from bgdata.rows import COUNT, LOSS, Column, Quantity, Row
@@ -39,8 +39,8 @@ AVERAGE = 5  # matches of a moving average
 
 
 def decisions_of(names: Sequence[str], analysis: str) -> str:
-    """The query of all decisions of an analysis, a variant of match_analysis, with a column `is_own` that marks those
-    of the player with these names. `away` is what the player who decides needs, so for answers it is the taker's."""
+    """The SQL of all decisions of an analysis, a variant of match_analysis. Its column `is_own` marks those of the
+    player who has these names. `away` is what the player who decides needs, so for answers it is the taker's."""
     own = ", ".join(f"player_named({sql_text(name)})" for name in names)
     return f"""
         select * replace (player_named(player_name) as player_name, player_named(other_name) as other_name,
@@ -51,13 +51,15 @@ def decisions_of(names: Sequence[str], analysis: str) -> str:
 
 
 def report_rows(rows_of: RowsOf, decisions: str) -> list[Row]:
-    """The rows of all parts of the report, and of all players; empty if the player made no decision."""
+    """The rows of all parts of the report on a player, and rows about all players; empty if the player made no
+    decision. `decisions` is the SQL of `decisions_of`."""
     found = [row for part in PARTS for row in part_rows(rows_of, decisions, part)]
     return [*found, *field_rows(rows_of, decisions)] if found else []
 
 
 def worst_rows(rows_of: RowsOf, decisions: str, count: int) -> Sequence[Row]:
-    """The decisions of the player that lost most, at most `count`, with their rollouts where errors were rolled out."""
+    """The player's decisions that lost most, at most `count`, with their rollouts where errors were rolled out.
+    `decisions` is the SQL of `decisions_of`."""
     return rows_of(
         f"""select d.*, rollout_best, rollout_loss, rollout_standard_error, rollout_level
         from ({decisions} and loss > 0) d left join (select distinct on (xgid, subject, made) * from my_errors) e
@@ -67,18 +69,18 @@ def worst_rows(rows_of: RowsOf, decisions: str, count: int) -> Sequence[Row]:
 
 
 def answer_board(row: Row, prefix: str, width: int = WIDTH) -> str:
-    """The picture of an error whose subject is an answer, as the player who was doubled sees it; empty for others.
-    `prefix` is of its identifiers."""
+    """A picture of an answer to a double that was an error, as the player who was doubled sees it; empty for other
+    errors. `prefix` begins the identifiers in the picture."""
     if row["subject"] != ANSWER:
         return ""
     position, stakes, _ = Question(str(row["xgid"]), ANSWER, 0.0, "").view
-    names = str(row["player_name"]), f"{row['other_name']}, doubles"
+    names = short_name(str(row["player_name"])), f"{short_name(str(row['other_name']))}, doubles"
     return format_board_svg(position, stakes=stakes, names=names, prefix=prefix, width=width)
 
 
 def part_rows(rows_of: RowsOf, decisions: str, part: str) -> Sequence[Row]:
-    """The rows of a part of the report, those with the greatest losses first; matches in order. `margin` is half of the
-    95 % interval of the rating."""
+    """The rows of one part of the report, such as `theme`, with the greatest losses first; the rows of matches are
+    ordered by name. `margin` is half of the 95 % interval of the rating. `decisions` is the SQL of `decisions_of`."""
     order = "name" if part == "match" else "loss desc, name"
     return rows_of(
         f"""with summed as (
@@ -104,7 +106,7 @@ def part_rows(rows_of: RowsOf, decisions: str, part: str) -> Sequence[Row]:
 
 
 def field_rows(rows_of: RowsOf, decisions: str) -> Sequence[Row]:
-    """A row for each player of the analysis, the best first."""
+    """A row for each player in the analysis, the best first. `decisions` is the SQL of `decisions_of`."""
     return rows_of(
         f"""select 'field' as part, player_name as name,
             count(*) filter (where is_decision) as decisions,
@@ -120,7 +122,8 @@ def field_rows(rows_of: RowsOf, decisions: str) -> Sequence[Row]:
 
 
 def trend_charts(matches: Sequence[Row]) -> list[Chart]:
-    """Charts of the ratings of matches in order, with their intervals and a moving average, and of the sum of luck."""
+    """Charts over a player's matches in the given order: the ratings with their intervals and a moving average, and the
+    sum of the player's luck so far."""
     if len(matches) < 2:
         return []
     places = list(range(1, len(matches) + 1))

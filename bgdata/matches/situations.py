@@ -25,7 +25,8 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Situation:
-    """A game as acts, before it is judged; `game` is its record, with the points won."""
+    """A recorded game as acts, before it is judged. `record` contains the acts; `game` is as in the file, with the
+    points won."""
 
     match: Match
     game: Game
@@ -38,9 +39,9 @@ class Situation:
 
 
 def replayed_situations(matches: Sequence[Match], source: str, *, is_jacoby: bool | None = None) -> list[Situation]:
-    """The replayed games of matches. `is_jacoby` sets the Jacoby rule of money games; None takes it from each record.
-    Raises InvalidGameError if a game breaks a rule or has an invalid score, or if there are no games; the message names
-    the game and `source`."""
+    """Replay the games of matches, and return them as acts. `is_jacoby` sets the Jacoby rule of money games; None takes
+    it from each record. Raises InvalidGameError if a game breaks a rule or has an invalid score, or if there are no
+    games; the message names the game and `source`."""
     found = [
         replayed_situation(match, game, source, is_jacoby=match.is_jacoby if is_jacoby is None else is_jacoby)
         for match in matches
@@ -52,7 +53,8 @@ def replayed_situations(matches: Sequence[Match], source: str, *, is_jacoby: boo
 
 
 def replayed_situation(match: Match, game: Game, source: str, *, is_jacoby: bool) -> Situation:
-    """One game, replayed. Raises InvalidGameError if it breaks a rule or has an invalid score."""
+    """Replay one game, and return it as acts. Raises InvalidGameError if it breaks a rule or has an invalid score; the
+    message names the game and `source`."""
     try:
         replayed = replay_game(match, game)
         game = replayed.game
@@ -80,7 +82,7 @@ def with_crawford(match: Match) -> Match:
 
 
 def stakes_of(match: Match, game: Game, cube: Cube, player: int, *, is_jacoby: bool) -> Stakes:
-    """The stakes of a game and `cube`, both from the point of view of `player`. Raises InvalidScoreError if the score
+    """The stakes of a game with `cube`, both from the point of view of `player`. Raises InvalidScoreError if the score
     cannot occur."""
     if not match.length:
         return Stakes(Money(is_jacoby), cube)
@@ -89,7 +91,8 @@ def stakes_of(match: Match, game: Game, cube: Cube, player: int, *, is_jacoby: b
 
 
 def acts_of(match: Match, game: Game, turns: Sequence[ReplayedTurn], *, is_jacoby: bool) -> Iterator[Act]:
-    """The acts of replayed turns, without resignations. Raises InvalidScoreError if a score cannot occur."""
+    """Yield the acts among the replayed turns of a game, without resignations. Raises InvalidScoreError if a score
+    cannot occur."""
     offered = None
     for replayed in turns:
         turn, play = replayed.turn, replayed.play

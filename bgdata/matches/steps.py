@@ -9,7 +9,7 @@ from pathlib import Path
 from bgdata.equity.cube import CubeRules, check_rules
 from bgdata.errors import InvalidGameError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.formats.matches import Game, Match, breaks
+from bgdata.formats.matches import Game, Match, missing_parts
 from bgdata.imports.steps import STANDARD_INPUT
 from bgdata.matches.acts import JudgedGame
 from bgdata.matches.judging import Analyst, judge_game, whole_game
@@ -22,7 +22,7 @@ from bgdata.warehouse import Warehouse
 
 @dataclass(frozen=True)
 class AnalysedGame:
-    """A judged game; `match` and `game` are the records, with the points won."""
+    """A judged game. `match` and `game` are as in the record, with the points won."""
 
     match: Match
     game: Game
@@ -30,8 +30,8 @@ class AnalysedGame:
 
 
 def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
-    """The matches of a file, of standard input for `-`, or of an imported version. Raises InvalidGameError if the file
-    has bad lines, and the errors of `read_matches`."""
+    """Read the matches of a file, of standard input for `-`, or of an imported version `matches/NAME`. Raises
+    InvalidGameError if the file has bad lines, and the errors of `read_matches`."""
     from bgdata.formats.match_files import read_matches
     from bgdata.matches.kinds.matches_compute import matches_of
 
@@ -47,7 +47,7 @@ def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
 
 def notes_on(match: Match, games: Sequence[Game]) -> list[list[str]]:
     """Notes on each replayed game of a match: repairs, lenient readings, and missing games before or after it."""
-    missing = breaks(replace(match, games=tuple(games)))
+    missing = missing_parts(replace(match, games=tuple(games)))
     return [
         [f"game {game.number}: {note.text}" for note in game.notes] + [note.text for note in others]
         for game, others in zip(games, missing, strict=True)
@@ -62,9 +62,10 @@ def judge_all(
     *,
     beavers_as_played: bool = False,
 ) -> list[AnalysedGame]:
-    """Judge the games by a player and a cube model, with a progress bar over turns. With `beavers_as_played`, beavers
-    are allowed in the sessions in which somebody beavers, whatever the rules say. Raises UsageError for a match equity
-    table that is too short or asymmetric, and InvalidParameterError for rules that do not fit the games."""
+    """Judge games by a player and the cube model of `rules`, with a progress bar over turns. If `beavers_as_played` is
+    true, beavers are allowed in the sessions in which somebody beavers, whatever the rules say. Raises UsageError for a
+    match equity table that is too short or asymmetric, and InvalidParameterError for rules that do not fit the
+    games."""
     for each in found:
         check_rules(each.record.stakes, rules)
         if each.match.length:

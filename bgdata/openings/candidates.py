@@ -34,30 +34,31 @@ SURE = 3.0  # standard errors of a difference beyond which it counts as real
 
 
 class Objective(StrEnum):
-    """The objective of the players: what they play for."""
+    """What both players play for: points, or winning at double match point."""
 
     MONEY = "money"  # points, without a cube
     GAME = "double-match-point"  # winning, whatever the size
 
     def chooser(self, chooser: Chooser) -> Chooser:
-        """The player with networks that plays for this objective."""
+        """The same networks, as a player that plays for this objective."""
         return chooser if self is Objective.MONEY else win_only_chooser(chooser)
 
     def equities(self, chances: Values) -> Values:
-        """float64[...]: the equities of float64[..., 5] chances; a game is worth 1 or -1 at double match point."""
+        """float64[...]: the equities of float64[..., 5] chances for this objective; a game is worth 1 or -1 at double
+        match point."""
         return equities_of(chances) if self is Objective.MONEY else np.asarray(2.0 * chances[..., 0] - 1.0)
 
 
 class RolloutTarget(NamedTuple):
-    """The target of rollouts, which stop once the standard error of a candidate is at most `limits.until`, or it is
-    surely more than `within` points behind the best."""
+    """When rollouts of a candidate may stop: once its standard error is at most `limits.until`, or once it is surely
+    more than `within` points behind the best."""
 
     limits: Limits
     within: float
 
 
 class RolledPlays(NamedTuple):
-    """Candidates, best first. Chances and equities are for the player who moves."""
+    """The rolled-out candidates of a decision, best first. Chances and equities are for the player who moves."""
 
     boards: Boards  # [k, 26] after the play, the OPPONENT on roll
     result: RolloutResult  # [k]
@@ -68,10 +69,10 @@ class RolledPlays(NamedTuple):
 def candidates_of(
     board: Boards, roll: tuple[int, int], chooser: Chooser, objective: Objective, within: float, most: int
 ) -> tuple[Boards, int]:
-    """The candidates of a roll, as int8[k, 26] boards after the play with the opponent on roll, and the number of legal
-    plays. Candidates are within `within` points of the best one roll ahead, best first, at least MIN_PLAYS and at most
-    `most`. `chooser` plays for the objective. Raises InvalidPositionError for an illegal board, and InvalidRollError
-    for an invalid roll."""
+    """The candidates of a roll, as int8[k, 26] boards after the play with the opponent on roll, best first, and the
+    number of legal plays. Candidates are within `within` points of the best one roll ahead, at least MIN_PLAYS and at
+    most `most`. `chooser` plays for the objective. Raises InvalidPositionError for an illegal board, and
+    InvalidRollError for an invalid roll."""
     _, after_play = batch_plays(np.ascontiguousarray(board[None]), np.array([roll], np.int8))
     after = np.ascontiguousarray(flip_boards(after_play))
     chances = evaluations_ahead(chooser.networks, chooser.tables, after, 1, likely_plays()).chances
@@ -86,7 +87,7 @@ def roll_out_candidates(
     boards: Boards,
     chooser: Chooser,
     objective: Objective,
-    wanted: RolloutTarget,
+    target: RolloutTarget,
     settings: RolloutSettings,
     seed: int,
     item: int,
@@ -98,17 +99,17 @@ def roll_out_candidates(
     def is_open(blocks: list[Values]) -> NDArray[np.bool_]:
         found = rolled_plays(boards, blocks, objective)
         errors = found.result.equity_standard_errors
-        return ~is_known(errors, found.losses, found.loss_standard_errors, wanted)
+        return ~is_known(errors, found.losses, found.loss_standard_errors, target)
 
     items = np.full(len(boards), item, np.int64)
-    blocks = rolled_blocks(boards, chooser, seed, settings, wanted.limits, items, is_open)
+    blocks = rolled_blocks(boards, chooser, seed, settings, target.limits, items, is_open)
     found = rolled_plays(boards, blocks, objective)
     order = np.argsort(found.losses, kind="stable")
     return RolledPlays(boards[order], found.result.rows(order), found.losses[order], found.loss_standard_errors[order])
 
 
 def rolled_plays(boards: Boards, blocks: list[Values], objective: Objective) -> RolledPlays:
-    """The results of the candidates in the given order, from the opponent's float64[blocks, 2, 5] of each candidate.
+    """The results of the candidates in the order of `boards`, from float64[blocks, 2, 5] of the opponent after each.
     Candidates may have different numbers of blocks, at least two."""
     own = [own_blocks(each) for each in blocks]
     result = RolloutResult.join([result_of(each[None], objective.equities) for each in own])
@@ -117,7 +118,7 @@ def rolled_plays(boards: Boards, blocks: list[Values], objective: Objective) -> 
     return RolledPlays(boards, result, result.equities[best] - result.equities, np.array(errors))
 
 
-def is_known(errors: Values, losses: Values, loss_errors: Values, wanted: RolloutTarget) -> NDArray[np.bool_]:
-    """bool[k]: which candidates need no more games, from the standard errors of their equities, their losses, and the
-    standard errors of the losses."""
-    return np.asarray((errors <= wanted.limits.until) | (losses - SURE * loss_errors > wanted.within))
+def is_known(errors: Values, losses: Values, loss_errors: Values, target: RolloutTarget) -> NDArray[np.bool_]:
+    """bool[k]: which candidates need no more games to reach the target `target`, from the standard errors of their
+    equities, their losses, and the standard errors of the losses."""
+    return np.asarray((errors <= target.limits.until) | (losses - SURE * loss_errors > target.within))

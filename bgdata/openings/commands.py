@@ -13,7 +13,7 @@ import click
 
 from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_players
-from bgdata.cli.options import format_option, plot_option, rollout_options, threads_option
+from bgdata.cli.options import format_option, plot_option, rollout_options, threads_option, value_option
 from bgdata.cli.output import show_rows
 from bgdata.errors import InvalidParameterError, UsageError, cite
 from bgdata.evaluation.rows import play_rows, rolled_out_columns
@@ -66,26 +66,17 @@ DEFAULTS = OpeningParameters()
     metavar="ROLL",
     help="Roll out only this first roll; can be given several times.  [default: ROLL, else all 15]",
 )
-@click.option(
-    "--sensible",
-    default=DEFAULTS.sensible,
-    show_default=True,
-    metavar="POINTS",
-    help="Roll out the replies to first plays that lose at most this much.",
+@value_option(
+    "--sensible", DEFAULTS.sensible, "POINTS", "Roll out the replies to first plays that lose at most this much."
 )
-@click.option(
+@value_option(
     "--sensible-plays",
-    default=DEFAULTS.sensible_plays,
-    show_default=True,
-    metavar="N",
-    help="Maximum number of plays of a first roll that are answered; 0: no replies.",
+    DEFAULTS.sensible_plays,
+    "N",
+    "Maximum number of plays of a first roll that are answered; 0: no replies.",
 )
-@click.option(
-    "--reply-until",
-    default=DEFAULTS.reply_until,
-    show_default=True,
-    metavar="ERROR",
-    help="Standard error, in points, to which replies are rolled out.",
+@value_option(
+    "--reply-until", DEFAULTS.reply_until, "ERROR", "Standard error, in points, to which replies are rolled out."
 )
 @click.option(
     "--beside",
@@ -147,8 +138,8 @@ Judge: TypeAlias = "Callable[[list[Any]], Iterable[Row]]"  # lists differences f
 
 
 def build_book(warehouse: Warehouse, first_rolls: Iterable[str], options: dict[str, Any]) -> list[Table]:
-    """The tables of these options for the first rolls in `first_rolls`; missing tables are built. Raises
-    InvalidParameterError if an option is out of range, and MissingTableError if the network is missing."""
+    """Build the tables of the opening book for these first rolls with a command's options, except those that exist.
+    Raises InvalidParameterError if an option is out of range, and MissingTableError if the network is missing."""
     roller = roller_parameters(warehouse, options["network"], options, DEFAULTS.until)
     if not roller["until"] > 0:
         raise InvalidParameterError(f"expected a standard error above 0, got {roller['until']}")
@@ -194,7 +185,7 @@ def print_book(tables: Sequence[Table], place: tuple[str, str, str], plot: Path 
 
 
 def best_row(decision: Sequence[Row]) -> dict[str, Any]:
-    """The names and figures of the best and the second best play of a decision, as in the view `opening_book`."""
+    """The names and figures of the best and the second best play of a decision, as a row of the view `opening_book`."""
     best, second = decision[0], decision[1] if len(decision) > 1 else {}
     return {
         **{name: best[name] for name in ("first_roll", "play", "equity", "standard_error")},
@@ -207,7 +198,7 @@ def best_row(decision: Sequence[Row]) -> dict[str, Any]:
 
 
 def candidate_lines(decision: Sequence[Row]) -> Iterator[str]:
-    """Lines of text, one per candidate: equity and loss with standard errors, chances in percent, games."""
+    """Yield a line of text for each candidate: equity and loss with standard errors, chances in percent, games."""
     columns = (*rolled_out_columns("equity", 18), Column("trials", COUNT, "games", width=9))
     yield from table_lines(columns, play_rows(decision))
     more = decision[0]["n_legal_plays"] - len(decision)
@@ -216,7 +207,7 @@ def candidate_lines(decision: Sequence[Row]) -> Iterator[str]:
 
 
 def missed_lines(tables: Sequence[Table]) -> Iterator[str]:
-    """A line of text if a candidate did not reach its standard error, else no lines."""
+    """Yield a line of text if a candidate did not reach its standard error, else none."""
     manifests = [table.manifest for table in tables]
     missed = sum(round(manifest.rows * (1 - manifest.statistics["known_share"])) for manifest in manifests)
     if missed:
@@ -229,9 +220,9 @@ def missed_lines(tables: Sequence[Table]) -> Iterator[str]:
 
 
 def open_judge(warehouse: Warehouse, name: str, objective: str) -> Judge:
-    """A function that lists the differences of a player, or of published tables, from decisions. Raises UsageError if
-    the player only chooses plays, or if published tables are wanted and the objective is not money; and
-    UnknownPlayerError for an unknown player."""
+    """A function that takes decisions of the book and lists where a player, or published tables, differ from them.
+    `name` is a player such as gnubg:2, or "published". Raises UsageError if the player only chooses plays, or if
+    published tables are compared with another objective than money; and UnknownPlayerError for an unknown player."""
     from bgdata.evaluation.player import open_named_evaluator
     from bgdata.measures.steps.scores import full_name, opponent_of
     from bgdata.openings.steps import evaluator_differences, published_differences, published_sources
@@ -247,7 +238,7 @@ def open_judge(warehouse: Warehouse, name: str, objective: str) -> Judge:
 
 
 def difference_lines(decisions: Sequence[Sequence[Row]], rows: Sequence[Row]) -> Iterator[str]:
-    """Lines of text, one per difference."""
+    """Yield lines of text: a heading, and one line for each difference from the book."""
     shown = []
     for row in rows:
         amount = "not rolled out"
@@ -263,8 +254,8 @@ def difference_lines(decisions: Sequence[Sequence[Row]], rows: Sequence[Row]) ->
 
 
 def draw_decisions(title: str, decisions: Sequence[Sequence[Row]], path: Path) -> None:
-    """Write a plot, PNG or SVG, of the equities of candidates, the best of each roll in red. Raises StorageError if it
-    cannot be written."""
+    """Write a picture, PNG or SVG, of the equities of each roll's candidates, the best in red. Raises StorageError if
+    it cannot be written."""
     rows = [row for decision in decisions for row in decision]
     is_single = len(decisions) == 1  # one line per candidate, else one per roll
     if is_single:

@@ -27,7 +27,7 @@ FILE = Path(__file__).with_name("opening_plays.toml")
 
 
 class PublishedEquity(NamedTuple):
-    """A published equity of a play without a cube, and its standard error, in points."""
+    """A published cubeless equity of a play, and its standard error, in points."""
 
     roll: str
     play: str
@@ -37,7 +37,8 @@ class PublishedEquity(NamedTuple):
 
 @dataclass(frozen=True)
 class PublishedOpenings:
-    """A source on first rolls in money play: the best plays of each roll, roughly equal ones together, and rollouts."""
+    """What one source published about first rolls in money play: the best plays of each roll, where roughly equal ones
+    count as equal, and the results of rollouts."""
 
     name: str
     source: str
@@ -48,7 +49,7 @@ class PublishedOpenings:
 
 
 def published_sources() -> list[PublishedOpenings]:
-    """The sources of `opening_plays.toml`, in the order of the file."""
+    """The sources in `opening_plays.toml`, in the order of the file."""
     found = []
     for record in tomllib.loads(FILE.read_text())["source"]:
         plays = {roll: tuple(plays) for roll, plays in record.pop("plays", {}).items()}
@@ -58,7 +59,7 @@ def published_sources() -> list[PublishedOpenings]:
 
 
 def decisions_of(tables: Iterable[Table]) -> list[Decision]:
-    """All decisions in the tables of a book, as rows of `openings`."""
+    """All decisions in the tables of a book. A decision is a list of rows of `openings`, one for each candidate."""
     names = [column.name for column in DATASET.columns]
     found = []
     for table in tables:
@@ -68,12 +69,12 @@ def decisions_of(tables: Iterable[Table]) -> list[Decision]:
 
 
 def first_rolls(decisions: Iterable[Decision]) -> list[Decision]:
-    """The decisions of first rolls."""
+    """The decisions that are first rolls."""
     return [decision for decision in decisions if decision[0]["reply_roll"] is None]
 
 
 def find_first_roll(decisions: Iterable[Decision], roll: str) -> Decision:
-    """The decision of a first roll. Raises UsageError if the book does not contain it."""
+    """The decision for the first roll `roll`. Raises UsageError if the book does not contain it."""
     firsts = {decision[0]["first_roll"]: decision for decision in first_rolls(decisions)}
     if roll not in firsts:
         raise UsageError(f"expected a first roll of this book ({', '.join(firsts)}), got {roll}")
@@ -81,8 +82,8 @@ def find_first_roll(decisions: Iterable[Decision], roll: str) -> Decision:
 
 
 def find_reply(decisions: Sequence[Decision], first_roll: str, play: str, roll: str) -> Decision:
-    """The decision of a reply to a play of a first roll, by default to the best play. Raises UsageError if the book
-    does not contain it."""
+    """The decision for a reply to a play of a first roll; if `play` is empty, to the best play. Raises UsageError if
+    the book does not contain it."""
     candidates = find_first_roll(decisions, first_roll)
     place = {"first_roll": first_roll, "first_play": play or candidates[0]["play"]}
     replies = [each for each in decisions if each[0]["reply_roll"] and place.items() <= each[0].items()]
@@ -96,8 +97,8 @@ def find_reply(decisions: Sequence[Decision], first_roll: str, play: str, roll: 
 
 
 def published_differences(decisions: Iterable[Decision], published: PublishedOpenings) -> Iterator[Row]:
-    """Differences of a source from the book's first rolls: best plays that lose, and equities that differ, by more than
-    SURE standard errors. If the book did not roll out a play, its difference is unknown."""
+    """Yield the differences between a source and the book's first rolls: best plays that lose, and equities that
+    differ, by more than SURE standard errors. If the book did not roll out a play, its difference is unknown."""
     for decision in first_rolls(decisions):
         roll = decision[0]["first_roll"]
         if roll in published.plays:
@@ -107,7 +108,7 @@ def published_differences(decisions: Iterable[Decision], published: PublishedOpe
 
 
 def evaluator_differences(decisions: Sequence[Decision], name: str, evaluator: Evaluator) -> Iterator[Row]:
-    """The decisions in which an evaluator prefers a candidate that loses more than SURE standard errors."""
+    """Yield the decisions in which an evaluator prefers a candidate that loses more than SURE standard errors."""
     objective = Objective(decisions[0][0]["objective"])
     rows = [row for decision in decisions for row in decision]
     boards = np.array([Position(row["next_position_id"]).board for row in rows], np.int8)
@@ -118,7 +119,8 @@ def evaluator_differences(decisions: Sequence[Decision], name: str, evaluator: E
 
 
 def play_difference(decision: Decision, name: str, plays: Sequence[str]) -> Iterator[Row]:
-    """A row if the best of the preferred plays is not a candidate, or loses more than SURE standard errors."""
+    """Yield a row if the best of a source's `plays` is not a candidate of the book, or loses more than SURE standard
+    errors."""
     found = next((row for row in decision if row["play"] in plays), None)
     if found is None:
         yield difference_row(decision, name, " or ".join(plays), "loss")
@@ -127,7 +129,8 @@ def play_difference(decision: Decision, name: str, plays: Sequence[str]) -> Iter
 
 
 def equity_difference(decision: Decision, name: str, play: str, equity: float, error: float) -> Iterator[Row]:
-    """A row if the equity of a play differs by more than SURE standard errors (theirs minus ours), or is unknown."""
+    """Yield a row if a source's equity of a play minus the book's equity is more than SURE standard errors, either way,
+    or is unknown."""
     found = next((row for row in decision if row["play"] == play), None)
     if found is None:
         yield difference_row(decision, name, play, "equity")
@@ -140,7 +143,8 @@ def equity_difference(decision: Decision, name: str, play: str, equity: float, e
 def difference_row(
     decision: Decision, name: str, play: str, quantity: str, difference: float | None = None, error: float | None = None
 ) -> Row:
-    """A row of a comparison: the decision, the source and its play, and the difference, None if unknown."""
+    """A row of the comparison of the book with a source: the decision, the source's name and play, and the difference,
+    None if unknown."""
     best = decision[0]
     return {
         "source": name,

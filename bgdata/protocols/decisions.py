@@ -32,14 +32,14 @@ class Answer(StrEnum):
 
 
 class Worth(NamedTuple):
-    """The value of an action to the player who takes it: points per unit cube, or mwc in a match."""
+    """The value of a play or cube action to the player who takes it: points per unit cube, or mwc in a match."""
 
     value: float
     standard_error: float = 0.0  # standard error of a rollout, else 0
 
 
 class RankedAction(NamedTuple):
-    """A play and its value."""
+    """A play with its value."""
 
     play: Play
     worth: Worth
@@ -47,12 +47,11 @@ class RankedAction(NamedTuple):
 
 @dataclass(frozen=True)
 class Decisions:
-    """A player that handles the cube by `rules`, which need a match equity table for matches; beavers are only for
-    money play. With `trials`, a multiple of 36, the player rolls out its decisions with the dice of `seed`, which only
-    players with networks can. Positions and stakes are from the point of view of the player on roll.
+    """The decisions of a player who handles the cube by `rules`, which need a match equity table for matches; beavers
+    are only for money play. With `trials`, a multiple of 36, the player rolls out its decisions with the dice of
+    `seed`, which only players with networks can. Positions and stakes are from the point of view of the player on roll.
 
-    Raises the errors of `LookaheadPlayer.rank_plays`, `decide_cube` and `roll_out_with_cube`.
-    """
+    Raises the errors of `LookaheadPlayer.rank_plays`, `decide_cube` and `roll_out_with_cube`."""
 
     player: LookaheadPlayer
     rules: CubeRules = DEFAULT_RULES
@@ -60,12 +59,13 @@ class Decisions:
     seed: int = 0
 
     def play(self, position: Position, roll: Roll, stakes: Stakes) -> Play:
-        """The best play by cubeful equity."""
+        """The play that the player makes: the best one by cubeful equity."""
         plays = legal_plays(position, roll)
         return plays[0] if len(plays) == 1 else self.rank(position, roll, stakes)[0].play
 
     def rank(self, position: Position, roll: Roll, stakes: Stakes) -> list[RankedAction]:
-        """The plays, best first: all of them, or only the rolled-out ones."""
+        """The plays of a roll with their values, best first: all of them, or, with rollouts, only those that were
+        rolled out."""
         rules = self.rules_for(stakes)
         ranked = self.player.rank_plays(position, roll, stakes, rules)
         if not self.trials:
@@ -132,11 +132,12 @@ class Decisions:
         return self.rules.met.after(stakes.score, points) <= kept + CERTAIN
 
     def rules_for(self, stakes: Stakes) -> CubeRules:
-        """The rules for these stakes."""
+        """The cube rules that apply with these stakes."""
         return replace(self.rules, has_beavers=self.rules.has_beavers and isinstance(stakes.score, Money))
 
     def _rollout_values(self, starts: list[CubefulStart], rules: CubeRules) -> list[Worth]:
-        """The value of each start to its player on roll, all with the same dice and without beavers."""
+        """The values of these positions to their players on roll, by rollouts with the same dice and without
+        beavers."""
         evaluator = self.player.evaluator
         if not isinstance(evaluator, NetworkPlayer):
             raise UsageError(f"expected a player with networks to roll out, got {evaluator.label}")
@@ -146,6 +147,6 @@ class Decisions:
 
 
 def _worth(ranked: RankedPlay) -> float:
-    """The mwc of a ranked play in a match, else its points."""
+    """The value of a ranked play: mwc in a match, else points."""
     assert ranked.cubeful_equity is not None  # plays are ranked for stakes
     return ranked.cubeful_equity if ranked.mwc is None else ranked.mwc

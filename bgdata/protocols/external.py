@@ -29,7 +29,7 @@ from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import NO_PLAY, Play, legal_plays, parse_play
 from bgdata.game.position import START, Position
 from bgdata.protocols.decisions import Answer, Decisions
-from bgdata.protocols.session import Record, State, info_of
+from bgdata.protocols.session import Record, State, rules_info
 
 REFUSED = "Error: "  # gnubg's own replies to invalid lines begin like this
 MAX_OTHER_LINES = 100  # in a row; beyond, the other side is not gnubg
@@ -40,7 +40,7 @@ _NOTE = "game {game}: {open} of {rolls} rolls of {name} may have been others tha
 
 
 class QuestionKind(StrEnum):
-    """The kind of a question from gnubg."""
+    """The kinds of decisions that gnubg asks for."""
 
     PLAY = "play"  # play of the roll
     TURN = "turn"  # a roll, a double or a resignation
@@ -49,8 +49,8 @@ class QuestionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A decision that gnubg asks for. Position and stakes are from the point of view of the player on roll; that is the
-    opponent if it has doubled, unless we answer its beaver."""
+    """A decision that gnubg asks for. Position and stakes are from the point of view of the player on roll. That is the
+    opponent if it has doubled, unless the question is gnubg's beaver of our double."""
 
     kind: QuestionKind
     players: tuple[str, str]  # the side asked, then the opponent
@@ -64,7 +64,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A line from gnubg and the reply to it. `question` is None if the line was invalid."""
+    """A line from gnubg and our reply to it. `question` is None if the line was invalid."""
 
     line: str
     reply: str
@@ -72,7 +72,8 @@ class Exchange:
 
 
 class ExternalPlayer:
-    """Answers the lines of one connection, and remembers its side and the resignation that was refused."""
+    """Answers the lines of one connection with gnubg. It remembers which side it plays, and which resignation was
+    refused."""
 
     def __init__(self, decisions: Decisions, *, is_jacoby: bool = False) -> None:
         self.decisions, self.is_jacoby = decisions, is_jacoby
@@ -80,7 +81,7 @@ class ExternalPlayer:
         self._refused: Question | None = None
 
     def exchange(self, line: str) -> Exchange:
-        """The exchange for a line; its reply is an error message if the line is invalid."""
+        """Answer a line of gnubg. If the line is invalid, the reply is an error message."""
         try:
             board = parse_fibs_board(line)
             color = color_to_decide(board, self._color)
@@ -125,7 +126,7 @@ class ExternalPlayer:
 
 
 def color_to_decide(board: FibsBoard, known: int | None = None) -> int:
-    """The color that decides; `known` is the color that the previous lines imply."""
+    """The color of the player who decides; `known` is the color that previous lines imply."""
     if not board.is_doubled:
         return board.turn
     if board.cube.owner == CubeOwner.OPPONENT and known is not None:
@@ -134,8 +135,8 @@ def color_to_decide(board: FibsBoard, known: int | None = None) -> int:
 
 
 def parse_question(board: FibsBoard, color: int, *, is_jacoby: bool) -> Question:
-    """The decision of a color, from a board. Raises InvalidPositionError, InvalidRollError or InvalidScoreError if
-    position, dice or score are invalid."""
+    """The decision that gnubg asks from the player of a color, from a board. Raises InvalidPositionError,
+    InvalidRollError or InvalidScoreError if position, dice or score are invalid."""
     position, roll = check_in_progress(board.position), board.roll
     kind = QuestionKind.ANSWER if board.is_doubled else QuestionKind.PLAY if roll else QuestionKind.TURN
     is_on_roll = color == board.turn
@@ -156,7 +157,7 @@ def parse_question(board: FibsBoard, color: int, *, is_jacoby: bool) -> Question
 
 
 class ExternalRecord:
-    """Records the matches of all exchanges, over any number of connections."""
+    """Records matches against gnubg from the exchanges of any number of connections."""
 
     def __init__(self) -> None:
         self._records: list[_MatchRecord] = []
@@ -167,7 +168,7 @@ class ExternalRecord:
         return [record.match for record in self._records]
 
     def add(self, exchange: Exchange) -> bool:
-        """Add an exchange. Returns whether it shows that a game is over."""
+        """Add an exchange to the record. Returns whether it shows that a game is over."""
         question = exchange.question
         if question is None:
             return False
@@ -182,11 +183,12 @@ class ExternalRecord:
 
 
 class _MatchRecord:
-    """One match or session: its turns, its current state, and the uncertain rolls."""
+    """The record of one match or session: its turns, its current state, and the rolls that are uncertain because gnubg
+    does not send them."""
 
     def __init__(self, question: Question) -> None:
         own, other = map(_name, question.players)
-        info = info_of(question.stakes.score)
+        info = rules_info(question.stakes.score)
         self._names, self._record = question.players, Record((own, other), question.length, info=info)
         self._rolls: dict[int, list[bool]] = {}  # by game: for each roll of gnubg, whether other rolls fit too
         self._state: State | None = None  # state of the last game; None before its first roll
@@ -196,7 +198,7 @@ class _MatchRecord:
 
     @property
     def is_open(self) -> bool:
-        """Whether the last game is unfinished."""
+        """Whether the last game of the match is unfinished."""
         return self._record.is_open
 
     @property
@@ -211,7 +213,7 @@ class _MatchRecord:
         return replace(match, info=(*match.info, *notes))
 
     def can_continue_with(self, question: Question) -> bool:
-        """Whether a question can belong to this match, in which scores never fall and every game has a winner."""
+        """Whether a question can belong to this match: scores never fall, and every game has a winner."""
         score = self._record.games[-1].score
         if question == self._last:
             return True
@@ -221,13 +223,19 @@ class _MatchRecord:
             if score != (0, 0) or not self.is_open:
                 return self.is_open
             wanted = _state_of(question)  # the board of a new game or of the current one
-            if self._state is None or wanted == self._state or self._ways_to(wanted) or self._record.has(wanted):
+            if (
+                self._state is None
+                or wanted == self._state
+                or self._ways_to(wanted)
+                or self._record.has_been_in(wanted)
+            ):
                 return True
             return wanted != _FIRST and not _beginnings(wanted)
         return all(now >= before for now, before in zip(question.scores, score, strict=True))
 
     def begin_next(self, question: Question) -> bool:
-        """If the score shows that the game is over, finish it and begin the next one."""
+        """If the score in a question shows that the game is over, finish the game and begin the next one. Returns
+        whether it did."""
         before = self._record.games[-1].score
         gains = [now - then for now, then in zip(question.scores, before, strict=True)]
         if not any(gains):
@@ -255,7 +263,7 @@ class _MatchRecord:
         self._rolls[len(self._record.games)] = []
 
     def _finish(self, winner: int, points: int) -> None:
-        """Finish a game by the score; if the points say so, gnubg has passed a double."""
+        """Finish a game by the score. If we doubled last and won what the cube was worth before, gnubg has passed."""
         turns = self._record.games[-1].turns
         if turns and turns[-1].kind in (TurnKind.DOUBLE, TurnKind.BEAVER) and (turns[-1].player, winner) == (0, 0):
             is_passed = points == (turns[-1].cube_value or 0) // 2
@@ -271,7 +279,7 @@ class _MatchRecord:
         if plays:
             self._add_play(plays)
         elif wanted != self._state and (self._state is not None or wanted != _FIRST):
-            self._go_elsewhere(wanted, question)
+            self._follow_set_board(wanted, question)
         elif self._record.last_act == (0, TurnKind.DOUBLE) and question.kind is not QuestionKind.ANSWER:
             self._record.add_cube(1, TurnKind.TAKE)
         self._state = wanted
@@ -279,28 +287,26 @@ class _MatchRecord:
             is_beaver = question.is_beaver or question.stakes.cube.owner == CubeOwner.OPPONENT
             self._record.add_cube(1, TurnKind.BEAVER if is_beaver else TurnKind.DOUBLE, 2 * question.stakes.cube.value)
 
-    def _ways_to(self, wanted: State) -> list[tuple[Roll, Play]]:
-        """The rolls and plays of gnubg that lead to this state, likeliest first."""
+    def _ways_to(self, state: State) -> list[tuple[Roll, Play]]:
+        """The rolls and plays of gnubg that lead to the position and side on roll `state`, likeliest first."""
         if self._state is None:
-            return _beginnings(wanted)
-        return (
-            list(_ways(self._state.position, wanted.position)) if (self._state.player, wanted.player) == (1, 0) else []
-        )
+            return _beginnings(state)
+        return list(_ways(self._state.position, state.position)) if (self._state.player, state.player) == (1, 0) else []
 
     def _add_play(self, plays: list[tuple[Roll, Play]]) -> None:
         roll, play = plays[0]
         self._record.add_play(1, (roll.high, roll.low), play)
         self._rolls[len(self._record.games)].append(len(plays) > 1)
 
-    def _go_elsewhere(self, wanted: State, question: Question) -> None:
-        """Continue from a board to which gnubg's user went back, or which the user set up."""
+    def _follow_set_board(self, wanted: State, question: Question) -> None:
+        """Continue the record from a board that gnubg's user has set up or has gone back to."""
         if not self._record.go_back(wanted):
             if self._record.last_act:
                 self._begin(question.scores)
             if plays := _beginnings(wanted):
                 self._add_play(plays)
             elif wanted != _FIRST:
-                self._record.note_elsewhere()
+                self._record.note_missing_start()
 
     # our replies
 
@@ -325,17 +331,18 @@ class _MatchRecord:
 
 
 def _state_of(question: Question) -> State:
-    """The side on roll and the position. gnubg is on roll if it has doubled, unless the question is its beaver."""
+    """The side on roll and the position of a question. gnubg is on roll if it has doubled, unless the question is its
+    beaver."""
     return State(int(question.kind is QuestionKind.ANSWER and not question.is_beaver), question.position)
 
 
-def _beginnings(wanted: State) -> list[tuple[Roll, Play]]:
-    """The first rolls of a game, with the plays after which the other side is on roll."""
-    return [] if wanted.player else [way for way in _ways(START, wanted.position) if not way[0].is_double]
+def _beginnings(state: State) -> list[tuple[Roll, Play]]:
+    """The first rolls of a game with plays that lead to `state`, where the other side is on roll."""
+    return [] if state.player else [way for way in _ways(START, state.position) if not way[0].is_double]
 
 
 def _ways(before: Position, after: Position) -> Iterator[tuple[Roll, Play]]:
-    """Rolls with a play that leads from one position to the next, likeliest first."""
+    """Yield rolls with plays that lead from position `before` to position `after`, likeliest first."""
     used_pips = before.pip_count - after.opponent_pip_count
     for roll in sorted(ROLLS, key=lambda each: each.is_double):
         if sum(roll.dice) >= used_pips >= 0:
@@ -345,5 +352,5 @@ def _ways(before: Position, after: Position) -> Iterator[tuple[Roll, Play]]:
 
 
 def _name(text: str) -> str:
-    """A name as a .mat file can hold it."""
+    """A player's name in a form that a .mat file can contain."""
     return re.sub(r"[^\w.-]+", "_", text)[:_MAX_LETTERS] or "_"

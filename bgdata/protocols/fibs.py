@@ -105,23 +105,24 @@ _PATTERNS = [  # the kinds of messages that a player must understand
 
 
 class Message(NamedTuple):
-    """A parsed line: its kind, and the parts of the line by name."""
+    """A parsed line of the server: its kind, and the parts of the line by name."""
 
     kind: str
     words: Mapping[str, str]
 
 
 class Ending(StrEnum):
-    """The way in which a session ended."""
+    """How a session with the server ended."""
 
     PLAYED = "played"  # the match is over, or the wanted number of games
     SAVED = "saved"  # the server saved the match when the opponent left
 
 
 @dataclass(frozen=True)
-class Wish:
-    """The match to play: with `opponent`, or if empty, with anyone who invites. `invites` sends an invitation to
-    `length` points (0: unlimited; None: the saved match). An unlimited match ends after `games`, 0 for no limit."""
+class MatchRequest:
+    """Which match to play: with `opponent`, or, if that is empty, with anyone who invites. `invites` sends an
+    invitation to `length` points (0: unlimited; None: the saved match). An unlimited match ends after `games` games, 0
+    for no limit."""
 
     opponent: str = ""
     invites: bool = False
@@ -130,9 +131,9 @@ class Wish:
 
 
 class FibsPlayer:
-    """The player of one session. `tell` receives reports, line by line; `record` contains what was played, however the
-    session ended; `keep` receives it after every game. Every method raises ExternalProgramError if the server dies or
-    hangs, and InvalidGameError if it breaks the rules."""
+    """Plays one session on a server. `tell` receives reports, line by line; `record` contains what was played, however
+    the session ended; `keep` receives it after every game. Every method raises ExternalProgramError if the server dies
+    or hangs, and InvalidGameError if it breaks the rules."""
 
     def __init__(
         self,
@@ -147,7 +148,7 @@ class FibsPlayer:
         self.talk, self.decisions, self.user, self.tell, self.keep = talk, decisions, user, tell, keep
         self.patience_seconds, self.record = patience_seconds, record
         self.board: FibsBoard | None = None
-        self._wish = Wish()
+        self._wish = MatchRequest()
         self._answered = ""  # the last board that we replied to
         self._expected: State | None = None  # after the last play
         self._dice: dict[int, tuple[int, int]] = {}  # the last roll, by player
@@ -159,8 +160,8 @@ class FibsPlayer:
         self._turns = (0, 0)  # number of games, number of turns in the last one
 
     def log_in(self, password: str) -> None:
-        """Log in and switch on boards. Raises EngineRefusedError if name or password are wrong, or if the server speaks
-        another protocol."""
+        """Log in, and tell the server to send boards. Raises EngineRefusedError if name or password are wrong, or if
+        the server speaks another protocol."""
         until = self._until()
         while self._line(until, PROMPT) != PROMPT:
             pass
@@ -180,8 +181,8 @@ class FibsPlayer:
             if settings[name] != value:
                 self._say(f"toggle {name}")
 
-    def play(self, wish: Wish) -> Ending:
-        """Play the wished match to its end."""
+    def play(self, wish: MatchRequest) -> Ending:
+        """Play the match that `wish` describes to its end. Returns how the session ended."""
         self._wish, self._ending = wish, None
         if wish.invites:
             length = {None: "", 0: " unlimited"}.get(wish.length, f" {wish.length}")
@@ -192,11 +193,11 @@ class FibsPlayer:
         return self._ending
 
     def leave(self) -> None:
-        """Log out."""
+        """Log out of the server."""
         self._say("bye")
 
     def _read(self) -> None:
-        """Read and handle the next message. A server that only sends other lines counts as hanging."""
+        """Read and handle the next message of the server. A server that only sends other lines counts as hanging."""
         until = self._until()
         while (message := parse_message(line := self._line(until))) is None:
             pass
@@ -213,7 +214,7 @@ class FibsPlayer:
             raise InvalidGameError(f"{error}, in a line of {self.talk.name}: {cite(line)}") from error
 
     def _check_progress(self) -> None:
-        """Raise ExternalProgramError if valid lines keep coming but no turn is played."""
+        """Raise ExternalProgramError if the server keeps sending valid lines but no turn is played."""
         games = self.record.games if self.record else []
         turns = (len(games), len(games[-1].turns)) if games else (0, 0)
         self._lines = self._lines + 1 if turns == self._turns else 0
@@ -227,8 +228,8 @@ class FibsPlayer:
         return time.monotonic() + self.patience_seconds
 
     def _line(self, until: float, prompt: str = "") -> str:
-        """The next valid line. Invalid lines are reported and skipped. Raises ExternalProgramError after too many
-        invalid lines, or once the time is `until`."""
+        """The next valid line of the server. Invalid lines are reported and skipped. Raises ExternalProgramError after
+        too many invalid lines, or once the time is `until`."""
         for _ in range(MAX_BAD_LINES):
             if time.monotonic() >= until:
                 name, patience = self.talk.name, self.patience_seconds
@@ -281,7 +282,7 @@ class FibsPlayer:
             self.record = None
         self.tell(f"the match with {message.words['who']} goes on")
         self._say("toggle double")
-        self._look()
+        self._request_board()
 
     # the game
 
@@ -301,7 +302,7 @@ class FibsPlayer:
     _on_opening = _on_rolls
 
     def _on_board(self, message: Message) -> None:
-        """Check a board and make the decision that it asks for."""
+        """Check a board that the server sent, and make the decision that it asks for."""
         line = message.words["board"]
         board = parse_fibs_board(line)
         if board.turn == 0 or _CHECKERS in board.off:  # the game is over
@@ -318,7 +319,7 @@ class FibsPlayer:
             )
         elif self._is_resumed or not self.record.is_open:
             self._is_resumed = False
-            self.record.go_on(State(player, position), board.scores, is_doubled=board.is_doubled)
+            self.record.resume(State(player, position), board.scores, is_doubled=board.is_doubled)
         expected = self._expected
         if expected and expected.player in (player, -1):
             self._expected = None
@@ -341,20 +342,20 @@ class FibsPlayer:
             self._begin_turn(position, board)
 
     def _on_to_roll(self, _: Message) -> None:
-        """Begin a turn from the known board, or ask for a new one."""
+        """Begin a turn from the known board, or ask the server for a new one."""
         board = self.board
         if board and board.turn == board.color and not any(board.own_dice) and self._expected is None:
             self._begin_turn(board.position, board)
         else:
-            self._look()
+            self._request_board()
 
-    def _look(self) -> None:
-        """Ask for the board, to begin a turn with it."""
+    def _request_board(self) -> None:
+        """Ask the server for the board, to begin a turn with it."""
         self._is_asked = True
         self._say("board")
 
     def _begin_turn(self, position: Position, board: FibsBoard) -> None:
-        """Double, resign or roll."""
+        """Begin our turn: double, resign or roll."""
         stakes = self._stakes(board)
         if board.may_double[0] and stakes.may_double and self.decisions.doubles(position, stakes):
             self._say("double")
@@ -412,14 +413,14 @@ class FibsPlayer:
         self._record.add_cube(player, TurnKind.TAKE)
         self.tell(f"  {self._record.players[player]} takes")
         if player == 1:
-            self._look()
+            self._request_board()
 
     def _on_passes(self, message: Message) -> None:
         self._record.add_cube(1 - self._player(message), TurnKind.PASS)
         self._on_won(message)
 
     def _on_resigns(self, message: Message) -> None:
-        """Accept a resignation if playing on without the cube is not worth more."""
+        """Accept the opponent's resignation if playing on without the cube is not worth more."""
         player = self._player(message)
         if player == 0:
             return
@@ -434,7 +435,7 @@ class FibsPlayer:
 
     def _on_resignation_refused(self, message: Message) -> None:
         if self._player(message) == 1:
-            self._look()
+            self._request_board()
 
     def _on_won(self, message: Message) -> None:
         winner, points = self._player(message), int(message.words["points"])
@@ -474,8 +475,8 @@ class FibsPlayer:
         return self.board
 
     def _player(self, message: Message) -> int:
-        """The number of the player of a message: 0 for ourselves, 1 for the opponent. Raises InvalidGameError for any
-        other name."""
+        """The number of the player that a message names: 0 for ourselves, 1 for the opponent. Raises InvalidGameError
+        for any other name."""
         who = message.words["who"]
         if who not in (YOU, *self._record.players):
             raise InvalidGameError(f"expected {YOU} or {self._opponent}, got {who}")
@@ -499,8 +500,8 @@ class FibsPlayer:
 
 
 def check_position(board: FibsBoard) -> Position:
-    """The position of a game in progress, for the side whose turn it is. Raises InvalidPositionError if it is
-    impossible, or contradicts the number of checkers off."""
+    """The position on a board of a game in progress, for the side whose turn it is. Raises InvalidPositionError if it
+    is impossible, or contradicts the number of checkers off."""
     position = check_in_progress(board.position)
     off = (position.off, position.opponent_off)
     told = board.off if board.turn == board.color else board.off[::-1]
@@ -512,21 +513,22 @@ def check_position(board: FibsBoard) -> Position:
 
 
 def format_fibs_play(play: Play, *, is_up: bool) -> str:
-    """Checker moves in the form of the server: `bar-20 13-8`, or counted upwards `bar-5 12-17`."""
+    """Checker moves in the server's notation: `bar-20 13-8`, or `bar-5 12-17` if the player's points are counted
+    upwards (`is_up`)."""
     names = {point: str(BAR - point if is_up else point) for point in range(1, BAR)} | {BAR: "bar", OFF: "off"}
     return " ".join(f"{names[start]}-{names[end]}" for start, end, _ in play.moves)
 
 
 def find_fibs_play(text: str, plays: list[Play], *, is_up: bool) -> Play:
-    """The play that the server reports. Raises IllegalPlayError if it is not legal."""
+    """The one of the legal `plays` that the server reports as `text`. Raises IllegalPlayError if it is not legal."""
     if is_up:
         text = re.sub(r"\d+", lambda found: str(BAR - int(found[0])), text)
     return find_play(text.replace("-", "/"), plays)
 
 
 def parse_own_info(line: str, user: str) -> dict[str, str] | None:
-    """The settings of a user by name; None if the line contains none. Raises EngineRefusedError if the protocol version
-    is another one."""
+    """The user's settings on the server, by name; None if the line contains none. Raises EngineRefusedError if the
+    server's protocol has another version."""
     number_and_name, values = line.split()[:2], line.split()[2:]
     if number_and_name != ["2", user]:
         return None

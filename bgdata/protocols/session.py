@@ -25,20 +25,20 @@ ELSEWHERE = ("Note", "begun elsewhere: the first turns of game {number} are not 
 
 
 class State(NamedTuple):
-    """A position before any action, for the player on roll, who is 0 (ourselves) or 1."""
+    """A position before any action, for the player on roll, who is 0 (ourselves) or 1 (the other side)."""
 
     player: int
     position: Position
 
 
-def info_of(score: MatchScore | Money | None) -> list[tuple[str, str]]:
-    """Info lines of a record about the rules, such as the Jacoby rule."""
+def rules_info(score: MatchScore | Money | None) -> list[tuple[str, str]]:
+    """Pairs (name, value) that state the rules in a match file, such as the Jacoby rule."""
     return [JACOBY] if isinstance(score, Money) and score.is_jacoby else []
 
 
 @dataclass
 class Record:
-    """The part of a match that was seen; `length` 0 is an unlimited match."""
+    """The part of a match that was observed. `length` 0 is an unlimited match."""
 
     players: tuple[str, str]
     length: int
@@ -51,38 +51,38 @@ class Record:
 
     @property
     def match(self) -> Match:
-        """The match in the form that `formats` writes."""
+        """The record in the form that `formats` writes to files."""
         return Match(self.players, self.length, tuple(self.games), tuple(self.info))
 
     @property
     def last_act(self) -> tuple[int, TurnKind] | None:
-        """The player and kind of the last turn of the last game; None before its first turn."""
+        """The player and the kind of the last turn in the last game; None before its first turn."""
         turns = self.games[-1].turns if self.games else ()
         return (turns[-1].player, turns[-1].kind) if turns else None
 
     def begin_game(self, score: tuple[int, int]) -> None:
-        """Begin a game that is seen from its first roll."""
+        """Begin a new game that is observed from its first roll."""
         self.games.append(Game(len(self.games) + 1, score))
         self._states, self.is_open = [], True
 
     def add_play(self, player: int, dice: tuple[int, int], play: Play) -> None:
-        """Add a roll and its play, which may have no moves."""
+        """Add a roll and its play to the current game. The play may have no moves."""
         moves = tuple(RecordedMove(*move) for move in play.moves)
         self._add(Turn(player, TurnKind.PLAY, dice, moves), State(1 - player, play.next_position))
 
     def add_cube(self, player: int, kind: TurnKind, cube_value: int | None = None) -> None:
-        """Add a double, or an answer to one."""
+        """Add a double, or an answer to one, to the current game."""
         self._add(Turn(player, kind, cube_value=cube_value), None)
 
     def finish(self, winner: int, points: int, *, is_certain: bool = False) -> None:
-        """Finish the current game. A game that has ended keeps its result unless `is_certain`."""
+        """Finish the current game. A game that is already finished keeps its result unless `is_certain` is true."""
         if self.is_open or is_certain:
             self.games[-1] = replace(self.games[-1], winner=winner, points=points)
             self.is_open = False
 
-    def go_on(self, state: State, score: tuple[int, int], *, is_doubled: bool) -> None:
-        """Continue a game from this state. Drop turns that the other side did not receive; a game that began elsewhere
-        is recorded without its beginning."""
+    def resume(self, state: State, score: tuple[int, int], *, is_doubled: bool) -> None:
+        """Continue a game from `state`. Turns that the other side did not receive are dropped; a game that began
+        elsewhere is recorded without its beginning."""
         begun = [State(0, START), State(1, START)]
         known: list[State | None] = [*self._states]
         if self.is_open and self.games[-1].score == score:
@@ -97,25 +97,25 @@ class Record:
                 return
         self.begin_game(score)
         if state not in begun:
-            self.note_elsewhere()
+            self.note_missing_start()
 
-    def has(self, state: State) -> bool:
-        """Whether the last game was in this state at some time."""
+    def has_been_in(self, state: State) -> bool:
+        """Whether the last game has been in `state`."""
         return state in self._states
 
     def go_back(self, state: State) -> bool:
-        """Drop the turns since the last game was in this state. Returns False if there is no such state."""
-        if not self.has(state):
+        """Drop the turns since the last game was in `state`. Returns False if it never was."""
+        if not self.has_been_in(state):
             return False
         self.take_back(len(self._states) - self._states[::-1].index(state))
         return True
 
     def take_back(self, count: int) -> None:
-        """Keep the first `count` turns of the last game, which is then unfinished."""
+        """Keep only the first `count` turns of the last game, which is then unfinished."""
         self.games[-1] = replace(self.games[-1], turns=self.games[-1].turns[:count], winner=None, points=None)
         self._states, self.is_open = self._states[:count], True
 
-    def note_elsewhere(self) -> None:
+    def note_missing_start(self) -> None:
         """Note that the first turns of the last game are missing."""
         self.info.append((ELSEWHERE[0], ELSEWHERE[1].format(number=len(self.games))))
 
@@ -126,7 +126,7 @@ class Record:
 
 
 class DecisionKind(StrEnum):
-    """The kind of a decision."""
+    """The kinds of decisions that a side makes."""
 
     TURN = "turn"  # whether to double before the roll
     ANSWER = "answer"  # to a double
@@ -136,8 +136,8 @@ class DecisionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A game before a decision; position and stakes are from the point of view of the side on roll. During a beaver the
-    opponent owns the doubled cube."""
+    """The state of a game before a decision. Position and stakes are from the point of view of the side on roll. During
+    a beaver the opponent owns the doubled cube."""
 
     position: Position
     on_roll: int
@@ -148,12 +148,12 @@ class Moment:
 
     @property
     def side(self) -> int:
-        """The side that decides."""
+        """The number of the side that decides."""
         return 1 - self.on_roll if self.kind is DecisionKind.ANSWER else self.on_roll
 
 
 class Ending(NamedTuple):
-    """The way in which a game ended."""
+    """How a game ended: who won, and how many points."""
 
     winner: int
     size: int  # 1 to 3: single game, gammon, backgammon; 0 for a passed double
@@ -162,7 +162,7 @@ class Ending(NamedTuple):
 
 @dataclass
 class Session:
-    """Games with the dice of a seed between two sides. `score` is the score before the first game, from side 0's point
+    """Games between two sides with the dice of a seed. `score` is the score before the first game, from side 0's point
     of view. If it is None, one game is played without the cube; if it is Money, one with the cube. Raises
     InvalidScoreError for a match with unequal scores, because a record has only one length."""
 
@@ -181,7 +181,7 @@ class Session:
         if isinstance(self.score, MatchScore) and self.score.away != self.score.opponent_away:
             raise InvalidScoreError(f"expected a match from its beginning, got {self.score}")
         length = self.score.away if isinstance(self.score, MatchScore) else 0
-        self.record = Record(self.players, length, info=info_of(self.score))
+        self.record = Record(self.players, length, info=rules_info(self.score))
         self._begin_game()
 
     @property
@@ -191,7 +191,7 @@ class Session:
 
     @property
     def is_over(self) -> bool:
-        """Whether everything has been played."""
+        """Whether all games of the session have been played."""
         return self.ending is not None and (not self.record.length or max(self.points) >= self.record.length)
 
     def dice(self) -> tuple[int, int]:
@@ -205,7 +205,7 @@ class Session:
 
     @property
     def roll(self) -> Roll:
-        """The roll of the next dice."""
+        """The next dice as a roll."""
         return roll_of(*self.dice())
 
     @property
@@ -220,7 +220,7 @@ class Session:
 
     @property
     def why_no_double(self) -> str:
-        """The reason why the side on roll may not double now; empty if it may."""
+        """The reason why the side on roll may not double now; empty if it may double."""
         if self.now.kind is DecisionKind.TURN or self.now.stakes is None:
             return ""
         if not self.now.rolls:
@@ -230,11 +230,11 @@ class Session:
     # decisions
 
     def keep(self) -> None:
-        """Remember this moment for `undo`."""
+        """Remember the current state, so that `undo` can go back to it."""
         self.decisions.append(self.now)
 
     def undo(self) -> bool:
-        """Go back to the last remembered moment. Returns False if there is none."""
+        """Go back to the last state that `keep` remembered. Returns False if there is none."""
         if not self.decisions:
             return False
         self.now = self.decisions.pop()
@@ -242,11 +242,11 @@ class Session:
         return True
 
     def roll_dice(self) -> None:
-        """Roll the dice without doubling first."""
+        """Roll the dice, without offering a double first."""
         self.now = replace(self.now, kind=DecisionKind.PLAY)
 
     def make(self, play: Play) -> None:
-        """Make a play of the roll and turn the board to the other side."""
+        """Make a play of the roll, and turn the board to the other side."""
         now, position = self.now, play.next_position
         self.record.add_play(now.on_roll, self.dice(), play)
         stakes = now.stakes.flip() if now.stakes else None
@@ -256,12 +256,12 @@ class Session:
             self._end(now.on_roll, -outcome)
 
     def double(self) -> None:
-        """Offer the cube."""
+        """Offer the doubled cube to the other side."""
         self._add(TurnKind.DOUBLE, 2)
         self.now = replace(self.now, kind=DecisionKind.ANSWER)
 
     def take(self) -> None:
-        """Take a double or a beaver. Records leave out the take of a beaver."""
+        """Take a double or a beaver. Match files do not contain the take of a beaver."""
         stakes = _stakes(self.now)
         if self.now.kind is DecisionKind.BEAVER:
             stakes = replace(stakes, cube=Cube(2 * stakes.cube.value, CubeOwner.OPPONENT))
@@ -271,7 +271,7 @@ class Session:
         self.now = replace(self.now, stakes=stakes, kind=DecisionKind.PLAY)
 
     def beaver(self) -> None:
-        """Redouble at once and keep the cube."""
+        """Redouble at once after being doubled, and keep the cube."""
         self._add(TurnKind.BEAVER, 4)
         self.now = replace(self.now, stakes=_stakes(self.now).after_take(), kind=DecisionKind.BEAVER)
 
@@ -282,7 +282,7 @@ class Session:
         self._end(winner, 0)
 
     def resign(self, size: int) -> None:
-        """End the game by an accepted resignation of size 1 to 3."""
+        """End the game by an accepted resignation of a single game, gammon or backgammon (1 to 3)."""
         self._end(1 - self.now.side, size)
 
     def begin_next(self) -> None:
@@ -302,7 +302,7 @@ class Session:
         self.now = Moment(START, side, stakes.flip() if stakes and side else stakes)
 
     def _add(self, kind: TurnKind, factor: int = 0) -> None:
-        """Record a cube action; a double or beaver offers `factor` times the cube."""
+        """Add a cube action to the record. A double or beaver offers the cube at `factor` times its value."""
         value = factor * _stakes(self.now).cube.value or None
         self.record.add_cube(self.now.side, kind, value)
         self.now = replace(self.now, acts=self.now.acts + 1)
@@ -322,7 +322,7 @@ def _stakes(now: Moment) -> Stakes:
 
 
 def _why_no_turn(stakes: Stakes) -> str:
-    """The reason why the player on roll cannot double before a roll; empty if it can."""
+    """The reason why the player on roll cannot double before the roll; empty if it can."""
     from bgdata.equity.cube import why_no_double
     from bgdata.selfplay.cubeful_games import MAX_CUBE
 

@@ -42,14 +42,14 @@ _SWITCHES = {"true": 1, "on": 1, "1": 1, "false": 0, "off": 0, "0": 0}
 _SHOWN_PLAYS = 5
 
 
-def refusal(code: str, detail: str) -> EngineRefusedError:
-    """An error line of the protocol: code and explanation."""
+def protocol_error(code: str, detail: str) -> EngineRefusedError:
+    """An error of the protocol, with a code and an explanation."""
     return EngineRefusedError(f"error {code} {detail}")
 
 
 @dataclass(frozen=True)
 class Key:
-    """A setting: its type in `keys`, its range and default, and its meaning."""
+    """A setting of the engine: its type, its range and default, and its meaning."""
 
     kind: str
     least: int
@@ -59,15 +59,16 @@ class Key:
     is_minor: bool = False
 
     def parse(self, name: str, text: str) -> int:
-        """The number that a string means. Raises EngineRefusedError if it is not a value of this setting."""
+        """Convert the text of a value to a number. Raises EngineRefusedError if it is not a value of this setting,
+        which `name` names in the message."""
         number = _SWITCHES.get(text) if self.kind == "bool" else int(text) if _INTEGER.fullmatch(text) else None
         if number is None or not self.least <= number <= self.most:
             expected = "true or false" if self.kind == "bool" else f"{self.least}..{self.most}"
-            raise refusal("bad_value", f"{name} expected {expected}, got {cite(text)}")
+            raise protocol_error("bad_value", f"{name} expected {expected}, got {cite(text)}")
         return number
 
     def show(self, number: int) -> str:
-        """A number as a value of this setting, as a string."""
+        """Convert a number to the text of a value of this setting."""
         return ("false", "true")[number] if self.kind == "bool" else str(number)
 
 
@@ -82,7 +83,7 @@ _OF_GO = {"ply": "engine.ply", "trials": "engine.trials", "rollout": "engine.tri
 
 
 class UbgiEngine:
-    """The engine side of a conversation. `is_quit` is True after `quit`."""
+    """The engine's side of a UBGI conversation. `is_quit` is True after the command `quit`."""
 
     def __init__(self, decisions: Decisions) -> None:
         self._decisions = decisions
@@ -98,13 +99,15 @@ class UbgiEngine:
         self._new_game([])
 
     def answers(self, line: str) -> list[str]:
-        """The reply to a line; no lines for a blank line or a setting."""
+        """The lines that answer a line; none for a blank line or a setting."""
         command, *words = line.split() or [""]
         if not command:
             return []
         try:
             if command not in self._commands:
-                raise refusal("bad_command", f"expected one of {' '.join(self._commands)}, got {cite(command, 40)}")
+                raise protocol_error(
+                    "bad_command", f"expected one of {' '.join(self._commands)}, got {cite(command, 40)}"
+                )
             return self._commands[command](words)
         except EngineRefusedError as error:
             return [str(error)]
@@ -112,8 +115,8 @@ class UbgiEngine:
             return [f"error bad_value {error}"]
 
     def conversation(self, talk: Talk) -> Iterator[tuple[str, list[str]]]:
-        """Answer every line until the other side ends or sends `quit`. Raises ExternalProgramError if it does not
-        read."""
+        """Answer every line until the other side ends or sends `quit`. Yields each line with its answer. Raises
+        ExternalProgramError if the other side does not read."""
         while not self.is_quit:
             try:
                 line = talk.read_line()
@@ -143,7 +146,7 @@ class UbgiEngine:
 
     def _set_position(self, words: list[str]) -> list[str]:
         if not words or words[0] not in ("gnubgid", "xgid"):
-            raise refusal("bad_command", f"expected position gnubgid ID or position xgid ID, got {cite(words)}")
+            raise protocol_error("bad_command", f"expected position gnubgid ID or position xgid ID, got {cite(words)}")
         position, match = parse_identifier(" ".join(words[1:]))
         self._position, self._match = check_in_progress(position), match
         self._roll = match.roll if match else None
@@ -151,30 +154,30 @@ class UbgiEngine:
 
     def _set_dice(self, words: list[str]) -> list[str]:
         if len(words) != 2 or not all(word in "123456" and len(word) == 1 for word in words):
-            raise refusal("bad_value", f"expected dice of 1 to 6, such as dice 3 1, got {cite(' '.join(words))}")
+            raise protocol_error("bad_value", f"expected dice of 1 to 6, such as dice 3 1, got {cite(' '.join(words))}")
         self._roll = roll_of(int(words[0]), int(words[1]))
         return []
 
     def _set(self, words: list[str]) -> list[str]:
         if len(words) != 2:
-            raise refusal("bad_command", f"expected set KEY VALUE, got {cite(' '.join(words))}")
+            raise protocol_error("bad_command", f"expected set KEY VALUE, got {cite(' '.join(words))}")
         name, text = words
         if name == "game.variant":
             if text != "backgammon":
-                raise refusal("unsupported", f"game.variant expected backgammon, got {cite(text)}")
+                raise protocol_error("unsupported", f"game.variant expected backgammon, got {cite(text)}")
         else:
             self._settings[name] = self._key(name).parse(name, text)
         return []
 
     def _set_option(self, words: list[str]) -> list[str]:
         if len(words) != 4 or words[::2] != ["name", "value"]:
-            raise refusal("bad_command", f"expected setoption name KEY value VALUE, got {cite(' '.join(words))}")
+            raise protocol_error("bad_command", f"expected setoption name KEY value VALUE, got {cite(' '.join(words))}")
         _, name, _, text = words
         return self._set(["game.variant" if name == "Variant" else name, text])
 
     def _get(self, words: list[str]) -> list[str]:
         if len(words) != 1:
-            raise refusal("bad_command", f"expected get KEY, got {cite(' '.join(words))}")
+            raise protocol_error("bad_command", f"expected get KEY, got {cite(' '.join(words))}")
         (name,) = words
         if name == "game.variant":
             return [f"value {name} backgammon"]
@@ -190,7 +193,7 @@ class UbgiEngine:
     @staticmethod
     def _key(name: str) -> Key:
         if name not in KEYS:
-            raise refusal("unsupported", f"expected a key among {' '.join(KEYS)}, got {cite(name, 40)}")
+            raise protocol_error("unsupported", f"expected a key among {' '.join(KEYS)}, got {cite(name, 40)}")
         return KEYS[name]
 
     def _go(self, words: list[str]) -> list[str]:
@@ -198,18 +201,18 @@ class UbgiEngine:
         roles = {"chequer": self._best_move, "cube": self._best_cube, "turn": self._best_turn, "eval": self._chances}
         role, *words = words if words and words[0] not in _OF_GO else ["chequer", *words]
         if role not in roles:
-            raise refusal("bad_command", f"expected go {'|'.join(roles)}, got {cite(role, 40)}")
+            raise protocol_error("bad_command", f"expected go {'|'.join(roles)}, got {cite(role, 40)}")
         position = self._position
         if position is None:
-            raise refusal("bad_state", "missing position")
+            raise protocol_error("bad_state", "missing position")
         return roles[role](self._decisions_for(words), position)
 
     def _decisions_for(self, words: list[str]) -> Decisions:
-        """The decisions with the settings, as the words of this question change them."""
+        """A player with the engine's settings, except those that the words of this question change."""
         settings = dict(self._settings)
         names = [_OF_GO.get(word) for word in words[::2]]
         if len(words) % 2 or not all(names):
-            raise refusal("bad_command", f"expected ply, trials or seed and N, got {cite(' '.join(words))}")
+            raise protocol_error("bad_command", f"expected ply, trials or seed and N, got {cite(' '.join(words))}")
         for name, text in zip(names, words[1::2], strict=True):
             assert name
             settings[name] = KEYS[name].parse(name, text)
@@ -231,9 +234,9 @@ class UbgiEngine:
         return [*infos, f"bestmove {format_moves(play)}"]
 
     def _rank(self, decisions: Decisions, position: Position) -> tuple[Play, list[str]]:
-        """The best play, and the info lines of the best plays."""
+        """The best play of the position's roll, and info lines about the best plays."""
         if self._roll is None:
-            raise refusal("bad_state", "missing dice")
+            raise protocol_error("bad_state", "missing dice")
         ranked = decisions.rank(position, self._roll, self._stakes)
         unit = "points" if isinstance(self._stakes.score, Money) else "mwc"
         infos = [
@@ -264,7 +267,7 @@ class UbgiEngine:
 
 
 def format_moves(play: Play) -> str:
-    """Checker moves in UBGI notation, each written singly: `bar/22 13/10`; `pass` if there are none."""
+    """Checker moves in UBGI notation, each written separately: `bar/22 13/10`; `pass` if there are none."""
     names = {BAR: "bar", OFF: "off"}
     moves = [f"{names.get(start, start)}/{names.get(end, end)}" for start, end, _ in play.moves]
     return " ".join(moves) or PASS

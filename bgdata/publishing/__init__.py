@@ -27,18 +27,17 @@ def publish(
     explorer: Callable[[Warehouse, Path], object] | None = None,
     progress: Progress | None = None,
 ) -> Contents:
-    """Publish tables of a warehouse into a folder, and return its contents.
+    """Publish tables of a warehouse as a folder of files; returns the contents of the folder.
 
-    `scopes` are KIND, KIND/VARIANT or KIND/VARIANT/VERSION; the default is the current version of every variant.
-    `title` is the name of the dataset, and `about` is Markdown for the beginning of its card. `scripts` are programs
-    that read the tables, which are copied into the folder `scripts/`. `explorer` is called with a warehouse of these
-    tables alone and the folder `explorer/`, to write pages about them. Finished tables of an interrupted call, and
-    those that have not changed, are kept. The same versions give the same bytes.
+    `scopes` are KIND, KIND/VARIANT or KIND/VARIANT/VERSION; by default the current version of every variant is
+    published. `title` is the name of the dataset, and `about` is Markdown with which its README begins. `scripts` are
+    programs that read the tables; they are copied to the folder `scripts/`. `explorer` writes pages about the tables:
+    it is called with a warehouse that contains only them, and the folder `explorer/`. What an interrupted call has
+    finished, and what has not changed since, is kept. The same versions give the same bytes.
 
-    The list of the folder is written last, so an incomplete folder is never listed. Raises UsageError if the folder
-    contains other files or the title is not one line, MissingTableError if a scope has no versions, the errors of
-    damaged versions, and StorageError if a file cannot be written.
-    """
+    The list of all files is written last, so an unfinished folder has none. Raises UsageError if the folder contains
+    other files or the title has several lines, MissingTableError if a scope has no versions, the errors of damaged
+    versions, and StorageError if a file cannot be written."""
     from bgdata.publishing.folder import publish_folder  # loads PyArrow
 
     return publish_folder(warehouse, folder, scopes, title, about, progress or Silence(), explorer, scripts)

@@ -10,8 +10,8 @@ from itertools import groupby
 from typing import Any
 
 from bgdata.publishing.contents import PublishedVersion
-from bgdata.publishing.described import BOUNDS, Described, DescribedTable
 from bgdata.publishing.licences import LICENCES, OURS
+from bgdata.publishing.published_folder import BOUNDS, PublishedFolder, TableDescription
 from bgdata.store.dataset import Dataset, TableShape
 from bgdata.store.manifest import Manifest
 from bgdata.store.plan import readable_bytes
@@ -23,32 +23,32 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
           (10_000_000, "1M<n<10M"), (100_000_000, "10M<n<100M"), (1_000_000_000, "100M<n<1B"))  # fmt: skip
 
 
-def card(described: Described) -> str:
-    """The text of README.md of a published folder."""
+def card_text(published: PublishedFolder) -> str:
+    """The text of README.md, the card of a published folder."""
     sections = (
         _front_matter, _heading, _list_of_tables, _use, _splits, _proof, _licences, _left_out, _kinds, _citation
     )  # fmt: skip
-    return "\n".join(line for section in sections for line in section(described)) + "\n"
+    return "\n".join(line for section in sections for line in section(published)) + "\n"
 
 
 def _quote(text: str) -> str:
-    """A string as a YAML scalar, in the notation of JSON."""
+    """Quote a string as a YAML scalar, in the notation of JSON."""
     return json.dumps(text, ensure_ascii=False)
 
 
-def _front_matter(described: Described) -> Iterator[str]:
-    rows = described.contents.rows
+def _front_matter(published: PublishedFolder) -> Iterator[str]:
+    rows = published.contents.rows
     size = next((name for most, name in _SIZES if rows < most), "n>1T")
-    licences = [LICENCES[licence] for licence in described.licences]
+    licences = [LICENCES[licence] for licence in published.licences]
     yield "---"
     yield "license: " + (licences[0] if len(licences) == 1 else "[" + ", ".join(licences) + "]")
-    yield f"pretty_name: {_quote(described.contents.title)}"
+    yield f"pretty_name: {_quote(published.contents.title)}"
     yield "language: [en]"
     yield f"size_categories: [{_quote(size)}]"
     yield "tags: [" + ", ".join(TAGS) + "]"
     yield "task_categories: [" + ", ".join(TASKS) + "]"
     yield "configs:"
-    for each in described.contents.tables:
+    for each in published.contents.tables:
         yield f"- config_name: {_quote(each.config)}"
         yield "  data_files:"
         for split in each.splits:
@@ -58,34 +58,34 @@ def _front_matter(described: Described) -> Iterator[str]:
     yield ""
 
 
-def _heading(described: Described) -> Iterator[str]:
-    yield f"# {described.contents.title}"
+def _heading(published: PublishedFolder) -> Iterator[str]:
+    yield f"# {published.contents.title}"
     yield ""
-    if described.contents.about:
-        yield described.contents.about
+    if published.contents.about:
+        yield published.contents.about
         yield ""
     yield (
-        f"{len(described.tables)} tables with {described.contents.rows:,} rows about backgammon, made by "
+        f"{len(published.tables)} tables with {published.contents.rows:,} rows about backgammon, made by "
         f"bgdata: each from a recipe that gives the same values on any machine, with a manifest that says how. "
         "Boards and chances are those of the player on roll, before the roll, unless a column says otherwise."
     )
     yield ""
 
 
-def _list_of_tables(described: Described) -> Iterator[str]:
+def _list_of_tables(published: PublishedFolder) -> Iterator[str]:
     yield "## Tables"
     yield ""
     yield "| config | rows | size | licence |"
     yield "| - | - | - | - |"
-    for each in described.tables:
+    for each in published.tables:
         rows = ", ".join(f"{split.name} {split.rows:,}" for split in each.table.splits)
         size = readable_bytes(sum(file.bytes for file in each.table.files))
         yield f"| `{each.table.config}` | {rows} | {size} | {each.version.licence} |"
     yield ""
 
 
-def _use(described: Described) -> Iterator[str]:
-    first = described.tables[0].table
+def _use(published: PublishedFolder) -> Iterator[str]:
+    first = published.tables[0].table
     split = first.splits[0].name
     yield "## Use"
     yield ""
@@ -101,7 +101,7 @@ def _use(described: Described) -> Iterator[str]:
     yield ""
 
 
-def _splits(_: Described) -> Iterator[str]:
+def _splits(_: PublishedFolder) -> Iterator[str]:
     yield "## Splits and leakage"
     yield ""
     yield (
@@ -115,9 +115,9 @@ def _splits(_: Described) -> Iterator[str]:
     yield ""
 
 
-def _proof(described: Described) -> Iterator[str]:
-    arrays = sum(entry.name.endswith(".npy") for manifest in described.manifests.values() for entry in manifest.files)
-    found = sum(len(version.recipes) for version in described.contents.versions)
+def _proof(published: PublishedFolder) -> Iterator[str]:
+    arrays = sum(entry.name.endswith(".npy") for manifest in published.manifests.values() for entry in manifest.files)
+    found = sum(len(version.recipes) for version in published.contents.versions)
     yield "## What is proven, and how to check it"
     yield ""
     yield "* `sha256sum -c SHA256SUMS` compares every file with its hash. It needs nothing else."
@@ -137,11 +137,11 @@ def _proof(described: Described) -> Iterator[str]:
     yield ""
 
 
-def _licences(described: Described) -> Iterator[str]:
+def _licences(published: PublishedFolder) -> Iterator[str]:
     yield "## Licences"
     yield ""
-    for licence in described.licences:
-        names = [version.name for version in described.contents.versions if version.licence == licence]
+    for licence in published.licences:
+        names = [version.name for version in published.contents.versions if version.licence == licence]
         if licence == OURS:
             yield f"* {licence}: {len(names)} versions, made by bgdata. No rights reserved."
         else:
@@ -149,24 +149,24 @@ def _licences(described: Described) -> Iterator[str]:
     yield ""
 
 
-def _left_out(described: Described) -> Iterator[str]:
-    if not described.contents.left_out:
+def _left_out(published: PublishedFolder) -> Iterator[str]:
+    if not published.contents.left_out:
         return
     yield "## Left out"
     yield ""
-    for name, reason in described.contents.left_out.items():
+    for name, reason in published.contents.left_out.items():
         yield f"* {name}: {reason}."
     yield ""
 
 
-def _kinds(described: Described) -> Iterator[str]:
+def _kinds(published: PublishedFolder) -> Iterator[str]:
     yield "## What the tables hold"
     yield ""
-    for name, found in groupby(described.tables, key=lambda each: each.kind.name):
-        yield from _kind(described, name, list(found))
+    for name, found in groupby(published.tables, key=lambda each: each.kind.name):
+        yield from _kind(published, name, list(found))
 
 
-def _kind(described: Described, name: str, tables: Sequence[DescribedTable]) -> Iterator[str]:
+def _kind(published: PublishedFolder, name: str, tables: Sequence[TableDescription]) -> Iterator[str]:
     kind = tables[0].kind
     yield f"### {name}"
     yield ""
@@ -174,7 +174,7 @@ def _kind(described: Described, name: str, tables: Sequence[DescribedTable]) -> 
     yield ""
     yield f"*Made by*: {kind.source}. *Made again*: {kind.made_again}."
     yield ""
-    checks = sorted({title for each in tables for title in _checks(described, each.shape)})
+    checks = sorted({title for each in tables for title in _checks(published, each.shape)})
     computed = (
         "all rows"
         if 0 < max(each.manifest.rows for each in tables) <= kind.whole_rows
@@ -183,19 +183,19 @@ def _kind(described: Described, name: str, tables: Sequence[DescribedTable]) -> 
     yield f"*Verified*: {'; '.join(checks) or 'no rule of its rows'}. `bgdata verify` computes {computed} again."
     yield ""
     for version in {each.version.name: each.version for each in tables}.values():
-        yield from _version(described, version)
+        yield from _version(published, version)
     for shape in {each.shape.name: each.shape for each in tables}.values():
         yield from _columns(kind, shape)
 
 
-def _checks(described: Described, shape: TableShape) -> Iterator[str]:
-    """The rules that all rows of a table keep."""
-    for title, _ in described.kinds.sql.checks(shape.name):
+def _checks(published: PublishedFolder, shape: TableShape) -> Iterator[str]:
+    """Yield the rules that hold in every row of a table: the claims of its SQL checks."""
+    for title, _ in published.kinds.sql.checks(shape.name):
         yield title.replace("_", " ")
 
 
-def _version(described: Described, version: PublishedVersion) -> Iterator[str]:
-    manifest = described.manifests[version.name]
+def _version(published: PublishedFolder, version: PublishedVersion) -> Iterator[str]:
+    manifest = published.manifests[version.name]
     made = f"digest `{manifest.digest[:16]}`, made {manifest.created[:10]}"
     yield f"* **{manifest.variant}**, version {manifest.version}, {made}"
     given = ", ".join(f"{name} {_plain(value)}" for name, value in manifest.parameters.items())
@@ -210,14 +210,14 @@ def _version(described: Described, version: PublishedVersion) -> Iterator[str]:
         yield f"  * imported from {file.name}" + (f", {file.address}" if file.address else "")
     for warning in manifest.warnings:
         yield f"  * note: {warning}"
-    if command := _build_command(described, manifest):
+    if command := _build_command(published, manifest):
         yield f"  * rebuild: `{command}`, recipe {manifest.recipe_key[:16]}"
     yield ""
 
 
-def _build_command(described: Described, manifest: Manifest) -> str:
-    """The command that builds a version again; empty for one that is imported, or that needs lists as parameters."""
-    if described.kinds[manifest.dataset].takes_files:
+def _build_command(published: PublishedFolder, manifest: Manifest) -> str:
+    """The command that builds the version with this manifest; empty if it is imported, or if a parameter is a list."""
+    if published.kinds[manifest.dataset].takes_files:
         return ""
     settings = []
     for name, value in sorted(manifest.parameters.items()):
@@ -242,14 +242,14 @@ def _columns(kind: Dataset[Any], shape: TableShape) -> Iterator[str]:
     yield ""
 
 
-def _citation(described: Described) -> Iterator[str]:
-    year = described.newest[:4]
+def _citation(published: PublishedFolder) -> Iterator[str]:
+    year = published.newest[:4]
     yield "## Citation"
     yield ""
     yield "```bibtex"
     yield "@misc{bgdata,"
     yield "  author = {{the bgdata contributors}},"
-    yield f"  title = {{{{{described.contents.title}}}}},"
+    yield f"  title = {{{{{published.contents.title}}}}},"
     yield f"  year = {{{year}}},"
     yield f"  note = {{made by bgdata {__version__}}}"
     yield "}"

@@ -28,7 +28,8 @@ _SPLIT = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True)
 class File:
-    """A file of a published folder: its path in the folder, and its number of rows if it is a shard."""
+    """A file of a published folder: its path in the folder, size and SHA-256, and the number of rows if it is a
+    shard."""
 
     name: str
     bytes: int
@@ -38,20 +39,20 @@ class File:
 
 @dataclass(frozen=True)
 class Split:
-    """A split of a table: its shards in order."""
+    """A split of a published table, such as train or test: a name, and the files with its rows in order."""
 
     name: str
     files: tuple[File, ...]
 
     @property
     def rows(self) -> int:
-        """Number of rows in all shards."""
+        """The number of rows in all files of the split."""
         return sum(file.rows for file in self.files)
 
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table of a version, which is a configuration of the dataset."""
+    """A table of a published version. Hugging Face shows each table as a configuration of the dataset."""
 
     config: str
     table: str  # its name in SQL
@@ -62,40 +63,41 @@ class PublishedTable:
 
     @property
     def rows(self) -> int:
-        """Number of rows in all splits."""
+        """The number of rows in all splits."""
         return sum(split.rows for split in self.splits)
 
     @property
     def files(self) -> list[File]:
-        """The shards of all splits, split by split."""
+        """The files with the rows of all splits, split by split."""
         return [file for split in self.splits for file in split.files]
 
 
 @dataclass(frozen=True)
 class PublishedVersion:
-    """A version in the folder: its tables, its manifest, and where each array is found, in rows or in a file."""
+    """A version in a published folder: its tables, its manifest, and how to get each of its arrays, either from columns
+    of the rows or from a file."""
 
     name: str  # kind/variant/version
     licence: str
-    writer: str  # what the bytes of its files depend on: see `folder.writer`
+    writer: str  # what the bytes of its files depend on: see `folder.writing_software`
     tables: tuple[PublishedTable, ...]
     files: tuple[File, ...]  # of its folder: the manifest, and packed arrays
     recipes: Mapping[str, Mapping[str, Any]]  # by file of the array, such as `boards.npy`: see `recovery`
 
     @property
     def folder(self) -> str:
-        """The folder of the version in the published folder."""
+        """The folder of the version's manifest and arrays, as a path in the published folder."""
         return f"versions/{self.name}"
 
     @property
     def all_files(self) -> list[File]:
-        """All files of the version: shards, manifest and arrays."""
+        """All files of the version: the rows of its tables, its manifest and its arrays."""
         return [*(file for table in self.tables for file in table.files), *self.files]
 
 
 @dataclass(frozen=True)
 class Contents:
-    """The contents of a published folder: what its list contains."""
+    """The contents of a published folder, as its list `published.json` records them."""
 
     title: str
     about: str
@@ -109,27 +111,27 @@ class Contents:
 
     @property
     def files(self) -> list[File]:
-        """All files of versions and tables, without the files that describe the folder."""
+        """All files of tables and versions. Files that describe the folder, such as README.md, are left out."""
         return [file for version in self.versions for file in version.all_files]
 
     @property
     def rows(self) -> int:
-        """Number of rows in all tables."""
+        """The number of rows in all tables."""
         return sum(table.rows for table in self.tables)
 
     @property
     def size(self) -> int:
-        """Bytes of all files of versions and tables."""
+        """The number of bytes in all files of tables and versions."""
         return sum(file.bytes for file in self.files)
 
     def to_bytes(self) -> bytes:
-        """The contents as the bytes of the file that lists them."""
+        """The content of `published.json`."""
         return canonical_json({"format": FORMAT, **asdict(self)}, indent=2)
 
 
 def visible_files(folder: Path) -> Iterator[str]:
-    """The names of all files in a published folder, sorted; hidden files at its top, such as files of git, are left
-    out."""
+    """Yield the paths of all files in a published folder, sorted. Files and folders at its top whose names begin with a
+    dot, such as those of git, are left out."""
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
         if path.is_file() and not name.parts[0].startswith("."):
@@ -137,8 +139,8 @@ def visible_files(folder: Path) -> Iterator[str]:
 
 
 def read_contents(folder: Path) -> Contents:
-    """The contents of a published folder. Raises MissingFileError if it has no list, and ManifestFormatError if the
-    list is damaged."""
+    """Read `published.json`, the list of a published folder. Raises MissingFileError if it does not exist, and
+    ManifestFormatError if it is damaged."""
     path = folder / LISTING
     try:
         return parse_contents(read_whole(path), path)
@@ -149,8 +151,8 @@ def read_contents(folder: Path) -> Contents:
 
 
 def parse_contents(written: bytes, where: Path | str) -> Contents:
-    """The contents in these bytes, which come from `where`. Raises ManifestFormatError if they are damaged or a name
-    leads outside the folder."""
+    """Parse the content of `published.json`; `where` is its path or address, for errors. Raises ManifestFormatError if
+    it is damaged, or if the path of a file leads out of the folder."""
     try:
         data = parse_json(written)
         if data["format"] != FORMAT:
@@ -169,7 +171,7 @@ def parse_contents(written: bytes, where: Path | str) -> Contents:
 
 
 def parse_version(data: Any) -> PublishedVersion:
-    """A version from JSON. Raises ValueError, LookupError or TypeError if it is invalid."""
+    """Make a `PublishedVersion` from its JSON. Raises ValueError, LookupError or TypeError if it is invalid."""
     if parse_reference(data["name"])[2] is None:
         raise ValueError(data["name"])
     tables = tuple(map(_table, data["tables"]))

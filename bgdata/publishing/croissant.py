@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from bgdata.publishing.described import Described, DescribedTable
 from bgdata.publishing.package import licence_entry
+from bgdata.publishing.published_folder import PublishedFolder, TableDescription
 from bgdata.store.manifest import canonical_json
 from bgdata.version import __version__
 
@@ -61,29 +61,29 @@ _CONTEXT = {
 }
 
 
-def croissant(described: Described) -> bytes:
-    """The description of the folder in Croissant. File sets have no container: their patterns are relative to the
-    description."""
-    tables = described.tables
+def croissant(published: PublishedFolder) -> bytes:
+    """The content of croissant.json, which describes a published folder. The patterns of its file sets are relative to
+    the file itself, so they name no container."""
+    tables = published.tables
     found = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": CONFORMS,
-        "name": described.contents.title,
-        "description": described.contents.about or described.contents.title,
-        "license": [licence_entry(name)["path"] for name in described.licences],
+        "name": published.contents.title,
+        "description": published.contents.about or published.contents.title,
+        "license": [licence_entry(name)["path"] for name in published.licences],
         "creator": {"@type": "sc:Organization", "name": "the bgdata contributors"},
-        "datePublished": described.newest,
+        "datePublished": published.newest,
         "version": __version__,
-        "citeAs": f"@misc{{bgdata, title={{{described.contents.title}}}, year={{{described.newest[:4]}}}}}",
+        "citeAs": f"@misc{{bgdata, title={{{published.contents.title}}}, year={{{published.newest[:4]}}}}}",
         "distribution": [entry for each in tables for entry in _files(each)],
         "recordSet": [entry for each in tables for entry in _record_sets(each)],
     }
     return canonical_json(found, indent=2)
 
 
-def _files(each: DescribedTable) -> Iterator[dict[str, Any]]:
-    """The entries for the files of a table: each shard with its hash, and all shards together."""
+def _files(each: TableDescription) -> Iterator[dict[str, Any]]:
+    """Yield the entries for the files of a table: one for each file with its hash, and one for the set of all."""
     for file in each.table.files:
         yield {
             "@type": "cr:FileObject",
@@ -103,8 +103,8 @@ def _files(each: DescribedTable) -> Iterator[dict[str, Any]]:
     }
 
 
-def _record_sets(each: DescribedTable) -> Iterator[dict[str, Any]]:
-    """The record sets of a table: its splits, and its rows."""
+def _record_sets(each: TableDescription) -> Iterator[dict[str, Any]]:
+    """Yield the record sets of a table: one that lists its splits, and one for its rows."""
     config = each.table.config
     yield {
         "@type": "cr:RecordSet",
@@ -152,7 +152,7 @@ def _record_sets(each: DescribedTable) -> Iterator[dict[str, Any]]:
 
 
 def _data_type(type_: pa.DataType) -> dict[str, Any]:
-    """The type of a field, with the shape of an array."""
+    """The Croissant type of a column; for lists, also the shape of the array."""
     if pa.types.is_list(type_) or pa.types.is_fixed_size_list(type_):
         size = type_.list_size if pa.types.is_fixed_size_list(type_) else -1
         return {**_data_type(type_.value_type), "isArray": True, "arrayShape": str(size)}

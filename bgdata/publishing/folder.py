@@ -25,11 +25,11 @@ from bgdata.publishing.contents import (
     read_contents,
     visible_files,
 )
-from bgdata.publishing.described import Described
 from bgdata.publishing.descriptions import describe
 from bgdata.publishing.licences import licence_of
 from bgdata.publishing.packed import ARRAYS, pack_arrays
 from bgdata.publishing.published_arrays import part_number
+from bgdata.publishing.published_folder import PublishedFolder
 from bgdata.publishing.pull import PublishedPull
 from bgdata.publishing.recovery import PublishedRows, find_recipe
 from bgdata.publishing.shards import missing_columns, row_counts, write_splits
@@ -72,11 +72,12 @@ def publish_folder(
     explorer: Callable[[Warehouse, Path], object] | None = None,
     scripts: Sequence[Path] = (),
 ) -> Contents:
-    """Publish versions of a warehouse into a folder; see `bgdata.publishing.publish`."""
+    """Publish versions of a warehouse as a folder of files. The arguments and errors are those of
+    `bgdata.publishing.publish`."""
     warehouse.require()
     if not (title.strip() and title.isprintable()):
         raise UsageError(f"expected a title of one line, got {cite(title)}")
-    tables = chosen_versions(warehouse, scopes)
+    tables = select_versions(warehouse, scopes)
     check_folder(folder)
     with storage_errors("create", folder, HINT):
         make_folder(folder / WORKING)
@@ -86,7 +87,7 @@ def publish_folder(
         left_out: dict[str, str] = {}
         with keeping(lambda: f"{len(finished)} of {len(tables)} versions are finished"):
             for table in tables:
-                reason = reason_against(warehouse, table)
+                reason = reason_not_to_publish(warehouse, table)
                 if reason:
                     progress.note(f"left out {table.name}: {reason}")
                     left_out[table.name] = reason
@@ -107,7 +108,7 @@ def publish_folder(
                     make_folder(folder / SCRIPTS)
             for path in scripts:
                 write_file(folder / SCRIPTS / path.name, path.read_bytes())
-            for name, data in describe(Described(contents, folder, warehouse.kinds)).items():
+            for name, data in describe(PublishedFolder(contents, folder, warehouse.kinds)).items():
                 write_file(folder / name, data)
             if explorer is not None:
                 made = Warehouse(folder / WORKING / "warehouse", warehouse.kinds)
@@ -120,10 +121,10 @@ def publish_folder(
     return contents
 
 
-def chosen_versions(warehouse: Warehouse, scopes: Sequence[str]) -> list[Table]:
-    """The versions in these scopes, or all versions if there are no scopes; of a variant, the current version unless
-    one is named. Raises UnknownKindError, InvalidNameError or MissingTableError if a scope names no kind, is not a
-    name, or has no version."""
+def select_versions(warehouse: Warehouse, scopes: Sequence[str]) -> list[Table]:
+    """The versions in the scopes, or in the whole warehouse if there are none. Of each variant this is the current
+    version, unless the scope names another. Raises UnknownKindError for an unknown kind, InvalidNameError if a scope
+    has another form, and MissingTableError if a scope contains no version."""
     found: dict[str, Table] = {}
     for scope in scopes or (None,):
         kind, variant, version = parse_scope(scope)
@@ -138,8 +139,8 @@ def chosen_versions(warehouse: Warehouse, scopes: Sequence[str]) -> list[Table]:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise UsageError if a folder contains files other than published ones. Hidden files, such as files of git, are
-    ignored."""
+    """Raise UsageError if a folder contains files but was not published before. Hidden files, such as those of git, do
+    not count."""
     with storage_errors("read", folder, HINT):
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"expected a folder to publish into, got the file {cite(str(folder))}")
@@ -151,8 +152,8 @@ def check_folder(folder: Path) -> None:
         )
 
 
-def reason_against(warehouse: Warehouse, table: Table) -> str:
-    """The reason why a version is not published; empty if it is."""
+def reason_not_to_publish(warehouse: Warehouse, table: Table) -> str:
+    """Why a version cannot be published, for the user; empty if it can."""
     manifest = table.manifest
     kind = warehouse.kind(manifest.dataset)
     if manifest.revision != kind.revision:
@@ -167,7 +168,8 @@ def reason_against(warehouse: Warehouse, table: Table) -> str:
 
 
 def _reopen(folder: Path) -> None:
-    """Keep records of the versions of a published folder, and remove the lists by which it is whole."""
+    """Before a published folder is changed, record its finished versions in the working folder, and delete the two
+    lists that mark the folder as complete."""
     if (folder / LISTING).exists():
         try:
             for version in read_contents(folder).versions:
@@ -187,16 +189,18 @@ def _write_record(folder: Path, version: PublishedVersion) -> None:
     write_file(_record(folder, version.name), canonical_json(asdict(version)))
 
 
-def writer() -> str:
-    """Names and versions of all software that decides the bytes of published files, apart from the version itself."""
+def writing_software() -> str:
+    """The formats and the versions of software on which the bytes of published files depend. A version that was
+    published with others is written again."""
     return f"format {FORMAT}, layout {LAYOUT}, pyarrow {pa.__version__}"
 
 
 def _find_finished(warehouse: Warehouse, folder: Path, table: Table, progress: Progress) -> PublishedVersion | None:
-    """A version that an earlier call has published; None unless its files are as they were written."""
+    """The version of `table` in the folder, if an earlier call has published it and all of its files are still
+    unchanged; else None."""
     try:
         found = parse_version(parse_json(read_whole(_record(folder, table.name))))
-        if found.writer != writer() or found.licence != licence_of(warehouse, table):
+        if found.writer != writing_software() or found.licence != licence_of(warehouse, table):
             return None
         manifest = hashlib.sha256(read_whole(table.folder / MANIFEST)).hexdigest()
         if manifest != next(file.sha256 for file in found.files if file.name.endswith(MANIFEST)):
@@ -212,7 +216,7 @@ def _find_finished(warehouse: Warehouse, folder: Path, table: Table, progress: P
 
 
 def _publish(warehouse: Warehouse, folder: Path, table: Table, progress: Progress) -> PublishedVersion:
-    """Write the files of a version, and a record of them."""
+    """Write all files of a version into the folder, and a record of them into the working folder."""
     kind = warehouse.kind(table.manifest.dataset)
     parameters = kind.recipe_of(table.manifest)
     table.check_sizes()
@@ -239,7 +243,7 @@ def _publish(warehouse: Warehouse, folder: Path, table: Table, progress: Progres
     paths = sorted(working.iterdir())
     files = tuple(File(f"{home}/{path.name}", path.stat().st_size, sha256_file(path)) for path in paths)
     _move(working, folder / home)
-    found = PublishedVersion(table.name, licence_of(warehouse, table), writer(), tables, files, recipes)
+    found = PublishedVersion(table.name, licence_of(warehouse, table), writing_software(), tables, files, recipes)
     _write_record(folder, found)
     return found
 
@@ -253,7 +257,8 @@ def _publish_table(
     packed: dict[str, Array],
     progress: Progress,
 ) -> PublishedTable:
-    """Write the shards of a table. If there are several splits, also pack the split of each row."""
+    """Write the Parquet files of one table of a version into the folder. If the table has several splits, the split of
+    each row is added to `packed`, the arrays that are published in a file."""
     manifest, paths = table.manifest, table.check_files(shape.file)
     config = config_name(kind, shape, manifest.variant)
     missing = missing_columns(kind.derived_columns(parameters), shape, paths)
@@ -272,20 +277,21 @@ def _publish_table(
 
 
 def config_name(kind: Dataset[Any], shape: TableShape, variant: str) -> str:
-    """The name of the configuration of a table: `bearoff_two_sided-6x6`, `selfplay_turns-network-500-seed-2`."""
+    """The name of a table's configuration on Hugging Face: `bearoff_two_sided-6x6`,
+    `selfplay_turns-network-500-seed-2`."""
     name = shape.name if shape.name.startswith(kind.name) else f"{kind.name}_{shape.name}"
     return f"{name}-{variant}"
 
 
 def _begin(working: Path) -> None:
-    """Make an empty folder."""
+    """Create the folder `working`, or empty it."""
     with storage_errors("write", working, HINT):
         remove_folder(working)
         make_folder(working)
 
 
 def _move(working: Path, target: Path) -> None:
-    """Rename a finished folder into its place."""
+    """Rename a finished folder to its final path, replacing what is there."""
     with storage_errors("write", target, HINT):
         remove_folder(target)
         make_folder(target.parent)
@@ -293,7 +299,8 @@ def _move(working: Path, target: Path) -> None:
 
 
 def _remove_others(folder: Path, contents: Contents) -> None:
-    """Delete files of tables and versions that are not published any more, and empty folders."""
+    """Delete from a published folder the files of tables and versions that `contents` does not list, and empty
+    folders."""
     wanted = {folder / file.name for file in contents.files}
     with storage_errors("delete", folder, HINT):
         for place in (folder / "data", folder / "versions"):
@@ -306,7 +313,7 @@ def _remove_others(folder: Path, contents: Contents) -> None:
 
 
 def _write_lists(folder: Path, contents: Contents) -> None:
-    """Write the hashes of all files, and last the list by which a folder is whole."""
+    """Write SHA256SUMS with the hashes of all files, and last `published.json`, which marks the folder as complete."""
     known = {file.name: file.sha256 for file in contents.files}
     listed = contents.to_bytes()
     lines = {name: known.get(name) or sha256_file(folder / name) for name in visible_files(folder)}

@@ -37,8 +37,8 @@ LICENCES = {
 
 
 def licence_of(warehouse: Warehouse, table: Table) -> str:
-    """The licence of a version: CC0, or the licence of the other people's files from which it is made, over all its
-    inputs. Raises UnknownLicenceError if a file has no licence, or if there are several."""
+    """The licence under which a version can be published: that of the other people's files from which it and its inputs
+    are made, else CC0. Raises UnknownLicenceError if such a file has no known licence, or if they have several."""
     found = _licences(warehouse, table, set()) - {OURS}
     for licence, name in sorted((licence, _origin(warehouse, table, licence)) for licence in found):
         if licence not in LICENCES:
@@ -51,7 +51,7 @@ def licence_of(warehouse: Warehouse, table: Table) -> str:
 
 
 def _origin(warehouse: Warehouse, table: Table, licence: str) -> str:
-    """The version, among a version and its inputs, that has this licence."""
+    """The name of the version that brings in this licence: `table` itself, or one of its inputs."""
     for each in (table, *_inputs(warehouse, table)):
         if licence in _own(each):
             return each.name
@@ -59,21 +59,21 @@ def _origin(warehouse: Warehouse, table: Table, licence: str) -> str:
 
 
 def _own(table: Table) -> set[str]:
-    """The licences of a version and of the files from which it was imported."""
+    """The licences of the files from which a version was imported, or else the licence in its manifest."""
     files = {file.licence for file in table.manifest.raw_files if file.licence}
     return files or {table.manifest.licence}
 
 
 def _inputs(warehouse: Warehouse, table: Table) -> list[Table]:
-    """The inputs of a version that are in the warehouse."""
+    """The inputs of a version; empty if one of them is not in the warehouse."""
     with suppress(BgdataError):
         return list(warehouse.made_from(table).values())
     return []
 
 
 def _licences(warehouse: Warehouse, table: Table, seen: set[str]) -> set[str]:
-    """The licences of a version and all its inputs; an input that is not in the warehouse has the licence that its kind
-    declares."""
+    """The licences of a version and of all its direct and indirect inputs, except inputs in `seen`. For an input that
+    is not in the warehouse, the licence that its kind declares."""
     found = _own(table)
     for name in table.manifest.inputs.values():
         if name in seen:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bgdata.publishing.contents import PublishedVersion
-from bgdata.publishing.described import Described
+from bgdata.publishing.published_folder import PublishedFolder
 from bgdata.store.manifest import Manifest, canonical_json
 from bgdata.version import DISTRIBUTION, __version__
 
@@ -17,16 +17,17 @@ NAMESPACE = "bgdata"
 _RUNS = uuid.uuid5(uuid.NAMESPACE_URL, "https://openlineage.io/bgdata")  # of run identifiers
 
 
-def lineage(described: Described) -> bytes:
-    """An event for each version: what was run, from which inputs, with which result."""
+def lineage_events(published: PublishedFolder) -> bytes:
+    """The content of openlineage.jsonl: for each version an event that says how it was made, from which inputs, and
+    which tables it has."""
     return b"".join(
-        canonical_json(_event(described, version, described.manifests[version.name]))
-        for version in described.contents.versions
+        canonical_json(_event(published, version, published.manifests[version.name]))
+        for version in published.contents.versions
     )
 
 
-def _event(described: Described, version: PublishedVersion, manifest: Manifest) -> dict[str, Any]:
-    kind = described.kinds[manifest.dataset]
+def _event(published: PublishedFolder, version: PublishedVersion, manifest: Manifest) -> dict[str, Any]:
+    kind = published.kinds[manifest.dataset]
     title = f"{manifest.dataset}/{manifest.variant}"
     return {
         "eventType": "COMPLETE",
@@ -56,12 +57,12 @@ def _event(described: Described, version: PublishedVersion, manifest: Manifest) 
             },
         },
         "inputs": [_input(manifest, role, name) for role, name in manifest.inputs.items()],
-        "outputs": list(_outputs(described, version, manifest)),
+        "outputs": list(_outputs(published, version, manifest)),
     }
 
 
 def _producer(manifest: Manifest) -> str:
-    """The software that made a version, as an address, which is the form that the specification requires."""
+    """The software that made a version, as a URL, as OpenLineage requires."""
     return f"https://pypi.org/project/{DISTRIBUTION}/{manifest.software.get('bgdata', __version__)}"
 
 
@@ -83,8 +84,8 @@ def _input(manifest: Manifest, role: str, name: str) -> dict[str, Any]:
     return {"namespace": NAMESPACE, "name": title, "facets": facets}
 
 
-def _outputs(described: Described, version: PublishedVersion, manifest: Manifest) -> Iterator[dict[str, Any]]:
-    for each in described.tables:
+def _outputs(published: PublishedFolder, version: PublishedVersion, manifest: Manifest) -> Iterator[dict[str, Any]]:
+    for each in published.tables:
         if each.version is not version:
             continue
         fields = [

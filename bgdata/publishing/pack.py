@@ -63,13 +63,13 @@ function in it, and `python DIR/scripts/train_a_player.py DIR` trains a network,
 
 
 def _labels(sample: PlaySampleParameters) -> LookaheadParameters:
-    """The parameters of labels of the positions of a sample."""
+    """The parameters of the chances that are computed for the positions of this sample."""
     source = VersionRef(PLAYS.name, PLAYS.slug(sample))
     return LookaheadParameters(source=source, source_recipe=Given.of(sample.to_json()))
 
 
 def pack_plan() -> Iterator[tuple[str, Parameters]]:
-    """The kind and parameters of each version in the pack."""
+    """Yield the kind and parameters of each version that the pack contains."""
     yield TWO_SIDED.name, TwoSidedParameters(6, 6)
     yield TWO_SIDED.name, TwoSidedParameters(6, 8)
     yield ONE_SIDED.name, RaceParameters(6)
@@ -90,9 +90,9 @@ def publish_pack(
     explorer: Callable[[Warehouse, Path], object] | None = None,
     progress: Progress | None = None,
 ) -> Contents:
-    """Build the versions of the pack that are missing, publish them into a folder, and return its contents. `plan`
-    replaces the versions of the pack. The same command resumes a stopped one. Raises the errors of `Warehouse.build`
-    and `publish`."""
+    """Build the missing versions of the pack, a fixed selection of tables, and publish them as a folder; returns its
+    contents. If `plan` is given, it replaces the selection. An interrupted call is resumed by the same call. `title`
+    and `explorer` are as for `publish`. Raises the errors of `Warehouse.build` and `publish`."""
     progress = progress or Silence()
     tables = [warehouse.build(kind, parameters, progress=progress) for kind, parameters in plan or pack_plan()]
     names = [table.name for table in tables]

@@ -9,33 +9,33 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bgdata.publishing.described import Described, DescribedTable
+from bgdata.publishing.published_folder import PublishedFolder, TableDescription
 from bgdata.store.manifest import canonical_json
 
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 _PATHS = {"CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/"}
 
 
-def package(described: Described) -> bytes:
-    """The descriptor of the folder."""
+def data_package(published: PublishedFolder) -> bytes:
+    """The content of datapackage.json, which describes a published folder."""
     found = {
         "$schema": PROFILE,
         "name": "bgdata-tables",
-        "title": described.contents.title,
-        "description": described.contents.about or described.contents.title,
-        "created": f"{described.newest}T00:00:00Z",
-        "licenses": [licence_entry(name) for name in described.licences],
-        "resources": [resource for each in described.tables for resource in _resources(described.folder, each)],
+        "title": published.contents.title,
+        "description": published.contents.about or published.contents.title,
+        "created": f"{published.newest}T00:00:00Z",
+        "licenses": [licence_entry(name) for name in published.licences],
+        "resources": [resource for each in published.tables for resource in _resources(published.folder, each)],
     }
     return canonical_json(found, indent=2)
 
 
 def licence_entry(name: str) -> dict[str, str]:
-    """A licence as Data Packages list them."""
+    """The entry of a licence in datapackage.json: its name and URL."""
     return {"name": name, "path": _PATHS.get(name, f"https://spdx.org/licenses/{name}.html")}
 
 
-def _resources(folder: Path, each: DescribedTable) -> Iterator[dict[str, Any]]:
+def _resources(folder: Path, each: TableDescription) -> Iterator[dict[str, Any]]:
     gaps = columns_with_gaps([folder / file.name for file in each.table.files])
     schema = {
         "fields": [
@@ -64,7 +64,7 @@ def _resources(folder: Path, each: DescribedTable) -> Iterator[dict[str, Any]]:
 
 
 def columns_with_gaps(paths: Sequence[Path]) -> set[str]:
-    """The columns that have no value in at least one row."""
+    """The columns of Parquet files in which at least one row has no value, by the statistics of the files."""
     found = set()
     for path in paths:
         metadata = pq.read_metadata(path)
@@ -78,8 +78,8 @@ def columns_with_gaps(paths: Sequence[Path]) -> set[str]:
 
 
 def _type(type_: pa.DataType, *, has_gaps: bool) -> str:
-    """The type of a column in Frictionless; an integer column with missing values is a number, as the validator reads
-    it."""
+    """The Frictionless type of a column. An integer column with missing values is a number, because the validator reads
+    it so."""
     if pa.types.is_list(type_) or pa.types.is_fixed_size_list(type_):
         return "any"  # its validator takes lists of Parquet for another type than `array`
     if pa.types.is_boolean(type_):

@@ -19,8 +19,8 @@ _ERRORS = (zipfile.BadZipFile, ValueError, LookupError, EOFError, NotImplemented
 
 
 def pack_arrays(arrays: Mapping[str, Array], path: Path) -> None:
-    """Write arrays by the names of their files, such as `boards.npy`, durably. Raises StorageError if they cannot be
-    written."""
+    """Write arrays to one .npz file, and sync it. They are named after the files that they have in a version, such as
+    `boards.npy`. Raises StorageError if the file cannot be written."""
     with storage_errors("write", path):
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, values in sorted(arrays.items()):
@@ -36,7 +36,8 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def packed_names(path: Path) -> Iterator[str]:
-    """The names of the arrays in a file; empty if there is no file. Raises CorruptFileError if it is damaged."""
+    """Yield the names of the arrays in an .npz file; none if the file does not exist. Raises CorruptFileError if it is
+    damaged."""
     if path.exists():
         with storage_errors("read", path), open_regular(path) as file:
             try:
@@ -46,8 +47,8 @@ def packed_names(path: Path) -> Iterator[str]:
 
 
 def unpack_array(path: Path, name: str, most_bytes: int) -> Array:
-    """An array of a packed file, which has at most `most_bytes` bytes with its header. Raises CorruptFileError if the
-    file is damaged or the array is larger, and StorageError if it cannot be read."""
+    """Read the array `name` from an .npz file. With its header it may have at most `most_bytes` bytes. Raises
+    CorruptFileError if the file is damaged or the array is larger, and StorageError if the file cannot be read."""
     with storage_errors("read", path):
         try:
             with open_regular(path) as file, zipfile.ZipFile(file) as archive:

@@ -24,7 +24,7 @@ from bgdata.publishing.contents import (
     visible_files,
 )
 from bgdata.publishing.published_arrays import PublishedArrays, RowStream
-from bgdata.publishing.shards import groups, plain_batch
+from bgdata.publishing.shards import plain_batch, row_groups
 from bgdata.store.dataset import Computed, Dataset
 from bgdata.store.manifest import Manifest, load_manifest, read_whole
 from bgdata.store.parquet import parquet_errors
@@ -35,8 +35,9 @@ from bgdata.store.verify import Check, Finding, finding_of
 
 
 def verify_published(folder: Path, kinds: Kinds, progress: Progress) -> Iterator[Finding]:
-    """Yield findings about a published folder, and about each of its versions: a failed check ends the checks of its
-    subject. Raises MissingFileError if the folder has no list, and ManifestFormatError if the list is damaged."""
+    """Check a published folder and each of its versions, and yield the results. After a failure, the other checks of
+    the folder or of that version are left out. Raises MissingFileError if the folder has no `published.json`, and
+    ManifestFormatError if that is damaged."""
     contents = read_contents(folder)
     name = str(folder)
     hashes = finding_of(name, "hashes", partial(check_file_hashes, folder, contents))
@@ -53,8 +54,8 @@ def verify_published(folder: Path, kinds: Kinds, progress: Progress) -> Iterator
 
 
 def check_file_hashes(folder: Path, contents: Contents) -> str:
-    """Compare every file with its hash in SHA256SUMS; returns the number of files. Raises CorruptFileError if a file or
-    hash is missing, and DigestMismatchError if a hash differs."""
+    """Compare every file in the folder with its hash in SHA256SUMS; returns the number of files as text. Raises
+    CorruptFileError if a file or a hash is missing, and DigestMismatchError if a hash differs."""
     try:
         lines = parse_checksums(read_whole(folder / SUMS))
     except FileNotFoundError as error:
@@ -78,13 +79,13 @@ def check_file_hashes(folder: Path, contents: Contents) -> str:
 
 
 def check_hash(path: Path, expected: str) -> None:
-    """Raise DigestMismatchError if a file has another hash."""
+    """Raise DigestMismatchError if the SHA-256 of a file is not `expected`."""
     if (found := sha256_file(path, inside=True)) != expected:
         raise DigestMismatchError(f"expected SHA-256 {expected[:16]}... of {path}, found {found[:16]}...")
 
 
 def _checks(folder: Path, version: PublishedVersion, kinds: Kinds, progress: Progress) -> Iterator[tuple[str, Check]]:
-    """The checks of a version, in order."""
+    """Yield the name and the function of each check of a published version, in order."""
     manifest: list[Manifest] = []
 
     def check_manifest() -> str:
@@ -102,8 +103,8 @@ def _checks(folder: Path, version: PublishedVersion, kinds: Kinds, progress: Pro
 
 
 def check_tables(folder: Path, version: PublishedVersion, manifest: Manifest, kinds: Kinds) -> str:
-    """Check that every shard has the rows that are listed, and that all shards of a table have the declared columns.
-    Raises CheckFailedError if one does not."""
+    """Check that every Parquet file has the number of rows in `published.json`, and that all files of a table have the
+    declared columns; returns a description. Raises CheckFailedError if one does not."""
     kind = kinds.get(manifest.dataset)
     declared = {shape.name: [column.name for column in shape.columns] for shape in kind.tables} if kind else {}
     is_known = kind is not None and kind.revision == manifest.revision
@@ -126,15 +127,18 @@ def check_tables(folder: Path, version: PublishedVersion, manifest: Manifest, ki
 
 
 def check_splits(folder: Path, version: PublishedVersion) -> str:
-    """Check that no game, or in tables without games no position, is in two splits of a table; returns a description of
-    what was compared. Raises CheckFailedError if one is, and CheckSkippedError if the version has no splits."""
+    """Check that no game has rows in two splits of a table, or, in a table without games, that no position is in two;
+    returns a description of what was compared. Raises CheckFailedError if one is, and CheckSkippedError if no table has
+    several splits."""
     compared = []
     for table in version.tables:
         column = table.once
         if len(table.splits) < 2 or not column:
             continue
         values = [
-            pc.unique(pa.chunked_array([chunk for group in groups(paths, [column]) for chunk in group[column].chunks]))
+            pc.unique(
+                pa.chunked_array([chunk for group in row_groups(paths, [column]) for chunk in group[column].chunks])
+            )
             for split in table.splits
             if (paths := [folder / file.name for file in split.files])
         ]
@@ -151,8 +155,8 @@ def check_splits(folder: Path, version: PublishedVersion) -> str:
 
 
 def check_rows(folder: Path, version: PublishedVersion, manifest: Manifest, kinds: Kinds, progress: Progress) -> str:
-    """Make all rows again from the arrays, and compare them with the published rows; returns the number of rows. Raises
-    CheckFailedError if they differ, and CheckSkippedError if this bgdata does not know the kind."""
+    """Make all rows of a version from its arrays again, and compare them with the published rows; returns their number
+    as text. Raises CheckFailedError if they differ, and CheckSkippedError if this bgdata does not know the kind."""
     kind = kinds.get(manifest.dataset)
     if kind is None or kind.revision != manifest.revision:
         raise CheckSkippedError(f"this bgdata does not know revision {manifest.revision} of {manifest.dataset}")
@@ -172,7 +176,7 @@ def check_rows(folder: Path, version: PublishedVersion, manifest: Manifest, kind
 
 
 def computed_parts(kind: Dataset[Any], arrays: PublishedArrays, manifest: Manifest) -> Iterator[Computed[Any]]:
-    """The computed values of a version, part by part, from which its kind makes rows."""
+    """Yield the arrays of a published version, part by part, in the form from which its kind makes rows."""
     parameters = kind.recipe_of(manifest)
     common = arrays.common()
     if not manifest.parts:
@@ -185,7 +189,7 @@ def computed_parts(kind: Dataset[Any], arrays: PublishedArrays, manifest: Manife
 
 
 class _Split:
-    """The published rows of a table, compared in the order of the version."""
+    """The published rows of a table, put back into the order that they have in the version."""
 
     def __init__(self, folder: Path, table: PublishedTable, arrays: PublishedArrays) -> None:
         self._table, self._codes = table, arrays.codes(table)
@@ -194,7 +198,7 @@ class _Split:
         self._begin = 0
 
     def compare(self, rows: pa.Table) -> None:
-        """Compare the next rows. Raises CheckFailedError if they differ."""
+        """Compare the next published rows with `rows`. Raises CheckFailedError if they differ."""
         expected = plain_batch(rows, self._schema)
         end = self._begin + len(expected)
         codes = np.zeros(len(expected), np.uint8) if self._codes is None else self._codes[self._begin : end]

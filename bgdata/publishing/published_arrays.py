@@ -12,7 +12,7 @@ from bgdata.errors import CorruptFileError, DigestMismatchError
 from bgdata.publishing.contents import PublishedTable, PublishedVersion
 from bgdata.publishing.packed import ARRAYS, unpack_array
 from bgdata.publishing.recovery import PublishedRows, restore
-from bgdata.publishing.shards import groups
+from bgdata.publishing.shards import row_groups
 from bgdata.store.arrays import ROW_HASHES, Array, damaged_rows, values_digest
 from bgdata.store.manifest import Manifest, is_part_file, part_file, parts_digest
 
@@ -20,12 +20,12 @@ _HEADER_BYTES = 4096  # more than any header of a .npy file
 
 
 def part_number(file: str) -> int:
-    """The number of the part that a file of an array belongs to; 0 for a file of a whole version."""
+    """The number of the part to which a file of a version belongs, by its name; 0 if the version has no parts."""
     return int(file[5:10]) if is_part_file(file) else 0
 
 
 class PublishedArrays:
-    """The arrays of a published version, by part, with names as a computation knows them."""
+    """The arrays of a published version, part by part, by the names that its kind declares."""
 
     def __init__(self, folder: Path, version: PublishedVersion, manifest: Manifest) -> None:
         self.version, self.manifest = version, manifest
@@ -38,8 +38,8 @@ class PublishedArrays:
         return unpack_array(self._packed, name, rows + _HEADER_BYTES)
 
     def codes(self, table: PublishedTable) -> NDArray[np.uint8] | None:
-        """uint8[rows]: the split of each row, as a place in `splits`; None if there is only one split. Raises
-        CorruptFileError if the number of rows differs."""
+        """uint8[rows]: the split of each row of a table, as an index into its splits; None if it has only one. Raises
+        CorruptFileError if the numbers of rows do not agree."""
         if not table.row_order:
             return None
         codes = self._order(table.row_order)
@@ -49,7 +49,7 @@ class PublishedArrays:
         return codes
 
     def file(self, name: str) -> Array:
-        """The array of a file of the version, such as `boards.npy`."""
+        """Restore or read the array that the version has in the file `name`, such as `boards.npy`."""
         recipe = self.version.recipes.get(name)
         if recipe is not None:
             return restore(recipe, self.rows, part_number(name))
@@ -57,22 +57,22 @@ class PublishedArrays:
 
     @property
     def shared_files(self) -> list[str]:
-        """The files that all parts share; all files if the version has no parts."""
+        """The names of the array files that all parts share; of all array files if the version has no parts."""
         return [name for name in self._sizes if not is_part_file(name)]
 
     def part(self, number: int) -> dict[str, Array]:
-        """The arrays of a part by name, without the arrays that parts share."""
+        """The arrays of part `number`, by name. Arrays that all parts share are left out."""
         prefix = part_file("", number)
         names = [name for name in self._sizes if name.startswith(prefix)]
         return {name.removeprefix(prefix).removesuffix(".npy"): self.file(name) for name in names}
 
     def common(self) -> dict[str, Array]:
-        """The arrays that all parts share; all arrays if the version has no parts."""
+        """The arrays that all parts share, by name; all arrays if the version has no parts."""
         return {name.removesuffix(".npy"): self.file(name) for name in self.shared_files}
 
     def check_digest(self) -> str:
-        """Compare the digest of all values with the manifest; returns a description of what was compared. Raises
-        DigestMismatchError if they differ."""
+        """Compare the digest of all arrays with the one in the manifest; returns a description of what was compared.
+        Raises DigestMismatchError if they differ."""
         parts = self.manifest.parts
         for number, part in enumerate(parts):
             self._compare(f"part {number}", _digest(self.part(number)), part.digest)
@@ -90,8 +90,8 @@ class PublishedArrays:
 
 
 def _digest(arrays: dict[str, Array]) -> str:
-    """The digest of arrays. If there are hashes of rows, they are checked. Raises DigestMismatchError if one
-    differs."""
+    """The digest of arrays. Where rows have hashes, each row is compared with its own. Raises DigestMismatchError if a
+    row differs."""
     for name, values in arrays.items():
         if name + ROW_HASHES in arrays and damaged_rows(values, arrays[name + ROW_HASHES]):
             raise DigestMismatchError(f"expected the rows of {name} as their hashes say, found others")
@@ -99,14 +99,14 @@ def _digest(arrays: dict[str, Array]) -> str:
 
 
 class RowStream:
-    """The rows of several files, read in order."""
+    """Reads the rows of several Parquet files in order."""
 
     def __init__(self, paths: list[Path]) -> None:
-        self._groups = groups(paths)
+        self._groups = row_groups(paths)
         self._waiting: pa.Table | None = None
 
     def take(self, count: int) -> pa.Table:
-        """The next rows, fewer at the end."""
+        """Read the next `count` rows, or those that are left."""
         found, missing = [], count
         while missing:
             rows = self._waiting if self._waiting is not None and len(self._waiting) else next(self._groups, None)

@@ -37,8 +37,8 @@ from bgdata.warehouse import Warehouse
 
 
 def published_contents(place: Place) -> Contents | None:
-    """The contents of a published folder at a place; None if there is none. Raises DownloadError if they cannot be
-    downloaded, and ManifestFormatError if they are damaged."""
+    """The contents of a published folder in a place; None if the place is not a published folder. Raises DownloadError
+    if they cannot be downloaded, and ManifestFormatError if they are damaged."""
     try:
         return parse_contents(place.part(LISTING, 0, MAX_BYTES).data, place.where(LISTING))
     except MissingFileError:
@@ -47,7 +47,7 @@ def published_contents(place: Place) -> Contents | None:
 
 @dataclass
 class PublishedPull:
-    """Makes versions of a warehouse from a published folder at a place."""
+    """Copies versions from a published folder, which may be at an address, into a warehouse."""
 
     warehouse: Warehouse
     place: Place
@@ -57,9 +57,10 @@ class PublishedPull:
     is_dry: bool = False
 
     def pull(self, scopes: Sequence[str] = ()) -> list[Moved]:
-        """Make the versions in these scopes, or all, and return which; the first version of a variant becomes current.
-        Raises MissingTableError if a scope has no versions, TooLargeError if the disk is full, DigestMismatchError if
-        values differ from the manifest, and the errors of reading and writing. Finished versions are kept."""
+        """Copy the versions in the scopes, or all versions, into the warehouse; returns which were copied. If a variant
+        is new in the warehouse, its first version becomes current. Raises MissingTableError if a scope has no versions,
+        TooLargeError if the disk is full, DigestMismatchError if values do not agree with the manifest, and the errors
+        of reading and writing. Finished versions are kept."""
         warehouse = self.warehouse
         warehouse.check_staging()
         offered = {version.name: version for version in self.contents.versions}
@@ -88,7 +89,7 @@ class PublishedPull:
         return sorted(done)
 
     def _pull(self, version: PublishedVersion) -> bool:
-        """Make a version; returns whether it is known to this bgdata."""
+        """Copy a version into the warehouse. Returns false if this bgdata does not know its kind."""
         warehouse = self.warehouse
         kind_name, variant, name = version.name.split("/")
         require_own(warehouse.root, kind_name, variant)
@@ -119,8 +120,8 @@ class PublishedPull:
         return True
 
     def _fetch(self, version: PublishedVersion, folder: Path) -> Path:
-        """The folder with the files of a version, each checked against its hash in the list: the place itself, or a
-        copy."""
+        """The folder that contains the files of a version, after checking each against its hash: the published folder
+        itself, or the folder into which they were downloaded."""
         if isinstance(self.place, Folder):
             for file in version.all_files:
                 check_hash(self.place.root / file.name, file.sha256)
@@ -139,8 +140,9 @@ class PublishedPull:
 def restore_version(
     kind: Dataset[Any], arrays: PublishedArrays, manifest: Manifest, target: Path, progress: Progress
 ) -> None:
-    """Write the arrays and Parquet files of a version into a folder, and a new manifest if the files have other bytes
-    than in the old one. Raises DigestMismatchError if values differ from the manifest."""
+    """Write the arrays and Parquet files of a version to the folder `target`. If the new Parquet files have other bytes
+    than those in `manifest`, a new manifest is written. Raises DigestMismatchError if the arrays do not agree with the
+    digest in the manifest."""
     arrays.check_digest()
     for entry in manifest.files:
         if entry.name.endswith(".npy"):
@@ -160,7 +162,8 @@ def restore_version(
 
 
 def _entries(manifest: Manifest, target: Path) -> Iterator[FileEntry]:
-    """The entries of a manifest for the files of a version, as they were written now."""
+    """Yield the manifest's entry for each file of a version, with the sizes and hashes of the files just written to
+    `target`."""
     for entry in manifest.files:
         path = target / entry.name
         sync(path)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from bgdata.errors import CorruptFileError, ManifestFormatError, cite
 from bgdata.publishing.contents import PublishedTable
-from bgdata.publishing.shards import groups
+from bgdata.publishing.shards import row_groups
 from bgdata.store.arrays import Array
 
 Recipe: TypeAlias = Mapping[str, Any]
@@ -35,8 +35,8 @@ _MANY_ROWS = 2_000_000  # of a version of which few columns are in memory at a t
 
 
 class Values(NamedTuple):
-    """The values of a column: one for each row, or lists with a number of entries in each row. A string is stored as
-    its place in `texts`; a missing number is NaN."""
+    """The values of a column: either one for each row, or those of all rows' lists together with the length of each
+    list. A string is an index into `texts`; a missing number is NaN."""
 
     flat: Array
     texts: list[str] | None
@@ -44,7 +44,7 @@ class Values(NamedTuple):
 
 
 class PublishedRows:
-    """Columns of a published version, in the order of its rows."""
+    """Reads columns of a published version's tables, in the order that the rows have in the version."""
 
     def __init__(
         self, folder: Path, tables: Sequence[PublishedTable], row_order: Callable[[str], NDArray[np.uint8]]
@@ -55,19 +55,19 @@ class PublishedRows:
         self.column = lru_cache(16 if rows > _MANY_ROWS else 256)(self._column)
 
     def names(self, table: str) -> list[str]:
-        """The columns of a table."""
+        """The names of a table's columns."""
         import pyarrow.parquet as pq
 
         return list(pq.read_schema(self._folder / self.tables[table].files[0].name).names)
 
     def rows(self, table: str, part: int) -> tuple[int, int]:
-        """The first row, and one past the last one, of a part of the version."""
+        """The first row of a part of the version, and the row after its last, in a table."""
         counts = self.tables[table].part_rows
         begin = sum(counts[:part])
         return begin, begin + counts[part]
 
     def part(self, table: str, name: str, part: int) -> Values | None:
-        """The values of a column in the rows of a part; None for a column of another type."""
+        """The values of the column `name` in the rows of one part; None if no array could have values of that type."""
         found = self.column(table, name)
         if found is None or len(self.tables[table].part_rows) == 1:
             return found
@@ -80,7 +80,7 @@ class PublishedRows:
     def _column(self, table: str, name: str) -> Values | None:
         published = self.tables[table]
         paths = [self._folder / file.name for file in published.files]
-        chunks = [chunk for group in groups(paths, [name]) for chunk in group[name].chunks]
+        chunks = [chunk for group in row_groups(paths, [name]) for chunk in group[name].chunks]
         if not chunks:
             return None
         values = pa.concat_arrays(chunks)
@@ -90,15 +90,15 @@ class PublishedRows:
 
 
 def row_places(codes: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """int64[rows]: where each row of a version is among the published rows, which are in the order of splits. `codes`
-    are the splits of the rows."""
+    """int64[rows]: for each row of a version, its index among the published rows, which are sorted by split. `codes`
+    has the split of each row."""
     places = np.empty(len(codes), np.int64)
     places[np.argsort(codes, kind="stable")] = np.arange(len(codes))
     return places
 
 
 def _values(values: Any) -> Values | None:
-    """The values of an Arrow array; None for a type that no array has."""
+    """The values of an Arrow array; None if no array of a version could have values of its type."""
     counts = None
     if pa.types.is_list(values.type) or pa.types.is_fixed_size_list(values.type):
         if values.null_count:
@@ -114,8 +114,8 @@ def _values(values: Any) -> Values | None:
 
 
 def find_recipe(values: Array, rows: PublishedRows, part: int) -> Recipe | None:
-    """The recipe that gives an array of a part from the rows; None if there is none, or if the array is too small for
-    one."""
+    """Find a recipe by which an array can be restored from the columns of published rows of a part. None if there is
+    none, or if the array is so small that it is simply stored."""
     if values.nbytes < MIN_BYTES:
         return None
     kind = {"dtype": values.dtype.newbyteorder("<").str, "shape": list(values.shape)}
@@ -128,7 +128,7 @@ def find_recipe(values: Array, rows: PublishedRows, part: int) -> Recipe | None:
 
 
 def same_bytes(first: Array, second: Array) -> bool:
-    """Whether two arrays have equal dtypes, shapes and bytes: NaN equals itself, and 0 does not equal -0."""
+    """Whether two arrays have equal dtypes, shapes and bytes. NaN then equals NaN, and 0 does not equal -0."""
     if (first.shape, first.dtype) != (second.shape, second.dtype):
         return False
     ours, theirs = (np.ascontiguousarray(each).reshape(-1).view(np.uint8) for each in (first, second))
@@ -136,7 +136,7 @@ def same_bytes(first: Array, second: Array) -> bool:
 
 
 def _candidates(values: Array, table: str, rows: PublishedRows, part: int) -> Iterator[dict[str, Any]]:
-    """Yield recipes that may give an array."""
+    """Yield recipes that might restore an array from the columns of a table. They still have to be tried."""
     begin, end = rows.rows(table, part)
     count, flat = end - begin, values.reshape(-1)
     if not count:
@@ -168,7 +168,8 @@ def _candidates(values: Array, table: str, rows: PublishedRows, part: int) -> It
 def _column_of(
     values: Array, table: str, names: Sequence[str], rows: PublishedRows, part: int
 ) -> tuple[str, dict[str, Any]] | None:
-    """The first column that has the values of an array, and the rule for them."""
+    """Find the first column of a table from which the values can be computed; returns its name and the rule for
+    computing them. None if there is none."""
     for name in names:
         column = rows.part(table, name, part)
         if column is not None and column.counts is None:
@@ -179,7 +180,7 @@ def _column_of(
 
 
 def _rule(values: Array, column: Values) -> dict[str, Any] | None:
-    """The rule that gives the values of an array from the values of a column; None if there is none."""
+    """Find a rule that computes the values from a column; None if there is none."""
     sample = np.unique(np.linspace(0, len(values) - 1, _SAMPLE).astype(np.int64))
     for rule in _rules(values, column):
         if all(same_bytes(_apply(rule, column._replace(flat=column.flat[at]), values.dtype), np.asarray(values[at]))
@@ -189,7 +190,8 @@ def _rule(values: Array, column: Values) -> dict[str, Any] | None:
 
 
 def _rules(values: Array, column: Values) -> Iterator[dict[str, Any]]:
-    """Yield rules that may give the values."""
+    """Yield rules that might compute the values from a column: equal values, a number for each string, or a scale and
+    an offset."""
     if column.texts is not None:
         if len(column.texts) <= _MAX_TEXTS and values.dtype.kind in "iu":
             first = {int(code): int(at) for code, at in zip(*np.unique(column.flat, return_index=True), strict=True)}
@@ -205,7 +207,7 @@ def _rules(values: Array, column: Values) -> Iterator[dict[str, Any]]:
 
 
 def _apply(rule: Mapping[str, Any], column: Values, dtype: np.dtype[Any]) -> Array:
-    """The values of an array, from the values of a column."""
+    """Compute the values of an array from a column by a rule."""
     if "texts" in rule:
         places = np.array([rule["texts"].get(text, 0) for text in column.texts or ()], dtype)
         chosen: Array = places[column.flat]
@@ -218,8 +220,8 @@ def _apply(rule: Mapping[str, Any], column: Values, dtype: np.dtype[Any]) -> Arr
 
 
 def restore(recipe: Recipe, rows: PublishedRows, part: int) -> Array:
-    """The array of a recipe. Raises ManifestFormatError if the recipe is invalid, and CorruptFileError if the rows
-    cannot be read."""
+    """Restore an array from the columns of published rows of a part. Raises ManifestFormatError if the recipe is
+    invalid, and CorruptFileError if the rows cannot be read."""
     try:
         dtype, shape, table = np.dtype(recipe["dtype"]), tuple(map(int, recipe["shape"])), recipe["table"]
         if dtype.kind not in "biuf":

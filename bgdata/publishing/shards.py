@@ -22,7 +22,7 @@ from bgdata.errors import CorruptFileError
 from bgdata.publishing.contents import File, Split
 from bgdata.store.dataset import TableShape
 from bgdata.store.names import sql_text
-from bgdata.store.parquet import described_schema, encodings, parquet_errors
+from bgdata.store.parquet import encodings, parquet_errors, schema_with_meanings
 from bgdata.store.progress import Progress
 from bgdata.store.storage import sha256_file, storage_errors, sync
 
@@ -35,7 +35,8 @@ _PLAIN = {pa.uint64(): pa.int64(), pa.float16(): pa.float32(), pa.large_string()
 
 @dataclass(frozen=True)
 class Source:
-    """A table of a version to publish: its Parquet files, one for each part, and the split of each row."""
+    """A table that is to be published: its Parquet files, one for each part of the version, and the split of each
+    row."""
 
     shape: TableShape
     paths: Sequence[Path]
@@ -45,7 +46,7 @@ class Source:
     missing: Mapping[str, str] = field(default_factory=dict)  # SQL of the derived columns that older files lack
 
     def fill(self, rows: pa.Table) -> pa.Table:
-        """Rows of the files with all declared columns: missing derived columns are added."""
+        """Add to rows, as they are in the files, the declared columns that older files lack."""
         if not self.missing:
             return rows
         with duckdb.connect() as connection:
@@ -55,12 +56,12 @@ class Source:
             return connection.sql(query).arrow().read_all()
 
     def counts(self, rows: int) -> list[int]:
-        """The number of rows of each split; `rows` is the number of all rows."""
+        """The number of rows in each split. `rows` is the number of rows in all splits."""
         return [rows] if self.codes is None else np.bincount(self.codes, minlength=len(self.splits)).tolist()
 
 
 def row_counts(paths: Sequence[Path]) -> list[int]:
-    """The number of rows of each Parquet file. Raises CorruptFileError if a file is damaged."""
+    """The number of rows in each of these Parquet files. Raises CorruptFileError if a file is damaged."""
     found = []
     for path in paths:
         with parquet_errors(path), pq.ParquetFile(path) as file:
@@ -68,9 +69,9 @@ def row_counts(paths: Sequence[Path]) -> list[int]:
     return found
 
 
-def groups(paths: Sequence[Path], columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-    """The row groups of several Parquet files, with all columns or the given ones. Raises CorruptFileError if a file is
-    damaged."""
+def row_groups(paths: Sequence[Path], columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """Yield the row groups of several Parquet files in order, with the named columns, or all if `columns` is None.
+    Raises CorruptFileError if a file is damaged."""
     for path in paths:
         with parquet_errors(path), pq.ParquetFile(path) as file:
             for number in range(file.num_row_groups):
@@ -78,7 +79,7 @@ def groups(paths: Sequence[Path], columns: Sequence[str] | None = None) -> Itera
 
 
 def missing_columns(derived: Mapping[str, str], shape: TableShape, paths: Sequence[Path]) -> dict[str, str]:
-    """The derived columns of a table, with their SQL, that are missing in at least one of its files. Raises
+    """The SQL of those `derived` columns of a table that at least one of its Parquet files lacks, by name. Raises
     CorruptFileError if a file is damaged."""
     there = {column.name for column in shape.columns}
     for path in paths if derived else ():
@@ -89,14 +90,14 @@ def missing_columns(derived: Mapping[str, str], shape: TableShape, paths: Sequen
 
 
 def plain_schema(source: Source) -> pa.Schema:
-    """The schema of published rows: the schema of the files in plain types, with fixed-size lists if all have the same
-    length. Raises CorruptFileError if a file is damaged."""
+    """The schema in which a table is published: without dictionary types and other types that few programs read. A list
+    whose length is the same in every row becomes a fixed-size list. Raises CorruptFileError if a file is damaged."""
     paths = source.paths
     with parquet_errors(paths[0]):
         schema = source.fill(pq.read_schema(paths[0]).empty_table()).schema
     lists = [field.name for field in schema if pa.types.is_list(field.type)]
     lengths: dict[str, set[int | None]] = {name: set() for name in lists}
-    for group in groups(paths, lists) if lists else ():
+    for group in row_groups(paths, lists) if lists else ():
         for name in lists:
             lengths[name] |= set(pc.unique(pc.list_value_length(group[name])).to_pylist())
     return pa.schema([field.with_type(_plain_type(field.type, lengths.get(field.name, set()))) for field in schema])
@@ -114,14 +115,14 @@ def _plain_type(type_: pa.DataType, lengths: set[int | None]) -> pa.DataType:
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of the columns of a table in its files: the paths of columns with a dictionary, and the largest number
-    of rows of a row group."""
+    """How columns are laid out in Parquet files: which have a dictionary, and the largest number of rows in a row
+    group."""
 
     dictionaries: frozenset[str] = frozenset()
     group_rows: int = GROUP_ROWS
 
     def options(self, schema: pa.Schema) -> dict[str, Any]:
-        """The options of PyArrow for writing rows of a schema."""
+        """The options with which PyArrow writes rows of this schema."""
         found = encodings(schema)
         coded = [*(found["use_dictionary"] or ()), *sorted(self.dictionaries)]
         others = {path: name for path, name in (found["column_encoding"] or {}).items() if path not in coded}
@@ -129,9 +130,9 @@ class Layout:
 
 
 def source_layout(paths: Sequence[Path], schema: pa.Schema) -> Layout:
-    """The layout of published rows. Numbers that have a dictionary in all row groups of the files keep it; then row
-    groups are as long as in the files, since each has its own dictionary. Raises CorruptFileError if a file is
-    damaged."""
+    """The layout in which a table is published. A column of numbers that has a dictionary in every row group of the
+    original files keeps it. Row groups then have as many rows as in these files, because each has a dictionary of its
+    own. Raises CorruptFileError if a file is damaged."""
     typed = set(encodings(schema)["column_encoding"] or ())
     dictionaries, most = typed, 0
     for path in paths:
@@ -146,7 +147,7 @@ def source_layout(paths: Sequence[Path], schema: pa.Schema) -> Layout:
 
 
 def plain_batch(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The rows in the types of `schema`, which comes from `plain_schema`, with its columns in its order."""
+    """Convert rows to the types and column order of `schema`, the result of `plain_schema`."""
     columns = [_cast(rows[field.name].combine_chunks(), field.type) for field in schema]
     return pa.Table.from_arrays(columns, schema=schema)
 
@@ -163,18 +164,19 @@ def _cast(values: Any, type_: pa.DataType) -> Any:
 def write_splits(
     source: Source, folder: Path, home: str, about: Mapping[str, str], progress: Progress
 ) -> tuple[Split, ...]:
-    """Write the shards of all splits of a table into a folder, durably, and return them with names below `home`. Raises
-    CorruptFileError if the source is damaged, and StorageError if a file cannot be written."""
+    """Write the rows of a table, split by split, as Parquet files into a folder, and sync them. Returns the splits; the
+    paths of their files begin with `home`. Raises CorruptFileError if the original files are damaged, and StorageError
+    if a file cannot be written."""
     rows = sum(row_counts(source.paths))
     size = sum(path.stat().st_size for path in source.paths)
-    schema = described_schema(plain_schema(source), source.shape, about)
+    schema = schema_with_meanings(plain_schema(source), source.shape, about)
     counts, layout = source.counts(rows), source_layout(source.paths, schema)
     writers = [
         ShardWriter(folder, name, count, -(-size * count // max(1, rows) // SHARD_BYTES), schema, source.shape, layout)
         for name, count in zip(source.splits, counts, strict=True)
     ]
     begin = 0
-    for group in groups(source.paths):
+    for group in row_groups(source.paths):
         chosen = plain_batch(source.fill(group), schema)
         if source.codes is None:
             writers[0].append(chosen)
@@ -196,7 +198,7 @@ def write_splits(
 
 
 class ShardWriter:
-    """Writes the rows of a split in shards of equal length, in row groups."""
+    """Writes the rows of one split to Parquet files of about equal length."""
 
     def __init__(
         self, folder: Path, split: str, rows: int, shards: int, schema: pa.Schema, shape: TableShape, layout: Layout
@@ -212,7 +214,7 @@ class ShardWriter:
         self._group_rows = layout.group_rows
 
     def append(self, rows: pa.Table) -> None:
-        """Add rows."""
+        """Write these rows after the previous ones, as soon as they fill a row group."""
         if rows.nbytes and len(rows):
             self._group_rows = min(self._group_rows, max(1, GROUP_BYTES * len(rows) // rows.nbytes))
         self._waiting.append(rows)
@@ -252,7 +254,8 @@ class ShardWriter:
         self._writer = None
 
     def close(self) -> None:
-        """Finish the last shard; a split without rows has an empty one. Raises CorruptFileError if rows are missing."""
+        """Write what is left, and close the last file. A split without rows has one empty file. Raises CorruptFileError
+        if there were fewer rows than expected."""
         if self._count or self._left:
             raise CorruptFileError(f"expected {self._left} more rows of {self._shape.name}, found {self._count}")
         self._close_shard()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bgdata.publishing.contents import TEST, TRAIN
-from bgdata.publishing.shards import Source, groups
+from bgdata.publishing.shards import Source, row_groups
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.dataset import Dataset, TableShape
 from bgdata.store.parameters import Parameters
@@ -19,29 +19,31 @@ SPLIT, GAME, POSITION = "split", "game", "position_id"
 
 
 def split_source(kind: Dataset[Any], parameters: Parameters, shape: TableShape, paths: Sequence[Path]) -> Source:
-    """A table with the split of each row. A column `split` gives the splits; otherwise a row of a game with a seed has
-    the split that labels of this game have. Decisions and positions by which players are scored are in `test`; every
-    other table has only `train`, the name that hubs give to all rows."""
+    """A table for publishing, with the split of each row. If there is a column `split`, it decides. If the rows belong
+    to games that were played with a seed, a game has the same split as in training. Decisions and positions by which
+    players are scored are all in `test`. Any other table has only the split `train`, which hubs use for a table without
+    splits."""
     names = [column.name for column in shape.columns]
     if SPLIT in names:
         return _by_column(shape, paths)
     seed = getattr(parameters, "seed", None)
     if shape.key[0] == GAME and isinstance(seed, int) and not kind.takes_files:
-        games = [group[GAME].to_numpy() for group in groups(paths, [GAME])]
+        games = [group[GAME].to_numpy() for group in row_groups(paths, [GAME])]
         return _source(shape, paths, splits_of_games(seed, np.concatenate(games)) if games else None, SPLITS)
     is_test = is_benchmark(kind) or REFERENCE in kind.tags
     return Source(shape, paths, (TEST if is_test else TRAIN,))
 
 
 def column_in_one_split(shape: TableShape) -> str:
-    """The column whose values never occur in two splits of a table: the game of its rows, or else the position."""
+    """The column whose values must never occur in two splits of a table: the game, or else the position; empty if it
+    has neither."""
     names = [column.name for column in shape.columns]
     return GAME if shape.key[0] == GAME else POSITION if POSITION in names else ""
 
 
 def _by_column(shape: TableShape, paths: Sequence[Path]) -> Source:
-    """The splits that the column `split` names; the splits of training come first."""
-    found = [np.asarray(group[SPLIT].combine_chunks().cast("string")) for group in groups(paths, [SPLIT])]
+    """A table for publishing, with the splits in its column `split`. The splits of training come first."""
+    found = [np.asarray(group[SPLIT].combine_chunks().cast("string")) for group in row_groups(paths, [SPLIT])]
     texts = np.concatenate(found) if found else np.array([], object)
     names, codes = np.unique(texts.astype(str), return_inverse=True)
     order = sorted(range(len(names)), key=lambda place: (_rank(str(names[place])), str(names[place])))
@@ -54,7 +56,7 @@ def _rank(name: str) -> int:
 
 
 def _source(shape: TableShape, paths: Sequence[Path], codes: Any, names: Sequence[str]) -> Source:
-    """A table with these splits; splits that have no rows are left out."""
+    """A table for publishing, whose rows have the splits `names[codes]`. Splits without rows are left out."""
     if codes is None or not len(codes):
         return Source(shape, paths, (TRAIN,))
     there = np.unique(codes)

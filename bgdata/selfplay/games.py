@@ -235,7 +235,7 @@ class GameScratch(NamedTuple):
 
 @kernel()
 def new_game_scratch(first_chooser: Chooser, second_chooser: Chooser) -> GameScratch:
-    """Scratch memory for one thread."""
+    """Scratch memory in which one thread plays games between these two players."""
     after, notes = np.empty((MAX_PLAYS, 26), np.int8), np.empty(MAX_NOTES, np.int64)
     return GameScratch(after, notes, choice_scratch(first_chooser), choice_scratch(second_chooser))
 
@@ -332,7 +332,7 @@ def choose_play(
 
 @kernel()
 def dice_at(stream: np.uint64, turn: int) -> tuple[int, int]:
-    """The roll of a turn. Turn 0 is never a double."""
+    """The dice of turn `turn` from a game's stream of random numbers. Turn 0 is never a double."""
     bits = random_bits(stream, turn)
     return dice_of(bits) if turn else opening_dice_of(bits)
 

@@ -87,16 +87,16 @@ def game_luck(evaluator: Evaluator, game: RecordedGame) -> GameLuck:
     values = turn_values(evaluator, game.boards, game.dice, game.after_play)
     if len(game.boards) and np.array_equal(game.boards[0], _START):
         values.before[0] = 0.0
-    sides = signs(game.players)
+    sides = player_signs(game.players)
     drift = np.zeros(len(sides))
     drift[1:] = values.before[1:] - sides[1:] * sides[:-1] * values.after[:-1]
     last = float(sides[-1] * values.after[-1]) if len(sides) else 0.0
     return GameLuck(values, values.best - values.before, values.after - values.best, drift, game.result - last)
 
 
-def totals(game: RecordedGame, found: GameLuck) -> LuckTotals:
+def luck_totals(game: RecordedGame, found: GameLuck) -> LuckTotals:
     """The sums of luck, skill and drift over all turns of a game. `found` is the result of `game_luck`."""
-    sides = signs(game.players)
+    sides = player_signs(game.players)
     initial = float(sides[0] * found.values.before[0]) if len(sides) else 0.0
     luck, skill = (
         (float(turns[game.players == 0].sum()), float(turns[game.players == 1].sum()))
@@ -109,7 +109,7 @@ def totals(game: RecordedGame, found: GameLuck) -> LuckTotals:
     )
 
 
-def signs(players: NDArray[np.int8]) -> Values:
+def player_signs(players: NDArray[np.int8]) -> Values:
     """float64[n]: 1 where the player is player 0, -1 where it is player 1."""
     return 1.0 - 2.0 * players.astype(np.float64)
 

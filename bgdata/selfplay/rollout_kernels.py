@@ -119,7 +119,7 @@ def fill_blocks(
 
 @kernel()
 def new_rollout_scratch(networks: Networks) -> RolloutScratch:
-    """Scratch memory for one thread."""
+    """Scratch memory in which one thread rolls out positions with these networks."""
     count = len(DICE)
     first = FirstTurns(
         np.zeros(1 + count, np.bool_),

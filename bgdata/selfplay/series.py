@@ -302,14 +302,14 @@ class _Table:
         self.is_new[:] = False
 
     def leave(self) -> None:
-        """Remove finished matches."""
+        """Remove finished matches from the table."""
         goes_on = ~self.is_over
         if not goes_on.all():
             for name in ("rows", "state", "boards", "dice", "is_new", "is_over"):
                 setattr(self, name, getattr(self, name)[goes_on])
 
     def results(self) -> CubefulResults:
-        """All games, in order of matches."""
+        """The results of all games, in the order of their matches."""
         places = np.concatenate([np.zeros(0, np.int64), *(places for places, _ in self.games)])
         games = np.concatenate([np.zeros((0, len(GAME_FIELDS)), np.int64), *(rows for _, rows in self.games)])
         order = np.argsort(places, kind="stable")

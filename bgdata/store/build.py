@@ -36,15 +36,15 @@ from bgdata.store.job import (
     CHECKPOINT_ERRORS,
     PART,
     Job,
-    finished_part,
     intact_arrays,
-    kernels_here,
+    kernel_fingerprint,
+    killed_build_progress,
     read_sealed,
     seal_record,
-    sources_here,
+    source_fingerprint,
     tidy,
 )
-from bgdata.store.linked import chosen_place, discard, link_again, prepare, require_own, stage
+from bgdata.store.linked import discard, link_again, prepare, require_own, stage, variant_folder_below
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import (
     FORMAT,
@@ -94,7 +94,7 @@ def build(
     if inputs is None:
         parameters.check_determined()
     title = f"{kind.name}/{check_name('variant', kind.slug(parameters))}"  # otherwise it could not be found again
-    elsewhere = directory and chosen_place(warehouse, title, directory)
+    elsewhere = directory and variant_folder_below(warehouse, title, directory)
     if elsewhere:
         link_again(warehouse, title, elsewhere)
     if inputs is None:
@@ -283,7 +283,7 @@ def _build_parts(plan: Plan) -> Manifest:
         if found and plan.strict:
             plan.kind.computation.check_strict(plan.part_arrays(number))
         found = found or _build_part(one, number, rows, shared)
-        if records and (others := _differing(records[0].files, found.files, shared)):
+        if records and (others := _changed_names(records[0].files, found.files, shared)):
             raise CheckFailedError(f"expected the same {', '.join(others)} in all parts of {plan.title}, found others")
         records.append(found)
         rows += found.part.rows
@@ -307,7 +307,7 @@ def _build_parts(plan: Plan) -> Manifest:
     return manifest
 
 
-def _differing(first: list[FileEntry], files: list[FileEntry], names: set[str]) -> list[str]:
+def _changed_names(first: list[FileEntry], files: list[FileEntry], names: set[str]) -> list[str]:
     """The file names among `names` whose contents differ between the two lists of files."""
     before, after = ({entry.name: entry.sha256 for entry in each if entry.name in names} for each in (first, files))
     return sorted(name for name in names if before.get(name) != after.get(name))
@@ -362,7 +362,7 @@ def _kept_part(plan: Plan) -> str:
     """A clause for the user that says what a stopped build keeps; empty if the next build has to begin anew."""
     if (plan.staging / COMPUTED).exists():
         return f"all values of {plan.title} are kept"
-    part = finished_part(plan.staging)
+    part = killed_build_progress(plan.staging)
     return f"{plan.title} is kept {part}" if part else ""
 
 
@@ -469,7 +469,9 @@ def _manifest(
     """The manifest of a version whose files have been written."""
     kind = plan.kind
     software = {name: installed_version(name) for name in ("numpy", "numba", "pyarrow", "duckdb")}
-    software = {"bgdata": __version__} | software | {"python": platform.python_version(), "sources": sources_here(kind)}
+    software = (
+        {"bgdata": __version__} | software | {"python": platform.python_version(), "sources": source_fingerprint(kind)}
+    )
     return Manifest(
         dataset=kind.name,
         variant=kind.slug(plan.parameters),
@@ -485,7 +487,7 @@ def _manifest(
         statistics=dict(statistics),
         licence=kind.licence,
         source=kind.source,
-        kernel_fingerprint=kernels_here(),
+        kernel_fingerprint=kernel_fingerprint(),
         software=software,
         source_commit=_source_commit(),
         created=datetime.now(UTC).isoformat(timespec="microseconds"),

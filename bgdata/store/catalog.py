@@ -54,10 +54,10 @@ from bgdata.store.registry import PARTS, parse_script
 from bgdata.store.storage import hold_lock, is_shortage, open_regular, storage_errors, write_file
 from bgdata.store.survey import (
     KEY_BYTES,
+    FolderFacts,
     Index,
-    Seen,
     Variant,
-    current_of,
+    current_version,
     own_key,
     read_index,
     read_versions,
@@ -163,11 +163,11 @@ class _Reader:
         if self._connection:
             self._connection.close()
 
-    def read(self, kind: str, name: str, seen: Seen) -> Variant:
+    def read(self, kind: str, name: str, seen: FolderFacts) -> Variant:
         """Read the folder of the variant `name` of a kind; `seen` are the facts of its files. Damaged tables are
         recorded with their error. Raises an error if memory, rights or the disk prevent reading now."""
         warehouse, declared = self._warehouse, self._warehouse.kinds[kind]
-        table, flaw = current_of(warehouse, kind, name)
+        table, flaw = current_version(warehouse, kind, name)
         tables, files, lacking = dict[str, str](), dict[str, list[str]](), dict[str, dict[str, str]]()
         for shape in declared.tables:
             if not _is_stored(declared, shape, table):

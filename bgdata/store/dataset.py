@@ -14,13 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
-from bgdata.errors import (
-    CheckSkippedError,
-    ManifestFormatError,
-    MissingTableError,
-    UsageError,
-    cite,
-)
+from bgdata.errors import CheckSkippedError, ManifestFormatError, MissingTableError, UsageError, cite
 from bgdata.store.manifest import Source, file_names, unpacked_name
 from bgdata.store.names import identifier
 from bgdata.store.parameters import Parameters, VersionRef
@@ -123,15 +117,17 @@ class Estimate(NamedTuple):
 def sample_text(count: int, total: int, unit: str = "rows") -> str:
     """What recomputing `count` of `total` random items can find, in words: `1,000 of 10,000 games: finds 1 bad one in
     217`."""
-    return f"all {total:,} {unit}" if count >= total else f"{count:,} of {total:,} {unit}: {finds(count, total)}"
+    return (
+        f"all {total:,} {unit}" if count >= total else f"{count:,} of {total:,} {unit}: {detection_text(count, total)}"
+    )
 
 
-def drawn_text(count: int, total: int) -> str:
+def drawn_sample_text(count: int, total: int) -> str:
     """Like `sample_text`, for `count` rows that are drawn with replacement."""
-    return f"{count:,} rows drawn of {total:,}: {finds(count, total)}"
+    return f"{count:,} rows drawn of {total:,}: {detection_text(count, total)}"
 
 
-def finds(count: int, total: int) -> str:
+def detection_text(count: int, total: int) -> str:
     """The smallest share of bad items among `total` that a random sample of `count` items finds with probability
     CONFIDENCE, in words."""
     rarest = min(total, max(1, int(-1 / math.expm1(math.log(1 - CONFIDENCE) / count)))) if count else 0

@@ -114,7 +114,7 @@ def using(executor: Executor) -> Iterator[None]:
         _chosen.remove(executor)
 
 
-def chosen_executor() -> Executor:
+def current_executor() -> Executor:
     """The executor of the innermost `using` or `using_executor` block, or else one that runs everything in this
     process."""
     return _chosen[-1] if _chosen else InProcess()

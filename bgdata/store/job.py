@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike
 
 from bgdata.errors import BgdataError, CorruptFileError, DigestMismatchError
 from bgdata.store.arrays import Array, ArrayWriter, GrowingWriter, map_array, save_array
-from bgdata.store.executors import chosen_executor
+from bgdata.store.executors import current_executor
 from bgdata.store.manifest import canonical_json
 from bgdata.store.progress import Progress
 from bgdata.store.storage import is_shortage, remove_folder, sha256_file, storage_errors, sync, write_file
@@ -62,7 +62,7 @@ class Job:
         self.title = title  # kind/variant, for messages
         self.strict = strict  # whether a row that breaks a rule fails the import instead of being set aside
         self.recipe = recipe  # key of checkpoints
-        self.executor = executor or chosen_executor()  # computes shards; values do not depend on it
+        self.executor = executor or current_executor()  # computes shards; values do not depend on it
 
     def save(self, name: str, values: Array) -> None:
         """Save a finished array, whose `name` the kind declares."""
@@ -209,7 +209,7 @@ def intact_arrays(folder: Path, hashes: Mapping[str, str]) -> dict[str, Array]:
     return {name: map_array(folder / f"{name}.npy") for name in hashes}
 
 
-def finished_part(folder: Path) -> str:
+def killed_build_progress(folder: Path) -> str:
     """How far a killed build has come, from its staging folder, in words: `up to step 12` or `in 7 parts`. Empty if
     nothing is finished."""
     if parts := len(list((folder / PART).glob("part_*.json"))):
@@ -220,14 +220,14 @@ def finished_part(folder: Path) -> str:
     return f"in {count} part{'s' * (count > 1)}" if count else ""
 
 
-def kernels_here() -> str:
+def kernel_fingerprint() -> str:
     """The fingerprint of the source of all kernels in this process."""
     from bgdata.kernel_cache import kernel_fingerprint  # imports Numba, which most commands do not need
 
     return kernel_fingerprint()
 
 
-def sources_here(kind: Dataset[Any]) -> str:
+def source_fingerprint(kind: Dataset[Any]) -> str:
     """Twelve hex digits that identify the source code that computes a kind: the module of its computation, and every
     module of the package that this one imports at its top, directly or indirectly. Manifests record them as `sources`
     among the software."""

@@ -35,7 +35,7 @@ def _visible(folder: Path) -> list[str]:
     return sorted(name for name in names if name != CURRENT and not name.startswith("."))
 
 
-def place_of(warehouse: Versions, title: str, staged: Iterable[Path]) -> Path:
+def folder_of_versions(warehouse: Versions, title: str, staged: Iterable[Path]) -> Path:
     """The folder in which the versions of the variant `title` are: on another disk if its folder in the warehouse, or
     an unfinished build in `staged`, is a link there; else in the warehouse. Raises StorageError if the link leads to a
     missing folder."""
@@ -45,13 +45,13 @@ def place_of(warehouse: Versions, title: str, staged: Iterable[Path]) -> Path:
             place = _target(path) if path == folder else _target(path).parent
             if not place.is_dir():
                 raise StorageError(_gone(path, place))
-            if path == folder or _is_own(warehouse.root, place) or _is_left(place):
+            if path == folder or _is_own(warehouse.root, place) or _is_abandoned(place):
                 return place.resolve()
     inside = warehouse.root.resolve() / title
     return folder if folder.resolve() == inside else folder.resolve()
 
 
-def chosen_place(warehouse: Versions, title: str, directory: Path) -> Path:
+def variant_folder_below(warehouse: Versions, title: str, directory: Path) -> Path:
     """The folder below `directory` in which the versions of the variant `title` are to be stored. Raises UsageError if
     `directory` is not an existing folder outside the warehouse, if the variant already has versions in another folder,
     or if another warehouse has versions there."""
@@ -68,7 +68,7 @@ def chosen_place(warehouse: Versions, title: str, directory: Path) -> Path:
         raise UsageError(
             f"expected {title} nowhere but in {directory}, found {others[0]} in {folder.resolve()}; {step}"
         )
-    if (there := _versions_in(place)) and not (_is_own(warehouse.root, place) or _is_left(place)):
+    if (there := _versions_in(place)) and not (_is_own(warehouse.root, place) or _is_abandoned(place)):
         raise UsageError(
             f"expected no version of {title} in {directory}, found {there[0]} of another warehouse; "
             "choose another folder"
@@ -86,7 +86,7 @@ def link_again(warehouse: Versions, title: str, place: Path) -> None:
     then owns them. Raises StorageError if the link cannot be written."""
     if _versions_in(place):
         link(warehouse, title, place)
-        if _is_left(place):
+        if _is_abandoned(place):
             _own(warehouse, place)
 
 
@@ -232,7 +232,7 @@ def _is_own(root: Path, place: Path) -> bool:
         return False
 
 
-def _is_left(place: Path) -> bool:
+def _is_abandoned(place: Path) -> bool:
     """Whether the warehouse that is recorded as the owner of the folder `place` no longer exists at its path, because
     it was moved or deleted."""
     owner = _owner_of(place)
@@ -268,7 +268,7 @@ def require_own(root: Path, kind: str, variant: str) -> None:
         check_link(path)
         if path.is_symlink():
             place = _target(path)
-            if path.name == kind or not (_is_own(root, place) or _is_left(place)):
+            if path.name == kind or not (_is_own(root, place) or _is_abandoned(place)):
                 raise StorageError(
                     f"expected to write {kind}/{variant} into this warehouse, found the link {path} to {place}, "
                     "which is not its own; delete the link, or do it in the warehouse that is there"

@@ -58,7 +58,7 @@ class Given:
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Make a `Given` from parameters as JSON values, by name."""
-        return cls(tuple((name, frozen(each)) for name, each in sorted(values.items())))
+        return cls(tuple((name, hashable_value(each)) for name, each in sorted(values.items())))
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -75,11 +75,11 @@ class Given:
 NONE_GIVEN = Given()
 
 
-def frozen(value: Any) -> Any:
+def hashable_value(value: Any) -> Any:
     """Make a JSON value hashable: lists become tuples, and objects become `Given`."""
     if isinstance(value, dict):
         return Given.of(value)
-    return tuple(map(frozen, value)) if isinstance(value, list) else value
+    return tuple(map(hashable_value, value)) if isinstance(value, list) else value
 
 
 def _all_finite(value: Any) -> bool:
@@ -227,7 +227,7 @@ def from_json(declared: Any, value: Any) -> Any:
     """Convert a JSON value to a parameter of the declared type. Raises TypeError if it does not fit that type."""
     choices = get_args(declared)
     if declared is Given and isinstance(value, dict):
-        return frozen(value)
+        return hashable_value(value)
     if get_origin(declared) is tuple and isinstance(value, list):
         return tuple(from_json(choices[0], each) for each in value)
     if NoneType in choices:

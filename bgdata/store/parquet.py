@@ -39,7 +39,7 @@ def encodings(schema: pa.Schema) -> dict[str, Any]:
     return {"use_dictionary": dictionary or False, "column_encoding": encoding or None}
 
 
-def described_schema(schema: pa.Schema, shape: TableShape, about: Mapping[str, str]) -> pa.Schema:
+def schema_with_meanings(schema: pa.Schema, shape: TableShape, about: Mapping[str, str]) -> pa.Schema:
     """The schema of a Parquet file with metadata: the unit and meaning of each column, and the entries of `about` for
     the file, whose names get the prefix `bgdata.`. Numbers that are given as dictionaries have plain number types in
     it."""
@@ -65,7 +65,7 @@ def write_parquet(
     entries of `about`, and the unit and meaning of each column."""
     rows = 0
     first = next(batches)
-    schema = described_schema(first.schema, shape, about)
+    schema = schema_with_meanings(first.schema, shape, about)
     sorting = [pq.SortingColumn(schema.get_field_index(name)) for name in shape.key]
     options = encodings(first.schema)
     with (
@@ -136,7 +136,7 @@ def first_difference(path: Path, batches: Iterator[pa.RecordBatch], derived: Con
             names = [name for name in expected.column_names if name in there or name not in derived]
             if there != set(names):  # older files may have them in another order
                 return row
-            if not plain(found.select(names)).equals(plain(expected.select(names))):
+            if not without_dictionaries(found.select(names)).equals(without_dictionaries(expected.select(names))):
                 return row
             row += len(batch)
         return None if next(groups, None) is None else row
@@ -157,7 +157,7 @@ def parquet_errors(path: Path) -> Iterator[None]:
         raise CorruptFileError(f"expected a readable Parquet file in {path}, found: {error}") from error
 
 
-def plain(table: pa.Table) -> pa.Table:
+def without_dictionaries(table: pa.Table) -> pa.Table:
     """The table with each dictionary column converted to a plain one, so that tables compare equal if their values
     do."""
     types = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in table.schema]

@@ -13,8 +13,8 @@ from bgdata.errors import TooLargeError
 from bgdata.process import free_memory
 from bgdata.store.arrays import Array, map_array
 from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.job import PART, kernels_here
-from bgdata.store.linked import link, place_of
+from bgdata.store.job import PART, kernel_fingerprint
+from bgdata.store.linked import folder_of_versions, link
 from bgdata.store.manifest import RawFile, Source, part_file, recipe_key
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Progress
@@ -73,7 +73,7 @@ class Plan:
         """The entry of the warehouse's staging folder for this build: the folder of unfinished files, or a link to it
         on another disk. Its name contains the recipe key and the fingerprint of the kernels, so that no other build
         resumes from it."""
-        return self.lock.with_name(f"{self.lock.stem}-{self.key[:12]}-{kernels_here()}")
+        return self.lock.with_name(f"{self.lock.stem}-{self.key[:12]}-{kernel_fingerprint()}")
 
     @property
     def place(self) -> Path:
@@ -108,7 +108,7 @@ class Plan:
         StorageError if they are on a disk that is missing."""
         if self.elsewhere:
             return self
-        place = place_of(self.warehouse, self.title, self.staged_builds())
+        place = folder_of_versions(self.warehouse, self.title, self.staged_builds())
         return replace(self, elsewhere=place if place != self.place else None)
 
     def find(self) -> Table | None:

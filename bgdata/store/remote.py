@@ -36,31 +36,14 @@ from bgdata.errors import (
     cite,
 )
 from bgdata.process import cache_folder
+from bgdata.store import storage, transfer
 from bgdata.store.arrays import LARGE, ROW_HASHES, Array, read_header, values_digest
 from bgdata.store.dataset import PARQUET
 from bgdata.store.manifest import FILE_NAME as MANIFEST
 from bgdata.store.manifest import FileEntry, canonical_json
 from bgdata.store.names import CURRENT, check_name, is_name
 from bgdata.store.places import open_place
-from bgdata.store.storage import (
-    check_room,
-    hold_lock,
-    make_folder,
-    remove_folder,
-    sha256_file,
-    storage_errors,
-    write_file,
-)
 from bgdata.store.table import Table
-from bgdata.store.transfer import (
-    JOBS,
-    Listed,
-    Listing,
-    fetch_file,
-    fetched_manifest,
-    listing,
-    manifest_of,
-)
 
 SEEN = "listing.json"  # in the folder of a mirror: tags of the fetched manifests
 HEADER_BYTES = 4096  # more than any header of an array
@@ -85,17 +68,17 @@ class Mirror:
         return type(self), (self._given, self.folder)
 
     @cached_property
-    def contents(self) -> Listing:
+    def contents(self) -> transfer.Listing:
         """The listing of the place. First use reads it, and downloads the manifests of all versions into the folder.
         Raises the errors of `listing` and `fetched_manifest`."""
-        found = listing(self.place)
+        found = transfer.listing(self.place)
         seen = self._seen()
         wanted = [
             name
             for name, listed in found.versions.items()
             if seen.get(name) != listed.tag or not (self.folder / name / MANIFEST).is_file()
         ]
-        with ThreadPoolExecutor(JOBS) as pool:
+        with ThreadPoolExecutor(transfer.JOBS) as pool:
             manifests = list(pool.map(lambda name: self._manifest(name, found.versions[name]), wanted))
         with self._writing():
             for name, data in zip(wanted, manifests, strict=True):
@@ -104,18 +87,20 @@ class Mirror:
             for pattern, there in (("*/*", titles), ("*/*/*", found.versions)):
                 for path in self.folder.glob(pattern):
                     if path.is_dir() and path.relative_to(self.folder).as_posix() not in there:
-                        remove_folder(path)
+                        storage.remove_folder(path)
             for title in titles:
                 self._point(title, found.current.get(title))
-            write_file(self.folder / SEEN, canonical_json({name: each.tag for name, each in found.versions.items()}))
+            storage.write_file(
+                self.folder / SEEN, canonical_json({name: each.tag for name, each in found.versions.items()})
+            )
         return found
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Hold a lock on the mirror's folder during the `with` block."""
-        with storage_errors("write", self.folder):
-            make_folder(self.folder)
-            with hold_lock(self.folder / ".lock"):
+        with storage.storage_errors("write", self.folder):
+            storage.make_folder(self.folder)
+            with storage.hold_lock(self.folder / ".lock"):
                 yield
 
     def _seen(self) -> dict[str, str]:
@@ -124,11 +109,11 @@ class Mirror:
         except (OSError, ValueError, TypeError):
             return {}
 
-    def _manifest(self, name: str, listed: Listed) -> bytes:
+    def _manifest(self, name: str, listed: transfer.Listed) -> bytes:
         """Download the manifest of the version `name`; returns its bytes. A damaged manifest is returned too, because
         whoever opens the version reports it; a deleted one is empty."""
         try:
-            return fetched_manifest(self.place, name, listed)[0]
+            return transfer.fetched_manifest(self.place, name, listed)[0]
         except MissingFileError:  # deleted meanwhile
             return b""
         except BgdataError:
@@ -141,17 +126,17 @@ class Mirror:
         before = path.read_bytes() if path.is_file() else b""
         if data and before != data:
             if before:
-                remove_folder(path.parent)
-            make_folder(path.parent)
-            write_file(path, data)
+                storage.remove_folder(path.parent)
+            storage.make_folder(path.parent)
+            storage.write_file(path, data)
 
     def _point(self, title: str, version: str | None) -> None:
         path = self.folder / title / CURRENT
         if version is None:
             path.unlink(missing_ok=True)
         elif not path.is_file() or path.read_text(errors="replace").strip() != version:
-            make_folder(path.parent)
-            write_file(path, f"{version}\n".encode())
+            storage.make_folder(path.parent)
+            storage.write_file(path, f"{version}\n".encode())
 
     def open(self, kind: str, variant: str, version: str | None = None) -> MirroredTable:
         """Open a version of the place, the current one if `version` is None, without reading the whole listing. Raises
@@ -167,7 +152,7 @@ class Mirror:
                 raise CorruptFileError(f"expected the name of a version in {where}, got {cite(version)}")
         name = f"{title}/{check_name('version', version)}"
         try:
-            data, _ = manifest_of(self.place, name)
+            data, _ = transfer.manifest_of(self.place, name)
         except MissingFileError as error:
             raise MissingTableError(f"no {name} in {self.address}: {error}") from error
         with self._writing():
@@ -187,18 +172,18 @@ class Mirror:
                 f"{name} is not there: of {self.address} those tables are fetched that a query names; name it, or try: "
                 f"bgdata pull {self.address} {name}"
             )
-        with hold_lock(folder / f".{entry.name}.lock"):
+        with storage.hold_lock(folder / f".{entry.name}.lock"):
             if not _is_marked(path, entry, mark):
-                with storage_errors("read", path):
-                    is_damaged = path.exists() and sha256_file(path) != entry.sha256
+                with storage.storage_errors("read", path):
+                    is_damaged = path.exists() and storage.sha256_file(path) != entry.sha256
                     if is_damaged or path.is_symlink():
                         path.unlink()
                 if not path.exists():
-                    check_room(self.folder, entry.bytes)
+                    storage.check_room(self.folder, entry.bytes)
                     if entry.bytes >= TOLD_BYTES:
                         self.tell(f"fetching {name}/{entry.name}, {entry.bytes / 1e6:,.0f} MB")
-                fetch_file(self.place, name, entry, folder, lambda _: None)
-                with storage_errors("write", path):
+                transfer.fetch_file(self.place, name, entry, folder, lambda _: None)
+                with storage.storage_errors("write", path):
                     path.chmod(0o444)
                     os.utime(path, (mark, mark))
         return path
@@ -312,7 +297,7 @@ class MirroredTable(Table):
     def fetch_all(self) -> Table:
         """Download all files of the version; returns it as an ordinary table in a folder. Raises the errors of
         `Mirror.file`."""
-        with ThreadPoolExecutor(JOBS) as pool:
+        with ThreadPoolExecutor(transfer.JOBS) as pool:
             list(pool.map(lambda entry: self._fetch_file(entry.name), self.manifest.files))
         return Table(self.folder, self._kind)
 

@@ -30,7 +30,7 @@ from bgdata.errors import BgdataError, CorruptFileError, WorkerError
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Context, Dataset
 from bgdata.store.executors import MAX_PROCESSES, Cluster, worker_name
-from bgdata.store.job import SHARDS, Job, kernels_here
+from bgdata.store.job import SHARDS, Job, kernel_fingerprint
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Progress
 from bgdata.store.storage import open_regular, remove_folder, storage_errors, write_file
@@ -55,15 +55,15 @@ class Work:
 
     function: str
     settings: Settings
-    kernels: str = field(default_factory=kernels_here)  # kernels of the process that requests the work
+    kernels: str = field(default_factory=kernel_fingerprint)  # kernels of the process that requests the work
     inputs: WorkerInputs = field(default_factory=WorkerInputs)
 
     def compute(self, begin: int, end: int) -> Mapping[str, Array]:
         """Call the function for the items `begin` to before `end`. Raises WorkerError if the kernels of this process
         differ from those that requested the work, or if a version is missing."""
-        if kernels_here() != self.kernels:
+        if kernel_fingerprint() != self.kernels:
             raise WorkerError(
-                f"expected a worker with the kernels {self.kernels}, found {kernels_here()} on {worker_name()}; "
+                f"expected a worker with the kernels {self.kernels}, found {kernel_fingerprint()} on {worker_name()}; "
                 "install the same bgdata everywhere, or end that worker"
             )
         if _opened.work != self:

@@ -81,7 +81,7 @@ class Index(NamedTuple):
         return state_of(self.declared, {key: variant.state for key, variant in self.variants.items()})
 
 
-class Seen(NamedTuple):
+class FolderFacts(NamedTuple):
     """What the file system tells about a variant, without reading its files. `sizes` has, for each version by name, a
     digest of the sizes of its files."""
 
@@ -114,7 +114,7 @@ def variant_names(warehouse: Versions, kind: str) -> list[tuple[str, bool]]:
     return []
 
 
-def see(folder: str, *, is_link: bool) -> Seen | None:
+def read_folder_facts(folder: str, *, is_link: bool) -> FolderFacts | None:
     """What the file system tells about the folder of a variant. None if it contains neither a version nor the file
     `current`; a link always counts."""
     read_at = time.time_ns()
@@ -132,7 +132,7 @@ def see(folder: str, *, is_link: bool) -> Seen | None:
                 sizes[name] = _digest([file[:3] for file in files])
     if len(facts) == 1 and not sizes and not is_link:
         return None
-    return Seen(_digest(facts, sorted(sizes)), times, read_at, sizes)
+    return FolderFacts(_digest(facts, sorted(sizes)), times, read_at, sizes)
 
 
 def _names_in(folder: str) -> list[str]:
@@ -185,7 +185,7 @@ def is_as_before(folder: str, known: Variant) -> bool:
 def survey(
     warehouse: Versions,
     known: Mapping[str, Variant],
-    read: Callable[[str, str, Seen], Variant],
+    read: Callable[[str, str, FolderFacts], Variant],
     *,
     kinds: set[str] | None = None,
     exact: set[str] | None = None,
@@ -201,7 +201,7 @@ def survey(
             before = known.get(key)
             if before and exact is not None and kind not in exact and is_as_before(folder, before):
                 found[key] = before
-            elif seen := see(folder, is_link=is_link):
+            elif seen := read_folder_facts(folder, is_link=is_link):
                 sizes = {each: version.sizes for each, version in before.versions.items()} if before else {}
                 found[key] = (
                     before._replace(times=seen.times, read_at=seen.read_at)
@@ -218,7 +218,7 @@ def states(warehouse: Versions, known: Mapping[str, Variant], exact: set[str] | 
     return {key: variant.state for key, variant in found.items()}
 
 
-def current_of(warehouse: Versions, kind: str, variant: str) -> tuple[Table, BgdataError | None]:
+def current_version(warehouse: Versions, kind: str, variant: str) -> tuple[Table, BgdataError | None]:
     """The current version of a variant, and None. If the file `current` is invalid or names a missing version, another
     table with the error: the last version by name, or one for the path `current` if there are no versions."""
     folder = warehouse.root / kind / variant
@@ -229,7 +229,7 @@ def current_of(warehouse: Versions, kind: str, variant: str) -> tuple[Table, Bgd
         return max(there, key=lambda each: each.folder, default=warehouse.table_in(folder / CURRENT, kind)), error
 
 
-def read_versions(warehouse: Versions, kind: str, name: str, seen: Seen) -> dict[str, Version]:
+def read_versions(warehouse: Versions, kind: str, name: str, seen: FolderFacts) -> dict[str, Version]:
     """Read the manifest of each version of the variant `name`, and compare the sizes of its files; returns the facts by
     version. A damaged version is marked to be read again next time."""
     found = {}
@@ -243,10 +243,10 @@ def read_versions(warehouse: Versions, kind: str, name: str, seen: Seen) -> dict
     return found
 
 
-def read_variant(warehouse: Versions, kind: str, name: str, seen: Seen) -> Variant:
+def read_variant(warehouse: Versions, kind: str, name: str, seen: FolderFacts) -> Variant:
     """Read the folder of the variant `name` for `bgdata list`: its versions and which is current, but not its
     tables."""
-    table, flaw = current_of(warehouse, kind, name)
+    table, flaw = current_version(warehouse, kind, name)
     if is_shortage(flaw) or flaw:
         table = warehouse.table_in(table.folder.with_name(CURRENT), kind)
     return Variant(*seen[:3], table.folder.name, read_versions(warehouse, kind, name, seen), {}, {}, {})

@@ -16,14 +16,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    CancelledError,
-    Executor,
-    Future,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent import futures
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,32 +34,14 @@ from bgdata.errors import (
     cite,
 )
 from bgdata.process import is_stopping, keep, keeping
+from bgdata.store import storage
 from bgdata.store.job import tidy
-from bgdata.store.linked import discard, place_of, require_own, stage
+from bgdata.store.linked import discard, folder_of_versions, require_own, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST
-from bgdata.store.manifest import (
-    MAX_BYTES,
-    FileEntry,
-    Manifest,
-    canonical_json,
-    parse_json,
-    parse_manifest,
-    read_whole,
-)
+from bgdata.store.manifest import MAX_BYTES, FileEntry, Manifest, canonical_json, parse_json, parse_manifest, read_whole
 from bgdata.store.names import CURRENT, is_name, parse_scope
 from bgdata.store.places import LEVELS, Advance, Entry, Folder, OpenPlace, Place, Store
 from bgdata.store.progress import Progress
-from bgdata.store.storage import (
-    check_room,
-    hold_lock,
-    is_shortage,
-    make_folder,
-    publish,
-    sha256_file,
-    storage_errors,
-    sync,
-    write_file,
-)
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions, deleting, newest
 
@@ -126,7 +101,7 @@ def listing(place: Place) -> Listing:
             return place.part(f"{title}/{CURRENT}", 0, 100).data.decode(errors="replace").strip()
         return ""
 
-    with ThreadPoolExecutor(JOBS) as pool:
+    with futures.ThreadPoolExecutor(JOBS) as pool:
         named = dict(zip(pointers, pool.map(pointer, pointers), strict=True))
     return Listing(versions, {title: name for title, name in named.items() if is_name("version", name)})
 
@@ -225,14 +200,14 @@ def fetch_file(place: Place, name: str, entry: FileEntry, folder: Path, advance:
     MissingFileError if it lacks the file, CorruptFileError if the file is too short, DigestMismatchError if it has
     another hash, and StorageError if it cannot be written."""
     target, partial = folder / entry.name, folder / f".{entry.name}.partial"
-    with storage_errors("write", target):
-        if target.is_file() and target.stat().st_size == entry.bytes and sha256_file(target) == entry.sha256:
+    with storage.storage_errors("write", target):
+        if target.is_file() and target.stat().st_size == entry.bytes and storage.sha256_file(target) == entry.sha256:
             return False
         begun = partial.stat().st_size if partial.is_file() and not partial.is_symlink() else -1
         if begun > entry.bytes or begun < 0:
             partial.unlink(missing_ok=True)
         place.fetch(f"{name}/{entry.name}", partial, entry.bytes, advance)
-        found = sha256_file(partial)
+        found = storage.sha256_file(partial)
         if found != entry.sha256:
             partial.unlink()
             if begun > 0:  # it may be of an older file of the place
@@ -240,7 +215,7 @@ def fetch_file(place: Place, name: str, entry: FileEntry, folder: Path, advance:
             raise DigestMismatchError(
                 f"expected SHA-256 {entry.sha256[:16]}... of {place.where(name)}/{entry.name}, found {found[:16]}..."
             )
-        sync(partial)
+        storage.sync(partial)
         partial.replace(target)
     return True
 
@@ -255,7 +230,7 @@ class _Fetch:
         self.lock = warehouse.staging / f"{title}.lock"  # the lock of builds
         digest = hashlib.sha256(data).hexdigest()
         self.staged = warehouse.staging / f"{title}-{manifest.recipe_key[:12]}-{digest[:12]}"
-        self.home = place_of(warehouse, f"{self.kind}/{self.variant}", ())
+        self.home = folder_of_versions(warehouse, f"{self.kind}/{self.variant}", ())
         is_inside = self.home == warehouse.root / self.kind / self.variant
         self.folder = self.staged if is_inside else self.home / f".{self.staged.name}"  # on the disk of the versions
 
@@ -271,12 +246,12 @@ class _Fetch:
     def prepare(self) -> None:
         """Create the folder of unfinished files, or delete from an existing one all files that are not of this
         version."""
-        with storage_errors("create", self.folder):
+        with storage.storage_errors("create", self.folder):
             if self.folder != self.staged:
                 stage(self.warehouse, self.staged, self.folder)
             elif self.staged.is_symlink():
                 discard(self.warehouse, self.staged)
-            make_folder(self.folder)
+            storage.make_folder(self.folder)
             tidy(self.folder)
             names = {entry.name for entry in self.files}
             for path in self.folder.iterdir():
@@ -285,9 +260,9 @@ class _Fetch:
 
     def finish(self) -> None:
         """Write the manifest, and rename the folder to its final path."""
-        write_file(self.folder / MANIFEST, self.data)
-        publish(self.folder, self.home / self.version)
-        with storage_errors("delete", self.staged):
+        storage.write_file(self.folder / MANIFEST, self.data)
+        storage.publish(self.folder, self.home / self.version)
+        with storage.storage_errors("delete", self.staged):
             discard(self.warehouse, self.staged)
 
     def renew(self) -> None:
@@ -369,7 +344,7 @@ class Transfer:
         versions are kept."""
         warehouse.check_staging()
         offered = listing(place)
-        names = _chosen(warehouse, offered, scopes, place.address)
+        names = _select_versions(warehouse, offered, scopes, place.address)
         self._done = [Moved(name, False, 0, 0) for name in names if is_whole(warehouse, name)]
         there = {each.name for each in self._done}
         titles = {name.rpartition("/")[0] for name in names}
@@ -377,12 +352,12 @@ class Transfer:
         for title in titles:
             require_own(warehouse.root, *title.split("/"))
         wanted = [name for name in names if name not in there]
-        with ThreadPoolExecutor(self.jobs) as pool:
+        with futures.ThreadPoolExecutor(self.jobs) as pool:
             manifests = list(pool.map(lambda name: fetched_manifest(place, name, offered.versions[name]), wanted))
         plans = [_Fetch(warehouse, place, name, *each) for name, each in zip(wanted, manifests, strict=True)]
         if not self._begin(f"from {place.address}", plans):
             return sorted(self._done)
-        check_room(warehouse.root, sum(plan.bytes for plan in plans))
+        storage.check_room(warehouse.root, sum(plan.bytes for plan in plans))
         self._together(plans, self._fetch_version, len(names))
         for title in sorted(titles):
             self._point(warehouse, title, offered.current.get(title), is_first=is_first[title])
@@ -406,7 +381,7 @@ class Transfer:
         if not isinstance(place, Store):
             raise UsageError(f"expected a folder or a store to push to, got {place.address}, which is only read from")
         own, offered = listing(Folder(warehouse.root)), listing(place)
-        names = _chosen(warehouse, own, scopes, str(warehouse.root))
+        names = _select_versions(warehouse, own, scopes, str(warehouse.root))
         self._done = [Moved(name, False, 0, 0) for name in names if name in offered.versions]
         plans = [_Send(place, warehouse.open_reference(name)) for name in names if name not in offered.versions]
         for plan in plans:
@@ -428,24 +403,24 @@ class Transfer:
             self.progress.start(title, sum(plan.bytes for plan in plans), "bytes")
         return not self.is_dry
 
-    def _together(self, plans: Sequence[P], move: Callable[[P, Executor], Moved], count: int) -> None:
+    def _together(self, plans: Sequence[P], move: Callable[[P, futures.Executor], Moved], count: int) -> None:
         """Call `move` for each version, several at a time. After the first failure no other version begins, and its
         error is raised. `count` is the number of all versions, for messages."""
         waiting = list(plans)
         failures: list[BaseException] = []
         busy: list[BaseException] = []
-        running: dict[Future[Moved], P] = {}
+        running: dict[futures.Future[Moved], P] = {}
         with (
             keeping(lambda: f"{len(self._done)} of {count} versions are there"),
-            ThreadPoolExecutor(self.jobs) as files,
-            ThreadPoolExecutor(self.jobs) as versions,
+            futures.ThreadPoolExecutor(self.jobs) as files,
+            futures.ThreadPoolExecutor(self.jobs) as versions,
         ):
             try:
                 while running or (waiting and not failures):
                     while waiting and not failures and len(running) < self.jobs:
                         plan = waiting.pop(0)
                         running[versions.submit(move, plan, files)] = plan
-                    finished, _ = wait(running, RENEW_SECONDS, FIRST_COMPLETED)
+                    finished, _ = futures.wait(running, RENEW_SECONDS, futures.FIRST_COMPLETED)
                     for plan in () if finished else running.values():
                         plan.renew()
                     for each in finished:
@@ -460,11 +435,11 @@ class Transfer:
                             self._stop.set()
             finally:
                 self._stop.set()
-        for error in (*sorted(failures, key=lambda error: isinstance(error, CancelledError)), *busy):
+        for error in (*sorted(failures, key=lambda error: isinstance(error, futures.CancelledError)), *busy):
             raise error
         keep("what is finished is kept")
 
-    def _each_file(self, plan: P, files: Executor, move: Callable[[P, FileEntry], int]) -> list[int]:
+    def _each_file(self, plan: P, files: futures.Executor, move: Callable[[P, FileEntry], int]) -> list[int]:
         """Call `move` for each file of a version, several at a time; returns the results. Raises the first error, after
         all running calls have ended."""
 
@@ -476,17 +451,17 @@ class Transfer:
                 raise
 
         waiting = [files.submit(move_file, entry) for entry in plan.files]
-        wait(waiting)
+        futures.wait(waiting)
         failures = [error for each in waiting if (error := each.exception())]
-        for error in sorted(failures, key=lambda error: isinstance(error, CancelledError)):
+        for error in sorted(failures, key=lambda error: isinstance(error, futures.CancelledError)):
             raise error
         return [each.result() for each in waiting]
 
-    def _fetch_version(self, plan: _Fetch, files: Executor) -> Moved:
+    def _fetch_version(self, plan: _Fetch, files: futures.Executor) -> Moved:
         def say() -> None:
             self.progress.note(f"{plan.name}: another process builds or pulls this variant; waiting")
 
-        with hold_lock(plan.lock, say):
+        with storage.hold_lock(plan.lock, say):
             with deleting(plan.warehouse):  # later deletions see that this is running
                 pass
             if is_whole(plan.warehouse, plan.name):
@@ -500,7 +475,7 @@ class Transfer:
         self._go_on()
         return entry.bytes * fetch_file(plan.place, plan.name, entry, plan.folder, self._advance)
 
-    def _send_version(self, plan: _Send, files: Executor) -> Moved:
+    def _send_version(self, plan: _Send, files: futures.Executor) -> Moved:
         is_resumed = plan.claim()
         there = plan.place.entries(plan.name)
         counts, is_there = [0], f"{plan.name}/{MANIFEST}" in there
@@ -527,7 +502,7 @@ class Transfer:
         path = plan.table.folder / entry.name
         found = 0
         if known.get(entry.name) != entry.bytes:
-            digest = sha256_file(path, inside=True)
+            digest = storage.sha256_file(path, inside=True)
             if digest != entry.sha256:
                 raise DigestMismatchError(
                     f"expected SHA-256 {entry.sha256[:16]}... of {path}, found {digest[:16]}...; "
@@ -544,7 +519,7 @@ class Transfer:
 
     def _go_on(self) -> None:
         if self._stop.is_set():
-            raise CancelledError
+            raise futures.CancelledError
 
     def _point(self, warehouse: Versions, title: str, version: str | None, *, is_first: bool) -> None:
         """Make a version of the variant `title` the current one, if its variant is new in the warehouse (`is_first`),
@@ -574,7 +549,7 @@ class Transfer:
 P = TypeVar("P", _Fetch, _Send)
 
 
-def _chosen(warehouse: Versions, offered: Listing, scopes: Sequence[str], where: str) -> list[str]:
+def _select_versions(warehouse: Versions, offered: Listing, scopes: Sequence[str], where: str) -> list[str]:
     """The names of the offered versions that are in the scopes; without scopes, all those whose kind is known. Errors
     call the place `where`. Raises UnknownKindError if a scope names an unknown kind, and the errors of `in_scopes`."""
     if not offered.versions:
@@ -592,7 +567,7 @@ def is_whole(warehouse: Versions, name: str) -> bool:
     try:
         table.check_sizes()
     except BgdataError as error:
-        if is_shortage(error):
+        if storage.is_shortage(error):
             raise
         return False
     return True

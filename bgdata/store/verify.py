@@ -28,7 +28,7 @@ from bgdata.store.arrays import ROW_HASHES, Array, ArrayWriter, damaged_rows, va
 from bgdata.store.catalog import check_catalog
 from bgdata.store.checks import check_columns, run_sql_checks
 from bgdata.store.dataset import Build, Computed, Dataset, Recheck, sample_text
-from bgdata.store.job import Job, Step, sources_here
+from bgdata.store.job import Job, Step, source_fingerprint
 from bgdata.store.locked_sql import keep_to, open_memory
 from bgdata.store.lockfile import is_more, read_lock
 from bgdata.store.manifest import parts_digest
@@ -86,7 +86,7 @@ def origin(warehouse: Versions, finding: Finding) -> Origin:
     """Which code made a version: judged by its manifest, and by `finding`, the result of recomputing its rows."""
     assert finding.table
     manifest = finding.table.manifest
-    if manifest.software.get("sources") == sources_here(warehouse.kind(manifest.dataset)):
+    if manifest.software.get("sources") == source_fingerprint(warehouse.kind(manifest.dataset)):
         return Origin.THIS_CODE
     return Origin.RECOMPUTED if finding.status is Status.PASSED else Origin.COPIED
 

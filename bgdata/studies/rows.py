@@ -17,7 +17,7 @@ from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.store.arrays import Array
-    from bgdata.studies.claims.register import Judged
+    from bgdata.studies.claims.register import JudgedClaim
 
 Row = dict[str, Any]
 
@@ -43,7 +43,7 @@ def rows_without_tables() -> list[Row]:
     from bgdata.studies.claims.register import FORMULAS, judge, judge_without_query, parse_call
     from bgdata.studies.kinds.claims_compute import arrays_of
 
-    def answer(claim: Claim) -> Judged:
+    def answer(claim: Claim) -> JudgedClaim:
         if claim.query and (claim.query.startswith("select ") or parse_call(claim)[0] not in FORMULAS):
             return judge_without_query(claim, "the register is not built")
         return next(judge([claim], {}, tuple))
@@ -91,10 +91,10 @@ def counts_of(rows: Sequence[Row]) -> list[Row]:
 
 
 def printed_tables(rows: Sequence[Row]) -> list[Row]:
-    """A row for each printed table, judged as a whole (see `register.judge_together`); chances have three digits."""
-    from bgdata.studies.claims.register import judge_together
+    """A row for each printed table, judged as a whole (see `judge_printed_tables`); chances have three digits."""
+    from bgdata.studies.claims.register import judge_printed_tables
 
-    return [{**each._asdict(), "chance": float(f"{each.chance:.3g}")} for each in judge_together(rows)]
+    return [{**each._asdict(), "chance": float(f"{each.chance:.3g}")} for each in judge_printed_tables(rows)]
 
 
 def is_named(claim: str, part: str, name: str) -> bool:

@@ -102,11 +102,11 @@ def numbers_of(networks: FloatNetworks, which: int) -> tuple[Floats, Floats]:
 
 
 def copy_networks(networks: FloatNetworks) -> FloatNetworks:
-    """A copy with separate arrays."""
+    """A copy of the networks with arrays of its own."""
     return FloatNetworks(networks.shapes, networks.weights.copy(), networks.biases.copy())
 
 
-def started_networks(
+def starting_networks(
     networks: Networks, hidden: tuple[tuple[int, ...], ...], seed: int, added: InputSet | None = None
 ) -> FloatNetworks:
     """Networks in float32 that training starts from: `networks` with the numbers of hidden units in `hidden`, where an
@@ -145,21 +145,21 @@ def started_networks(
     return started
 
 
-def _deepen(layers: list[Layer], activation: Activation, name: str, wanted: tuple[int, ...]) -> list[Layer]:
-    """The layers of a network, with hidden layers added if `wanted` has more; outputs stay the same. Raises
+def _deepen(layers: list[Layer], activation: Activation, name: str, hidden: tuple[int, ...]) -> list[Layer]:
+    """The layers of a network, with hidden layers added if `hidden` has more; outputs stay the same. Raises
     InvalidParameterError if units or layers become fewer, or layers of logistic units more."""
     sizes = _hidden_sizes(layers)
-    added = max(len(wanted) - len(sizes), 0)
+    added = max(len(hidden) - len(sizes), 0)
     least = (*sizes, *[sizes[-1]] * added)
-    if wanted and (len(wanted) < len(sizes) or any(map(int.__lt__, wanted, least))):
+    if hidden and (len(hidden) < len(sizes) or any(map(int.__lt__, hidden, least))):
         raise InvalidParameterError(
             f"expected at least the {'-'.join(map(str, sizes))} hidden units of the {name} network to start from, "
-            f"got {'-'.join(map(str, wanted))}"
+            f"got {'-'.join(map(str, hidden))}"
         )
     if added and activation is not Activation.RECTIFIED:
         raise InvalidParameterError(
             f"expected {len(sizes)} hidden layers, as the {name} network to start from has logistic units, "
-            f"got {'-'.join(map(str, wanted))}"
+            f"got {'-'.join(map(str, hidden))}"
         )
     same = np.eye(sizes[-1], dtype=np.float32), np.zeros(sizes[-1], np.float32)
     return [*layers[:-1], *[same] * added, layers[-1]]
@@ -192,7 +192,7 @@ def revive(networks: FloatNetworks, which: int, inputs: NDArray[np.int16], seed:
 
 
 def input_sets_of(networks: Networks | FloatNetworks) -> tuple[InputSet, ...]:
-    """The input set of each network."""
+    """The input set of each network, in order."""
     return tuple(InputSet(row[0]) for row in networks.shapes.tolist())
 
 

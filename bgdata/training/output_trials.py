@@ -32,14 +32,7 @@ from bgdata.selfplay.games import START, Games, SeriesResult, dice_at, result_of
 from bgdata.training.gradient import Network, backward, step
 from bgdata.training.networks import Floats, Integers
 from bgdata.training.temporal_difference import MAX_TURNS, TEST_SEED
-from bgdata.training.turn_networks import (
-    Arm,
-    TurnNetworks,
-    TurnScratch,
-    evaluate,
-    new_turn_networks,
-    new_turn_scratch,
-)
+from bgdata.training.turn_networks import Arm, TurnNetworks, TurnScratch, evaluate, new_turn_networks, new_turn_scratch
 
 
 class Trial(IntEnum):

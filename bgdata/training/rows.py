@@ -117,7 +117,8 @@ def curve_charts(table: Table) -> list[Chart]:
 
 
 def headline(manifest: Manifest) -> str:
-    """A sentence about the strength of a network."""
+    """A phrase with the points per game of a network against PubEval, and, if it started from another network, those of
+    that network before."""
     after, *before = (
         f"{statistics[f'{start}points_per_game']:+.3f} ± {statistics[f'{start}standard_error']:.3f}"
         for statistics in [manifest.statistics]

@@ -1,5 +1,5 @@
-"""Finds the recipes that names of networks and labels mean, and builds the steps from games to a scored network. Each
-step builds one version, or finds it if it exists."""
+"""Parameters from the names of networks and labels, and the steps from games to a scored network. Each step builds one
+version, or opens it if it exists."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
     return {"network": name, "network_version": "" if (SHIPPED / name / version).is_dir() else version}
 
 
-def chosen_parameters(
+def supervised_parameters(
     warehouse: Warehouse,
     name: str,
     labels: tuple[str, ...],
@@ -116,7 +116,7 @@ def build_corpus(warehouse: Warehouse, plan: TrainingPlan) -> Table:
     """Build games of the network `plan.start` against itself. Raises UnknownPlayerError if it is not a network."""
     network_name(plan.start)
     version = "" if plan.start == NETWORK else open_named_player(plan.start, 0, warehouse).version
-    return build_shown(warehouse, CORPORA.name, SelfPlayParameters(plan.start, version, plan.games, plan.seed))
+    return build_with_progress(warehouse, CORPORA.name, SelfPlayParameters(plan.start, version, plan.games, plan.seed))
 
 
 def build_plays(warehouse: Warehouse, plan: TrainingPlan, corpus: str) -> Table:
@@ -124,21 +124,25 @@ def build_plays(warehouse: Warehouse, plan: TrainingPlan, corpus: str) -> Table:
     choices that the new network should learn to distinguish."""
     games = SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
     network = network_parameters(warehouse, plan.start.partition("/")[2])
-    return build_shown(warehouse, PLAYS.name, PlaySampleParameters(**vars(games), most=ALL, classes=CLASSES, **network))
+    return build_with_progress(
+        warehouse, PLAYS.name, PlaySampleParameters(**vars(games), most=ALL, classes=CLASSES, **network)
+    )
 
 
 def build_lookahead(warehouse: Warehouse, plan: TrainingPlan, plays: str) -> Table:
     """Label the positions of the version `plays` by the network `plan.start` at 1-ply."""
     network = network_parameters(warehouse, plan.start.partition("/")[2])
     source, recipe = find_source(warehouse, plays)
-    return build_shown(warehouse, LOOKAHEADS.name, LookaheadParameters(source=source, **network, source_recipe=recipe))
+    return build_with_progress(
+        warehouse, LOOKAHEADS.name, LookaheadParameters(source=source, **network, source_recipe=recipe)
+    )
 
 
 def build_network(warehouse: Warehouse, plan: TrainingPlan, labels: str) -> Table:
     """Train the plan's network on the version `labels`."""
     recipe = {"epochs": plan.epochs, "learning_rate": plan.learning_rate, "hidden": plan.hidden}
-    parameters = chosen_parameters(warehouse, plan.name, (labels,), plan.start, True, recipe)
-    return build_shown(warehouse, NETWORKS.name, parameters)
+    parameters = supervised_parameters(warehouse, plan.name, (labels,), plan.start, True, recipe)
+    return build_with_progress(warehouse, NETWORKS.name, parameters)
 
 
 def build_score(warehouse: Warehouse, plan: TrainingPlan, network: str) -> Table:
@@ -160,7 +164,7 @@ def build_score(warehouse: Warehouse, plan: TrainingPlan, network: str) -> Table
     return table
 
 
-def build_shown(warehouse: Warehouse, kind: str, parameters: Parameters) -> Table:
+def build_with_progress(warehouse: Warehouse, kind: str, parameters: Parameters) -> Table:
     """Build a version, or open it if it exists, and show a progress bar meanwhile."""
     with progress_bars() as progress:
         return warehouse.build(kind, parameters, progress=progress)

@@ -142,7 +142,7 @@ def finished_parts(warehouse: Warehouse, parts: Sequence[Part]) -> dict[str, Tab
     return made
 
 
-def chosen_parts(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
+def select_parts(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
     """The parts with these names, and all parts that they need, in the order of the plan; all parts if no names are
     given. Raises UsageError if there is no part of a name."""
     by_name = {part.name: part for part in parts}

@@ -19,7 +19,7 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 
-def listed_rows(warehouse: Warehouse, kinds: Iterable[Dataset[Any]] | None = None) -> Iterator[Row]:
+def listing_rows(warehouse: Warehouse, kinds: Iterable[Dataset[Any]] | None = None) -> Iterator[Row]:
     """A row for each version of these kinds, by default of all kinds, and one for each kind that has no version."""
     known = known_variants(warehouse)
     for kind in warehouse.kinds.values() if kinds is None else kinds:

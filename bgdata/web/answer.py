@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from bgdata import errors
 from bgdata.game.identifiers import parse_identifier
-from bgdata.rows import plain
+from bgdata.rows import json_value
 from bgdata.store.table_html import cell_text, rows_html
 from bgdata.web.site import Site
 
@@ -44,7 +44,8 @@ STATUS_WORDS = {
 
 
 class Page(NamedTuple):
-    """A page: its template, the template's values, its JSON or a function that returns it, and the HTTP status."""
+    """What an endpoint returns: the template of a page and the template's values, the JSON at the same address (or a
+    function that returns it), and the HTTP status."""
 
     template: str
     shown: Mapping[str, Any]
@@ -56,28 +57,30 @@ Endpoint: TypeAlias = Callable[[Site, Request], "Page | Response"]
 
 
 def position_path(position: object) -> str:
-    """The address of a position, given in any notation."""
+    """The path of the page about a position, which may be given in any notation."""
     return f"/position/{quote(str(position), safe='/+:=,-')}"
 
 
 def address(path: str, given: Mapping[str, object]) -> str:
-    """A path with a query of the values that are not empty; lists are repeated."""
+    """A path followed by a query string with those values that are not empty. Each item of a list becomes a
+    parameter."""
     kept = {name: value for name, value in given.items() if value}
     return f"{path}?{urlencode(kept, doseq=True)}" if kept else path
 
 
 def signed_text(value: float | None, digits: int = 4) -> str:
-    """An equity with its sign; a dash for None."""
+    """An equity as text, with its sign; a dash for None."""
     return "–" if value is None else f"{round(value, digits) + 0.0:+.{digits}f}".replace("-", "−")
 
 
 def percent(value: float | None, digits: int = 2) -> str:
-    """A chance in percent; a dash for None."""
+    """A chance, from 0 to 1, as text in percent; a dash for None."""
     return "–" if value is None else f"{100 * value:.{digits}f} %"
 
 
 def shade(value: float, most: float) -> int:
-    """The color of a value of a heat map, -5 to 5; values of `most` or more get the strongest color."""
+    """The shade of a cell in a heat map, from -5 to 5. Values of `most` or more, and of -`most` or less, have the
+    strongest shades."""
     return round(5 * max(-1.0, min(1.0, value / most)))
 
 
@@ -96,11 +99,11 @@ def rows_table(
     is_drawn: bool = False,
     heads: Mapping[str, str] | None = None,
 ) -> str:
-    """An HTML table of rows. Names of positions and tables are links; `is_drawn` adds the boards of positions; `heads`
-    are headings in HTML."""
+    """An HTML table of rows, in which positions and tables are links to their pages. `links` are addresses of a last
+    column, one for each row; `is_drawn` adds a picture of each position; `heads` are headings in HTML, by column."""
 
     def cell(name: str, value: Any) -> str:
-        text, link = escape(cell_text(plain(value))), _cell_address(name, value)
+        text, link = escape(cell_text(json_value(value))), _cell_address(name, value)
         shown = f'<a href="{escape(link, quote=True)}">{text}</a>' if link else text
         if not (is_drawn and link.startswith("/position/")):
             return shown
@@ -111,8 +114,7 @@ def rows_table(
 
 
 def _cell_address(name: str, value: Any) -> str:
-    """The address that a value of a column links to: the page of a position if it is a board or Position ID; empty if
-    there is no page."""
+    """The address of the page about a value of the column `name`, if it is a position or a version; else empty."""
     if name.endswith("position_id") and isinstance(value, str) and is_position(value):
         return position_path(value)
     if name.endswith("board") and isinstance(value, list | tuple) and len(value) == 26:
@@ -123,7 +125,7 @@ def _cell_address(name: str, value: Any) -> str:
 
 
 def is_position(text: str) -> bool:
-    """Whether a string is a position in some notation."""
+    """Whether a string is a valid position in any notation."""
     try:
         return bool(parse_identifier(text))
     except errors.BgdataError:
@@ -142,7 +144,7 @@ TEMPLATES.filters |= {
     "signed": signed_text,
     "percent": percent,
     "size": _size_text,
-    "cell": lambda value: cell_text(plain(value)),
+    "cell": lambda value: cell_text(json_value(value)),
     "position_path": position_path,
 }
 TEMPLATES.globals |= {
@@ -154,12 +156,12 @@ TEMPLATES.globals |= {
 
 
 def client_of(request: Request) -> str:
-    """The client that a request is charged to: its IP address."""
+    """Who has sent a request, for limits on computing: the IP address."""
     return request.client.host if request.client else ""
 
 
 def wants_json(request: Request) -> bool:
-    """Whether the request is for JSON, by the ending of its address or its Accept header."""
+    """Whether a request asks for JSON, by the ending of its address or by its Accept header."""
     if request.scope.get("bgdata.json"):
         return True
     accepted = request.headers.get("accept", "")
@@ -167,13 +169,13 @@ def wants_json(request: Request) -> bool:
 
 
 def as_json(data: Any, status: int = 200) -> Response:
-    """Data as JSON."""
-    text = json.dumps(plain(data), allow_nan=False).replace("<", "\\u003c")  # no tags, even if read as HTML
+    """A response with these data as JSON."""
+    text = json.dumps(json_value(data), allow_nan=False).replace("<", "\\u003c")  # no tags, even if read as HTML
     return Response(text, status, media_type="application/json")
 
 
 def respond(request: Request, found: Page | Response) -> Response:
-    """The response for an endpoint's result, as HTML or JSON."""
+    """The response with what an endpoint has returned: HTML, or JSON if the request asks for it."""
     if isinstance(found, Response):
         return found
     if wants_json(request):
@@ -183,11 +185,11 @@ def respond(request: Request, found: Page | Response) -> Response:
 
 
 def status_of(error: errors.BgdataError) -> int:
-    """The HTTP status of an error."""
+    """The HTTP status that fits an error."""
     return next(status for status, kinds in STATUSES if isinstance(error, kinds))
 
 
 def respond_error(request: Request, message: str, status: int) -> Response:
-    """The response for an error, as HTML or JSON."""
+    """The response with an error message: HTML, or JSON if the request asks for it."""
     shown = {"title": STATUS_WORDS.get(status, "Something went wrong"), "message": message}
     return respond(request, Page("error.html", shown, {"error": message}, status))

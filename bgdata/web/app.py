@@ -70,11 +70,11 @@ def create_app(
     is_warm: bool = False,
     token: str = "",
 ) -> Starlette:
-    """The site over a warehouse, as an ASGI application. `hosts` are the host names that it answers to; if there are
-    none, it answers to all, and limits clients' computing. `is_warm` loads the kernels of pages in advance. With a
-    `token`, the site takes match files at /import/TOKEN; without one it only reads."""
+    """Make the site of a warehouse, as an ASGI application. It answers requests to the host names in `hosts`; if there
+    are none, it answers to every name, and limits how much each client may compute. `is_warm` loads the kernels of
+    pages in advance. With a `token`, the site takes match files at /import/TOKEN; without one it only reads."""
     site = Site(warehouse, limits, is_limited=not hosts)
-    queries, rest = QueryProcess(site), Rest(lambda: other_addresses(site, is_warm=is_warm, importer=importer))
+    queries, rest = QueryProcess(site), LazyRoutes(lambda: load_routes(site, is_warm=is_warm, importer=importer))
     importer = open_importer(site, token) if token else None
 
     @asynccontextmanager
@@ -101,14 +101,15 @@ def create_app(
 
 
 def open_importer(site: Site, token: str) -> Importer:
-    """What takes match files into the warehouse of the site."""
+    """Make the object that imports match files into the site's warehouse."""
     from bgdata.matches.pages.importing import Importer
 
     return Importer(site, token)
 
 
-def other_addresses(site: Site, *, is_warm: bool, importer: Importer | None = None) -> Router:
-    """The routes of all addresses except the home page; takes a second, because it loads the modules that compute."""
+def load_routes(site: Site, *, is_warm: bool, importer: Importer | None = None) -> Router:
+    """The routes of all addresses except the home page. This takes a second, because it imports the modules that
+    compute."""
     from bgdata.evaluation.pages.position import warm_up
     from bgdata.selfplay.pages.choices import warm_up as warm_up_rollouts
     from bgdata.web.openapi import ADDRESSES
@@ -132,34 +133,34 @@ def other_addresses(site: Site, *, is_warm: bool, importer: Importer | None = No
 
 
 def warm_up_queries(site: Site) -> None:
-    """Open the connection for queries and load its functions of positions, so that the first page with rows is as
-    quick as others."""
+    """Open the database connection of the site, so that the first page with rows is not slower than others."""
     with suppress(BgdataError):  # pages will report it
         site.rows("select theme(board($id))", {"id": START.id})
 
 
-class Rest:
-    """The routes besides the home page and static files. They are loaded in a thread after the site has started, or by
-    the first request; requests wait until they are loaded."""
+class LazyRoutes:
+    """An ASGI application for everything except the home page and static files. Its routes are loaded in a thread after
+    the site has started, or by the first request, which waits for them."""
 
     def __init__(self, load: Callable[[], ASGIApp]) -> None:
         self._load = load
         self._loading: asyncio.Task[ASGIApp] | None = None
 
     def begin(self) -> asyncio.Task[ASGIApp]:
-        """Start loading, once."""
+        """Start loading the routes, unless they are being loaded already."""
         if self._loading is None:
             self._loading = asyncio.create_task(run_in_threadpool(self._load))
         return self._loading
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Wait until the routes are loaded, and answer the request."""
         app = await asyncio.shield(self.begin())
         await app(scope, receive, send)
 
 
 def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Response]:
-    """Wrap an endpoint for Starlette, which calls it in a thread: errors become responses, clients are charged."""
+    """Wrap the function of a page as an endpoint of Starlette, which calls it in a thread. An error becomes a response,
+    and the time is charged to the client."""
 
     def answer_request(request: Request) -> Response:
         try:
@@ -177,32 +178,32 @@ def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Response]:
 
 
 def is_crowded(error: Exception) -> bool:
-    """Whether a request failed only because others take memory, threads or open files."""
+    """Whether an error means that the server lacks memory, threads or open files at the moment."""
     is_full = isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
     return is_full or is_shortage_of_memory(error)
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
-    """The response for errors of Starlette: an unknown address or method."""
+    """The response to an error that Starlette raises: an unknown address or method."""
     assert isinstance(error, HTTPException)
     messages = {404: f"expected a page of this site, got {request.url.path[:200]}"}
     return respond_error(request, messages.get(error.status_code, error.detail), error.status_code)
 
 
 async def on_failure(request: Request, _: Exception) -> Response:
-    """The response for a bug outside the pages, which the server logs."""
+    """The response to an unexpected exception, which the server logs."""
     return respond_error(request, FAILURE, 500)
 
 
 class Guard:
-    """Refuses requests with bodies, long addresses or names of other hosts, and adds headers to every response. If
-    `takes_files` is true, a page of this site may send files to /import/."""
+    """Middleware that refuses requests with a body, a long address or another host name, and adds security headers to
+    every response. If `takes_files` is true, pages of this site may send files to /import/."""
 
     def __init__(self, app: ASGIApp, limits: Limits, hosts: Sequence[str], *, takes_files: bool = False) -> None:
         self._app, self._limits, self._hosts, self._takes_files = app, limits, frozenset(hosts), takes_files
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request. Requests that are not HTTP pass through."""
+        """Refuse a request, or pass it on. Requests that are not HTTP pass through."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -232,7 +233,7 @@ class Guard:
             await respond_error(request, *SHORTAGE)(scope, receive, send_with_headers)
 
     def _refusal(self, request: Request) -> tuple[str, int] | None:
-        """The reason and status of a refused request; None if the request is allowed."""
+        """Why a request is refused, and the HTTP status; None if it is allowed."""
         host = PORT.sub("", request.headers.get("host", ""))
         if self._hosts and host not in self._hosts:
             return f"expected one of {', '.join(sorted(self._hosts))} as the host, got {host[:100]}", 421
@@ -254,7 +255,7 @@ class Guard:
         return None
 
     def _upload_refusal(self, request: Request) -> tuple[str, int] | None:
-        """The reason and status of a refused request with files; None if the request is allowed."""
+        """Why a request that sends match files is refused, and the HTTP status; None if it is allowed."""
         headers, most = request.headers, self._limits.upload_bytes
         own = f"{request.url.scheme}://{headers.get('host', '')}"
         if headers.get("sec-fetch-site", "same-origin") != "same-origin" or headers.get("origin", own) != own:

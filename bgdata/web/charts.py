@@ -18,8 +18,8 @@ LETTER = 5.5  # width of a letter, about
 
 
 def chart_svg(chart: Chart) -> str:
-    """A chart as an SVG element with a description, grid lines, axis labels, lines with bands, and a legend. Missing
-    values are left out."""
+    """Draw a chart as an SVG element: title and description, grid lines, axis labels, lines with bands, and a legend.
+    Missing values are left out."""
     values = [
         value + sign * error
         for line in chart.lines
@@ -54,7 +54,9 @@ def chart_svg(chart: Chart) -> str:
     if chart.is_logarithmic:
         marks = [10.0**power for power in range(12) if first <= 10.0**power <= last]
         marks = marks if len(marks) > 1 else [first, last]
-    svg += [f'<text class="below" x="{across(place):.1f}" y="{BOTTOM + 15}">{short(place)}</text>' for place in marks]
+    svg += [
+        f'<text class="below" x="{across(place):.1f}" y="{BOTTOM + 15}">{short_count(place)}</text>' for place in marks
+    ]
     svg.append(f'<text class="below" x="{(LEFT + RIGHT) / 2:g}" y="{HEIGHT - 4}">{escape(chart.places_label)}</text>')
     names = ["other"] * (len(chart.lines) - 1) + ["main"]  # the last line is the main one
     for name, line in zip(names, chart.lines, strict=True):
@@ -86,7 +88,7 @@ def chart_svg(chart: Chart) -> str:
 
 
 def round_values(lowest: float, highest: float) -> list[float]:
-    """A few round values between two limits."""
+    """A few round numbers between two limits, for the grid lines of a chart."""
     step = round_step((highest - lowest) / TICKS)
     first = floor(lowest / step) + (lowest / step > floor(lowest / step))
     found = [step * (first + place) for place in range(2 * TICKS) if step * (first + place) <= highest + step / 1000]
@@ -94,13 +96,14 @@ def round_values(lowest: float, highest: float) -> list[float]:
 
 
 def round_step(least: float) -> float:
-    """The smallest round value that is not below a positive number."""
+    """The smallest round number (1, 2, 2.5 or 5 times a power of ten) that is not below `least`, which is positive."""
     power = 10.0 ** floor(log10(least))
     return next(each * power for each in STEPS if each * power >= least * 0.999)
 
 
 class Bar(NamedTuple):
-    """A bar of a chart: the label below it, its height, what hovering says, and an address."""
+    """A bar of a bar chart: the label below it, its height, the text that hovering shows, and the address that it links
+    to."""
 
     label: str
     value: float
@@ -109,7 +112,8 @@ class Bar(NamedTuple):
 
 
 def bar_chart_svg(title: str, bars: Sequence[Bar], label: str) -> str:
-    """Bars side by side as an SVG element, with labels below some of them. Bars with an address are links."""
+    """Draw a bar chart as an SVG element. Some of the bars have labels below them, and a bar with an address is a link.
+    `label` is that of the horizontal axis."""
     values = [bar.value for bar in bars if isfinite(bar.value)]
     lowest, highest = min([0.0, *values]), max([0.0, *values])
     highest = highest if highest > lowest else lowest + 1.0
@@ -117,7 +121,9 @@ def bar_chart_svg(title: str, bars: Sequence[Bar], label: str) -> str:
     def down(value: float) -> float:
         return BOTTOM - (BOTTOM - TOP) * (value - lowest) / (highest - lowest)
 
-    svg = opening_svg(title, f"{title}: {len(bars)} bars, {short(min(values, default=0))} to {short(highest)}")
+    svg = opening_svg(
+        title, f"{title}: {len(bars)} bars, {short_count(min(values, default=0))} to {short_count(highest)}"
+    )
     svg += left_axis(lowest, highest, down)
     step = (RIGHT - LEFT) / max(1, len(bars))
     shown = max(1, -(-len(bars) * LABEL // (RIGHT - LEFT)))  # every how many bars there is room for a label
@@ -132,14 +138,16 @@ def bar_chart_svg(title: str, bars: Sequence[Bar], label: str) -> str:
                 f'<a href="{escape(bar.link, quote=True)}" aria-label="{hint}">{drawn}</a>' if bar.link else drawn
             )
         if place % shown == 0:
-            svg.append(f'<text class="below" x="{x + step / 2:.1f}" y="{BOTTOM + 15}">{escape(cut(bar.label))}</text>')
+            svg.append(
+                f'<text class="below" x="{x + step / 2:.1f}" y="{BOTTOM + 15}">{escape(cut_label(bar.label))}</text>'
+            )
     svg.append(f'<text class="below" x="{(LEFT + RIGHT) / 2:g}" y="{HEIGHT - 4}">{escape(label)}</text>')
     return "\n".join([*svg, "</svg>"])
 
 
 def heat_map_svg(title: str, cells: Mapping[tuple[str, str], float], labels: tuple[str, str]) -> str:
-    """Values by (column, row) as an SVG element of shaded cells, with a scale: blue above 0 and orange below. `labels`
-    are those of columns and rows."""
+    """Draw a heat map as an SVG element, with a scale: blue above 0 and orange below. `cells` has the value of each
+    column and row by their names; `labels` are what columns and rows are."""
     columns, rows = (list(dict.fromkeys(key[side] for key in cells)) for side in (0, 1))
     most = max(map(abs, cells.values()), default=0.0) or 1.0
     svg = opening_svg(title, f"{title}: {len(columns)} columns, {len(rows)} rows")
@@ -150,19 +158,19 @@ def heat_map_svg(title: str, cells: Mapping[tuple[str, str], float], labels: tup
         size = f'x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{high:.1f}"'
         svg.append(f'<rect class="shade{round(5 * value / most)}" {size}><title>{hint}</title></rect>')
     for place, name in list(enumerate(columns))[:: ceil(LABEL / wide)]:
-        svg.append(
-            f'<text class="below" x="{LEFT + (place + 0.5) * wide:.1f}" y="{BOTTOM + 15}">{escape(cut(name))}</text>'
-        )
+        x = LEFT + (place + 0.5) * wide
+        svg.append(f'<text class="below" x="{x:.1f}" y="{BOTTOM + 15}">{escape(cut_label(name))}</text>')
     for place, name in list(enumerate(rows))[:: ceil(12 / high)]:
         y = TOP + (place + 0.5) * high + 4
-        svg.append(f'<text class="left" x="{LEFT - 5}" y="{y:.1f}">{escape(cut(name, 8))}</text>')
+        svg.append(f'<text class="left" x="{LEFT - 5}" y="{y:.1f}">{escape(cut_label(name, 8))}</text>')
     svg.append(f'<text class="left" x="{RIGHT}" y="{HEIGHT - 4}">{escape(labels[0])}</text>')
     svg += scale_svg(most, has_negative=any(value < 0 for value in cells.values()))
     return "\n".join([*svg, "</svg>"])
 
 
 def scale_svg(most: float, *, has_negative: bool) -> list[str]:
-    """The shades of a heat map below it, with the values at their ends."""
+    """Draw the scale below a heat map: its shades, with the values at both ends, `most` at the right. Without negative
+    values it begins at 0."""
     shades, left = range(-5 if has_negative else 0, 6), LEFT + 4
     svg = [
         f'<rect class="shade{each}" x="{left + 10 * place}" y="{HEIGHT - 13}" width="10" height="10"/>'
@@ -175,7 +183,8 @@ def scale_svg(most: float, *, has_negative: bool) -> list[str]:
 
 
 def opening_svg(title: str, description: str) -> list[str]:
-    """The beginning of a chart: its element and title. Its links and hints stay reachable, so it is a group."""
+    """The first lines of a chart's SVG element, with title and description. Its role is a group, so that links in it
+    can be reached by keyboard."""
     return [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="group" '
         f'aria-label="{escape(description, quote=True)}">',
@@ -184,7 +193,7 @@ def opening_svg(title: str, description: str) -> list[str]:
 
 
 def left_axis(lowest: float, highest: float, down: Callable[[float], float]) -> list[str]:
-    """Grid lines with round values at the left."""
+    """Draw grid lines with round values at the left. `down` converts a value to its vertical pixel."""
     svg = []
     for value in round_values(lowest, highest):
         svg.append(f'<path class="rule" d="M{LEFT} {down(value):.1f}H{RIGHT}"/>')
@@ -193,16 +202,16 @@ def left_axis(lowest: float, highest: float, down: Callable[[float], float]) -> 
 
 
 def short_value(value: float) -> str:
-    """A value of an axis as a short string."""
-    return short(value) if abs(value) >= 1000 else f"{value:.4g}"
+    """A value on an axis as a short string."""
+    return short_count(value) if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def cut(label: str, most: int = MAX_LABEL) -> str:
-    """A label of at most this many letters."""
+def cut_label(label: str, most: int = MAX_LABEL) -> str:
+    """A label cut to at most `most` letters."""
     return label if len(label) <= most else f"{label[: most - 1]}…"
 
 
-def short(count: float) -> str:
+def short_count(count: float) -> str:
     """A count as a short string, such as 40k or 2M."""
     for size, unit in ((1e6, "M"), (1e3, "k")):
         if abs(count) >= size:

@@ -14,23 +14,23 @@ OTHER_FILES = 64  # open files of the process besides connections
 
 
 def most_connections() -> int:
-    """The largest number of connections that may be open at once: the process's limit of open files, minus other
-    files."""
+    """How many connections may be open at once: the limit of open files of this process, minus those that it needs for
+    other things."""
     most = limit("RLIMIT_NOFILE")
     return max(most // 4, most - OTHER_FILES) if most is not None else 1 << 20
 
 
 class Connection(H11Protocol):
-    """A connection that is closed if no whole request arrives or no answer is read in PATIENCE_SECONDS, or if too many
-    are open. While more than half as many as possible are open, each is closed after an answer: otherwise clients that
-    send hundreds of requests at once would keep others out until all are answered."""
+    """A connection of the server. It is closed if no whole request arrives, or nobody reads an answer, for
+    PATIENCE_SECONDS, or if too many connections are open. While more than half of the possible connections are open,
+    each is closed after one answer; otherwise clients that send hundreds of requests at once would keep others out."""
 
     _last: RequestResponseCycle | None = None  # the request at the last check
     _unread = 0  # bytes of answers that the client had not read then
     _look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Refuse a new connection if too many are open, else begin to watch it."""
+        """Refuse the connection if too many are open; else begin to watch it."""
         super().connection_made(transport)
         if len(self.connections) > most_connections():
             transport.close()
@@ -38,13 +38,13 @@ class Connection(H11Protocol):
             self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop watching a closed connection."""
+        """Stop watching the connection, because it is closed."""
         if self._look:
             self._look.cancel()
         super().connection_lost(exc)
 
     def on_response_complete(self) -> None:
-        """Close the connection after an answer if others might need its place, else wait for the next request."""
+        """After an answer, close the connection if others may need its place; else wait for the next request."""
         if 2 * len(self.connections) > most_connections() and not self.transport.is_closing():
             self.shutdown()
         super().on_response_complete()

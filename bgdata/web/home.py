@@ -12,7 +12,8 @@ from bgdata.web.site import Row, Site
 
 
 def home(site: Site, _: Request) -> Page:
-    """The home page: the contents of this warehouse on one screen. Its JSON is one row for each kind."""
+    """The home page, which shows on one screen what the warehouse contains. The JSON has a row for each kind of
+    dataset."""
     kinds = site.keep("kinds", lambda: kinds_here(site))
     missing = [name for name in site.warehouse.kinds if name not in {row["kind"] for row in kinds}]
     shown_ = {"kinds": kinds, "missing": missing, "board": format_board_svg(START), "start": START}
@@ -20,7 +21,7 @@ def home(site: Site, _: Request) -> Page:
 
 
 def kinds_here(site: Site) -> list[Row]:
-    """A row for each kind that has a version, or has lost one."""
+    """A row for each kind of dataset of which the warehouse has a version, or has lost one."""
     by_kind: dict[str, list[Row]] = {}
     for row in list_rows(site):
         if row["variant"]:

@@ -59,8 +59,8 @@ where not internal and list_contains($tables, table_name) order by table_name, c
 
 
 class Address(NamedTuple):
-    """A path of Starlette with its function, its JSON in the words of `openapi.toml` (empty: none), the parameters of
-    its query, and the other content types that it may return."""
+    """An address of the site: its path, its function, the name of its JSON in `openapi.toml` (empty if it has none),
+    the parameters of its query, and other content types that it may return."""
 
     path: str
     endpoint: Endpoint
@@ -70,7 +70,8 @@ class Address(NamedTuple):
 
 
 def schema_of(words: str) -> Schema:
-    """The schema of a declaration such as `number? how large`: a type and a meaning."""
+    """The JSON schema for a line of `openapi.toml` such as `number? how large`: a type, which may be null, and a
+    meaning."""
     kind, _, meaning = words.partition(" ")
     if kind.startswith("{"):
         found: Schema = {"type": "object", "additionalProperties": schema_of(kind[1:-1])}
@@ -86,13 +87,13 @@ def schema_of(words: str) -> Schema:
 
 
 def row(properties: Mapping[str, Schema], optional: Sequence[str] = ()) -> Schema:
-    """An object with exactly these columns, so that tests find columns without a description."""
+    """The schema of an object that has exactly these properties, so that a test finds any that is not described."""
     required = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def columns_of(declared: Mapping[str, Any]) -> dict[str, str]:
-    """The columns of a table of `openapi.toml`, with the columns of its parts first."""
+    """The columns that a table of `openapi.toml` declares: those of the tables that it includes first, then its own."""
     found: dict[str, str] = {}
     for part in declared.get("_with", ()):
         found |= columns_of(PARTS[part])
@@ -100,7 +101,7 @@ def columns_of(declared: Mapping[str, Any]) -> dict[str, str]:
 
 
 def components(site: Site) -> dict[str, Schema]:
-    """Every schema by name. Raises the errors of `Site.rows`."""
+    """All named schemas. Raises the errors of `Site.rows`."""
     rows: Mapping[str, Mapping[str, Any]] = SCHEMAS["rows"]
     catalog: dict[str, dict[str, Schema]] = {}
     for each in site.rows(
@@ -125,23 +126,23 @@ def components(site: Site) -> dict[str, Schema]:
 
 
 def text(meaning: str, **more: object) -> Schema:
-    """The schema of a string in a path or query."""
+    """The schema of a string in a path or a query."""
     return {"type": "string", "description": meaning} | more
 
 
 def integer(meaning: str, least: int, most: int | None = None, default: int | None = None) -> Schema:
-    """The schema of an integer from `least` to `most`."""
+    """The schema of an integer between `least` and `most` in a path or a query."""
     found: Schema = {"type": "integer", "description": meaning, "minimum": least}
     return found | {name: each for name, each in (("maximum", most), ("default", default)) if each is not None}
 
 
 def flag(meaning: str) -> Schema:
-    """The schema of a boolean."""
+    """The schema of a boolean in a query."""
     return {"type": "integer", "enum": [0, 1], "description": meaning}
 
 
 def several(meaning: str, words: Sequence[str]) -> Schema:
-    """The schema of a list of words, each in a separate parameter."""
+    """The schema of a query parameter that can be given several times, each time with one of these words."""
     return {"type": "array", "items": {"type": "string", "enum": [*words]}, "description": f"{meaning}; several: again"}
 
 
@@ -224,7 +225,7 @@ MATCHES = {
     "player": text("Whose decisions are reported"),
     "analysis": text("Variant of match_analysis; without it the one with the most decisions of the player"),
     "page": integer(f"Pages of {library.PAGE} matches", 1, library.MAX_PAGE, 1),
-    "since": text("Only matches of this date and later: 2026-01-31"),
+    "since": text("Only matches of this date and later, in the report too: 2026-01-31"),
 }
 TRAINING = {
     "objective": text("What is at stake", enum=[*trainer.OBJECTIVES], default="money"),
@@ -241,8 +242,10 @@ QUIZ = {
     "phase": text("Only positions of this class", enum=[*PHASES]),
     "about": text("Only plays, or only cube actions", enum=[*ABOUT]),
     "loss": text("Only questions in which at least so many points can be lost: 0.08"),
-    "number": integer("Which question, those with the greatest loss first", 1, MOST, 1),
+    "number": integer("Which question, those with the greatest loss first; after the last comes the end", 1, MOST, 1),
     "answer": text("An answer, by its text"),
+    "answered": integer("Questions that were answered before, for the page", 0, MOST, 0),
+    "right": integer("How many of them rightly", 0, MOST, 0),
 }
 RACES = {"rules": text("Variant of race_rules"), "errors": text("Variant of race_error")}
 SQL = {
@@ -270,7 +273,7 @@ ROWS = {
 
 
 def document(site: Site, _: Request) -> Response:
-    """The OpenAPI 3.1 document with the addresses of this site that answer JSON."""
+    """The OpenAPI 3.1 document, which describes every address of this site that answers with JSON."""
     return as_json(site.keep("openapi", lambda: openapi_document(site)))
 
 
@@ -317,7 +320,7 @@ OWN_ERRORS = {"/position/{text:path}": {400: "error|illegal_play"}}  # further e
 
 
 def openapi_document(site: Site) -> Schema:
-    """The OpenAPI document. Raises the errors of `Site.rows`."""
+    """The OpenAPI document of a site, before it is converted to JSON. Raises the errors of `Site.rows`."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -335,13 +338,13 @@ def openapi_document(site: Site) -> Schema:
 
 
 def json_path(each: Address) -> str:
-    """The path of an address that always returns JSON."""
+    """The path at which an address always answers with JSON, whatever the request accepts."""
     path = PARAMETER.sub(r"{\1}", each.path)
     return path if path.startswith(UNTOUCHED) else f"{path}.json"
 
 
 def operation(each: Address) -> Schema:
-    """The OpenAPI operation of an address."""
+    """What the OpenAPI document says of an address."""
     words = " ".join((inspect.getdoc(each.endpoint) or "").split()).partition(" Raises ")[0]
     given = [("path", found[1], PATH[found[1]]) for found in PARAMETER.finditer(each.path)]
     given += [("query", name, schema) for name, schema in each.query.items()]
@@ -371,7 +374,7 @@ def operation(each: Address) -> Schema:
 
 
 def error_response(status: int, kind: str) -> Schema:
-    """The OpenAPI response of an error."""
+    """What the OpenAPI document says of an error with this HTTP status."""
     return {
         "description": STATUS_WORDS.get(status, "Something went wrong"),
         "content": {JSON: {"schema": schema_of(kind)}},

@@ -23,8 +23,9 @@ SHORT = ("away", "crawford", "cube", "owner", "jacoby", "beavers", "met")  # que
 
 
 class PositionRequest:
-    """A position with everything in its address; a play has a `verdict`. Raises InvalidPositionError, InvalidRollError,
-    InvalidScoreError or UsageError if a value of the address is invalid."""
+    """What the address of a page about a position contains: the position, the roll, the play with a `verdict` on it,
+    the score, the cube and the rules. Raises InvalidPositionError, InvalidRollError, InvalidScoreError or UsageError if
+    a part is invalid."""
 
     def __init__(self, text: str, given: Mapping[str, str]) -> None:
         if len(text) > LONGEST:
@@ -37,29 +38,29 @@ class PositionRequest:
         self.roll: Roll | None = parse_roll(roll) if roll else self.match.roll if self.match else None
         play = given.get("play", "").strip()
         self.verdict: Verdict | None = judge_play(play, self.position, self.roll) if play else None
-        self.ply = whole(given, "ply", 0)
-        self.plays = whole(given, "plays", PLAYS)
-        self.is_setup = flag(given, "setup") or False  # whether the editor is open
+        self.ply = integer_parameter(given, "ply", 0)
+        self.plays = integer_parameter(given, "plays", PLAYS)
+        self.is_setup = boolean_parameter(given, "setup") or False  # whether the editor is open
         self.stakes: Stakes | None = None
         if self.match or is_cubeful(self.options):
             self.stakes = chosen_stakes(self.match, self.options)
 
     @property
     def play(self) -> Play | None:
-        """The play in the address, if any. Raises IllegalPlayError if it is illegal."""
+        """The play in the address; None if there is none. Raises IllegalPlayError if it is illegal."""
         if self.verdict and self.verdict.play is None:
             raise IllegalPlayError(self.verdict.error)
         return self.verdict.play if self.verdict else None
 
     @property
     def own_stakes(self) -> Stakes:
-        """The stakes of cube decisions, by default money play without the Jacoby rule."""
+        """The score and cube for cube decisions; without any in the address, money play without the Jacoby rule."""
         return self.stakes or Stakes(Money(is_jacoby=False))
 
     @property
     def state(self) -> MatchState | None:
-        """Roll, score, cube and rules in the form of identifiers; None if the address contains none of them. Raises
-        InvalidScoreError if identifiers cannot express them."""
+        """The roll, score, cube and rules as an identifier such as an XGID can express them; None if the address
+        contains none. Raises InvalidScoreError if an identifier cannot express them."""
         if self.match and not is_cubeful(self.options):
             found = self.match
         elif self.stakes or self.roll or self.has_beavers:
@@ -70,7 +71,7 @@ class PositionRequest:
 
     @property
     def has_beavers(self) -> bool:
-        """Whether beavers are allowed, by the address or by an XGID."""
+        """Whether beavers are allowed, as the address or an XGID in it says."""
         given: bool | None = self.options["beavers"]
         if given is None and self.match and isinstance(self.own_stakes.score, Money):
             return self.match.has_beavers
@@ -78,50 +79,53 @@ class PositionRequest:
 
     @property
     def rules(self) -> dict[str, object]:
-        """All values of the address that affect the judgement of a position, except roll, score and cube."""
+        """The parameters of the address that affect the evaluation of the position, besides roll, score and cube."""
         return {"met": self.options["met"], "beavers": int(self.has_beavers), "ply": self.ply}
 
     @property
-    def played_for(self) -> dict[str, object]:
-        """Roll, score and cube as values of an address."""
+    def stakes_parameters(self) -> dict[str, object]:
+        """The roll, score and cube as parameters of an address."""
         return {"roll": self.roll, **stakes_query(self.stakes)}
 
     @property
     def fields(self) -> dict[str, str]:
-        """All values of the address, in any notation, as strings of a form; missing ones are empty."""
-        values = {**dict.fromkeys(("roll", *SHORT, "ply"), ""), **self.played_for, **self.rules}
+        """The parameters of the address as strings for the fields of a form; empty for those that are missing."""
+        values = {**dict.fromkeys(("roll", *SHORT, "ply"), ""), **self.stakes_parameters, **self.rules}
         return {name: str(value) if value else "" for name, value in values.items()}
 
-    def here(self, **changes: object) -> str:
-        """The address of this page with changes to its query."""
+    def own_address(self, **changes: object) -> str:
+        """The address of the page about this position with some of its parameters changed."""
         rest = {"plays": self.given.get("plays"), "setup": int(self.is_setup)}
-        return address(position_path(self.position), self.played_for | self.rules | rest | changes)
+        return address(position_path(self.position), self.stakes_parameters | self.rules | rest | changes)
 
-    def around(self, path: str, **more: object) -> str:
-        """The address of another page about this position, with the same rules."""
+    def address_with_rules(self, path: str, **more: object) -> str:
+        """The address of another page about this position, below `path`, with the same rules, but without roll, score
+        and cube."""
         return address(f"{path}{position_path(self.position)[9:]}", self.rules | {"beavers": None} | more)
 
-    def aside(self, path: str, **more: object) -> str:
-        """The address of another page about this position with its roll, score, cube and rules."""
-        return address(f"{path}{position_path(self.position)[9:]}", self.played_for | self.rules | more)
+    def address_with_stakes(self, path: str, **more: object) -> str:
+        """The address of another page about this position, below `path`, with the same roll, score, cube and rules."""
+        return address(f"{path}{position_path(self.position)[9:]}", self.stakes_parameters | self.rules | more)
 
-    def after(self, play: Play) -> str:
-        """The address of the position after a play, where the opponent is on roll."""
-        return self._opponents(play.next_position)
+    def address_after(self, play: Play) -> str:
+        """The address of the page about the position after a play, in which the opponent is on roll."""
+        return self._opponent_address(play.next_position)
 
     @property
     def flip_address(self) -> str:
-        """The address of the same checkers with the opponent on roll."""
-        return self._opponents(self.position.flip())
+        """The address of the page about the same checkers with the other player on roll."""
+        return self._opponent_address(self.position.flip())
 
-    def _opponents(self, position: Position) -> str:
-        """The address of a position with this one's opponent on roll."""
+    def _opponent_address(self, position: Position) -> str:
+        """The address of the page about a position in which the opponent is on roll, with score and cube seen from
+        there."""
         stakes = self.stakes.flip() if self.stakes else None
         return address(position_path(position), stakes_query(stakes) | self.rules | {"setup": int(self.is_setup)})
 
 
-def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, most: int = 9999) -> int:
-    """An integer of a query, from `least` to `most`. Raises UsageError if it is not one."""
+def integer_parameter(given: Mapping[str, str], name: str, default: int, *, least: int = 0, most: int = 9999) -> int:
+    """The integer that the query parameter `name` gives, or the default if it is missing. Raises UsageError if it is
+    not an integer from `least` to `most`."""
     text = given.get(name, "").strip()
     if not text:
         return default
@@ -131,8 +135,9 @@ def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, 
     return int(text)
 
 
-def flag(given: Mapping[str, str], name: str) -> bool | None:
-    """The boolean that yes, no or nothing means in a query. Raises UsageError for any other word."""
+def boolean_parameter(given: Mapping[str, str], name: str) -> bool | None:
+    """The boolean that the query parameter `name` gives, as 1, 0, yes or no; None if it is missing. Raises UsageError
+    for any other word."""
     text = given.get(name, "").strip().lower()
     words = {"": None, "1": True, "yes": True, "on": True, "0": False, "no": False}
     if text not in words:
@@ -141,25 +146,26 @@ def flag(given: Mapping[str, str], name: str) -> bool | None:
 
 
 def options_of(given: Mapping[str, str]) -> dict[str, Any]:
-    """Score and cube of an address as options of commands. Raises UsageError if a value is invalid."""
+    """The score, cube and rules in a query, in the form of a command's options. Raises UsageError if a value is
+    invalid."""
     owner = given.get("owner", "").strip() or None
     if owner not in (None, *CubeOwner):
         raise UsageError(f"expected an owner of the cube: {', '.join(CubeOwner)}, got {cite(owner)}")
     return {
         "away": given.get("away", "").strip() or None,
-        "crawford": flag(given, "crawford") or False,
-        "cube_value": whole(given, "cube", 0, least=1, most=MAX_CUBE) or None,
+        "crawford": boolean_parameter(given, "crawford") or False,
+        "cube_value": integer_parameter(given, "cube", 0, least=1, most=MAX_CUBE) or None,
         "owner": owner,
         "met": given.get("met", "").strip(),
-        "jacoby": flag(given, "jacoby"),
-        "beavers": flag(given, "beavers"),
+        "jacoby": boolean_parameter(given, "jacoby"),
+        "beavers": boolean_parameter(given, "beavers"),
         "as_money": False,
         **dict.fromkeys(("model", "index", "volatility")),
     }
 
 
 def stakes_query(stakes: Stakes | None) -> dict[str, object]:
-    """Stakes as values of an address; empty if they are None."""
+    """The score and cube as query parameters; empty if `stakes` is None."""
     if stakes is None:
         return {}
     cube = {"cube": stakes.cube.value, "owner": str(stakes.cube.owner)}

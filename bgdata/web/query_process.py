@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bgdata.errors import BgdataError, QueryError, TooBusyError, cite
 from bgdata.process import data_segment_bytes
-from bgdata.rows import as_cell, plain
+from bgdata.rows import csv_value, json_value
 from bgdata.store.locked_sql import QueryLimits, first_lines, read_only_query
 from bgdata.web.site import Limits, Site
 
@@ -44,7 +44,8 @@ SETTINGS = re.compile(  # functions that show settings of DuckDB, or run SQL tha
 
 
 class Result(NamedTuple):
-    """Rows of a query: column names, plain values, and whether there are more rows."""
+    """The rows that a query has returned: the column names, the values in forms that JSON can express, and whether
+    there were more rows than the limit."""
 
     names: list[str]
     rows: list[list[Any]]
@@ -52,14 +53,15 @@ class Result(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """The error message of a query, and whether it ran out of memory, after which the process is replaced."""
+    """The error of a query: its message, and whether memory ran out, after which the process is replaced."""
 
     message: str
     is_spent: bool
 
 
 class QueryProcess:
-    """A process that answers one query at a time. It is started when needed, and again after the warehouse changed."""
+    """A separate process that runs one query at a time. It is started by the first query, and again after the warehouse
+    has changed."""
 
     def __init__(self, site: Site) -> None:
         self._site, self._lock = site, threading.Lock()
@@ -69,8 +71,9 @@ class QueryProcess:
         self._stamp: object = None
 
     def ask(self, sql: str, form: str = "rows") -> Any:
-        """The answer of a query: a `Result`, or bytes of `csv` or `parquet`. Raises QueryError if it fails or takes too
-        long, and TooBusyError if the process stays busy."""
+        """Run an SQL query in the process; returns a `Result` if `form` is `rows`, else a file as bytes in the format
+        csv or parquet. Raises QueryError if the query fails or takes too long, and TooBusyError if other queries keep
+        the process busy."""
         limits = self._site.limits
         if not self._lock.acquire(timeout=limits.wait_seconds):
             raise TooBusyError("expected fewer queries at once; try again in a few seconds")
@@ -116,7 +119,7 @@ class QueryProcess:
         return ours
 
     def end(self) -> None:
-        """End the process, if there is one."""
+        """End the process, if it runs."""
         process, pipe, folder = self._process, self._pipe, self._folder
         self._process = self._pipe = self._folder = None
         if pipe:
@@ -129,8 +132,8 @@ class QueryProcess:
 
 
 def serve_queries(folder: str, limits: Limits, pipe: Connection) -> None:
-    """Answer queries from a pipe until it is closed; errors are answered with their message. The process may write only
-    in `folder`, which contains the link to the warehouse."""
+    """Answer the queries that come through a pipe until it is closed, inside the separate process. An error is answered
+    with its message. The process may write only in `folder`, which contains a link to the warehouse."""
     import duckdb
 
     import bgdata
@@ -160,8 +163,8 @@ def serve_queries(folder: str, limits: Limits, pipe: Connection) -> None:
 
 
 def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, limits: Limits) -> Any:
-    """A `Result`, or bytes of CSV or Parquet. Raises QueryError if the query fails, and MemoryError or
-    duckdb.OutOfMemoryException if memory runs out."""
+    """Run a query; returns a `Result`, or a file as bytes in the format csv or parquet. Raises QueryError if the query
+    fails, and MemoryError or duckdb.OutOfMemoryException if memory runs out."""
     import duckdb
 
     text = read_only_query(sql)
@@ -184,25 +187,25 @@ def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, lim
         raise
     except duckdb.Error as error:
         raise QueryError(first_lines(error)) from error
-    plain_rows = [[plain(value) for value in row] for row in rows[:most]]
+    plain_rows = [[json_value(value) for value in row] for row in rows[:most]]
     if form != "csv":
         return Result(names, plain_rows, len(rows) > most)
     text_file = io.StringIO()
     writer = csv.writer(text_file, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows([as_cell(value) for value in row] for row in plain_rows)
+    writer.writerows([csv_value(value) for value in row] for row in plain_rows)
     return text_file.getvalue().encode()
 
 
 def check_size(count: int) -> None:
-    """Raise QueryError if an answer has too many bytes."""
+    """Raise QueryError if an answer of `count` bytes is too long."""
     if count > MAX_BYTES:
         raise QueryError(f"expected an answer of at most {MAX_BYTES:,} bytes, found more; try: fewer rows")
 
 
 def as_parquet(connection: duckdb.DuckDBPyConnection, query: str, most: int) -> bytes:
-    """The first rows of a query as a Parquet file. Raises QueryError if it has too many bytes, MemoryError if memory
-    runs out, and duckdb.Error if the query fails."""
+    """The first `most` rows of a query as the bytes of a Parquet file. Raises QueryError if these are too many bytes,
+    MemoryError if memory runs out, and duckdb.Error if the query fails."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -58,7 +58,7 @@ PAGES = {
 
 
 class Place(NamedTuple):
-    """A page that a text may mean."""
+    """A page that the search has found: what kind of thing it is about, its name, and its address."""
 
     kind: str
     name: str
@@ -66,10 +66,11 @@ class Place(NamedTuple):
 
 
 def search(site: Site, request: Request) -> Page | Response:
-    """The pages that a text may mean: positions in any notation or inside another text, addresses of this site, tables,
-    views, claims and players, or what has the text in its name. A page with one is shown at once."""
+    """The pages that match a text: it may be a position in any notation, a text that contains positions, an address of
+    this site, or the name of a table, view, claim or player, or a part of such a name. If only one page matches, it is
+    shown at once."""
     text = request.query_params.get("q", "").strip()[:MAX_CHARACTERS]
-    found = places(site, text) if text else [Place("page", "home", "/")]
+    found = find_places(site, text) if text else [Place("page", "home", "/")]
     if found and wants_json(request):
         return as_json([place._asdict() for place in found])
     if len(found) == 1:
@@ -82,16 +83,18 @@ def search(site: Site, request: Request) -> Page | Response:
     return Page("search.html", shown, {"error": message}, 200 if found else 400)
 
 
-def places(site: Site, text: str) -> list[Place]:
-    """The pages that a text may mean: the one that it names, else the positions in it, else what has it in its name."""
+def find_places(site: Site, text: str) -> list[Place]:
+    """The pages that match a text: the page that has this name; else the positions in the text; else the pages whose
+    names contain it."""
     if exact := named_address(site, text):
         return [Place("position" if exact.startswith("/position") else "page", text, exact)]
     found = list(dict.fromkeys(positions_in(text)))
-    return found or list(dict.fromkeys(offers(site, text)))
+    return found or list(dict.fromkeys(partial_matches(site, text)))
 
 
 def named_address(site: Site, text: str) -> str:
-    """The address of the page that a text names; empty if none."""
+    """The address of the page that has exactly this name, or that a position or an address is about; empty if there is
+    none."""
     if own := own_address(text):
         return own
     kind, _, rest = text.partition("/")
@@ -115,7 +118,8 @@ def named_address(site: Site, text: str) -> str:
 
 
 def own_address(text: str) -> str:
-    """The path and query of an address of a site like this one, on whatever host; empty for any other text."""
+    """The path and query of an address on a site like this one, whatever its host; empty if the text is not such an
+    address."""
     if not re.match(r"https?://|/", text, re.IGNORECASE):
         return ""
     with suppress(ValueError):  # an address with a broken host
@@ -127,12 +131,13 @@ def own_address(text: str) -> str:
 
 
 def view_address(name: str) -> str:
-    """The address of the first rows of a view."""
+    """The address of the page that shows the first rows of a view."""
     return address("/sql", {"q": f"from {name if name.isidentifier() else identifier(name)} limit {ROWS}"})
 
 
 def positions_in(text: str) -> Iterator[Place]:
-    """The positions that are named inside a text: by `identifiers_in`, or else by Position IDs alone."""
+    """Yield the pages of the positions that occur in a text: those of `identifiers_in`, or, if it finds none, of all
+    Position IDs."""
     for found in identifiers_in(text) or POSITION_ID.findall(text):
         with suppress(BgdataError):
             if OGID.fullmatch(found):
@@ -143,8 +148,8 @@ def positions_in(text: str) -> Iterator[Place]:
 
 
 def ogid_places(text: str) -> Iterator[Place]:
-    """The pages of an OpenGammon ID for both sides on roll, with its roll, score and cube: programs differ in whose
-    turn it is. Raises InvalidPositionError or InvalidScoreError."""
+    """Yield two pages for an OpenGammon ID, one for each player on roll, because programs differ in whose turn it is.
+    Raises InvalidPositionError or InvalidScoreError."""
     position, match = parse_ogid(text)
     for board, stakes, name in (
         (position, match.stakes, "as bgdata reads it"),
@@ -154,8 +159,8 @@ def ogid_places(text: str) -> Iterator[Place]:
         yield Place("position", f"{board.id}, {name}", link)
 
 
-def offers(site: Site, text: str) -> Iterator[Place]:
-    """Everything whose name contains a string: rolls, tables, views, players, claims and pages."""
+def partial_matches(site: Site, text: str) -> Iterator[Place]:
+    """Yield the pages whose names contain a text: rolls, tables, views, players, claims and pages of the menu."""
     if roll := ROLL.fullmatch(OPENING.sub("", text)):
         dice = "".join(sorted(roll.groups(), reverse=True))
         yield Place("position", f"{dice} from the start", address(position_path(START), {"roll": dice}))
@@ -190,12 +195,12 @@ def offers(site: Site, text: str) -> Iterator[Place]:
 
 
 def match_players(site: Site) -> set[str]:
-    """The players of analysed matches, by all their names."""
+    """All names of the players of analysed matches."""
     return known_names(site, MATCH_PLAYERS) if site.warehouse.variants("match_analysis") else set()
 
 
 def known_names(site: Site, query: str) -> set[str]:
-    """The names that a query finds; empty if the warehouse cannot answer."""
+    """The names in the column `name` of a query's rows; empty if the query fails."""
     try:
         return site.keep(("names", query), lambda: {row["name"] for row in site.rows(query)})
     except BgdataError:

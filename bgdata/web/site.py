@@ -25,8 +25,8 @@ Row = dict[str, Any]  # a value by the name of its column
 
 
 def folders_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
-    """The folders in a folder, by name; empty if the folder is missing or unreadable, such as `lost+found`. This
-    function is called often."""
+    """The entries of a folder that are folders themselves, sorted by name. Empty if it is missing or cannot be read,
+    such as `lost+found`. This is called for every page."""
     try:
         with os.scandir(folder) as found:
             return sorted((each for each in found if each.is_dir()), key=lambda each: each.name)
@@ -35,12 +35,13 @@ def folders_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
 
 
 class Site:
-    """The warehouse of a server, for pages in several threads. Objects that are not thread-safe are used by one thread
-    at a time. Modules that are slow to load are imported where they are used, because the home page does not need
-    them."""
+    """What all pages of a server share: the warehouse, a player, a database connection, and a cache. Pages run in
+    several threads; what is not thread-safe is used by one of them at a time. Slow modules are imported where they are
+    used, because the home page does without them."""
 
     def __init__(self, warehouse: Warehouse, limits: Limits | None = None, *, is_limited: bool = False) -> None:
-        """Open nothing yet. `is_limited` says whether the computing of each client is limited."""
+        """Keep the warehouse without opening anything. If `is_limited` is true, each client has a budget of computing
+        time."""
         self.warehouse, self.limits = warehouse, limits or Limits()
         self.budget = Budget(self.limits) if is_limited else None
         self._computing, self._reading, self._keeping = threading.Lock(), threading.Lock(), threading.Lock()
@@ -52,7 +53,7 @@ class Site:
 
     @contextmanager
     def request(self) -> Iterator[None]:
-        """Look once, during the block and in this thread, whether the warehouse has changed."""
+        """Inside the `with` block, which handles one request, look only once whether the warehouse has changed."""
         self._request.stamps = []
         try:
             yield
@@ -61,7 +62,7 @@ class Site:
 
     @property
     def stamp(self) -> object:
-        """A value that changes whenever a version is added, removed, or becomes current."""
+        """A value that changes when a version is added, deleted, or becomes current."""
         stamps: list[object] | None = getattr(self._request, "stamps", None)
         if stamps is None:
             return self._current_stamp()
@@ -80,13 +81,13 @@ class Site:
             return object() if kinds else None
 
     def charge(self, client: str, reserve: float = 0.0) -> AbstractContextManager[None]:
-        """Charge the time of the `with` block to a client, if limited. Raises TooBusyError if the client has no more
-        than `reserve` seconds left."""
+        """Charge the time of the `with` block to a client, if clients are limited. Raises TooBusyError if the client
+        has at most `reserve` seconds left."""
         return self.budget.spending(client, reserve) if self.budget else nullcontext()
 
     def keep(self, key: object, make: Callable[[], T]) -> T:
-        """The result of `make`, cached until the warehouse changes, or MAX_KEPT newer results replace it. Two
-        concurrent requests may both call `make`."""
+        """Call `make` and cache its result under a key, or return the cached result. It is forgotten when the warehouse
+        changes, or when MAX_KEPT others are newer. Two requests at the same time may both call `make`."""
         stamp = self.stamp
         with self._keeping:
             if stamp != self._stamp:
@@ -104,15 +105,17 @@ class Site:
         return made
 
     def kept_result(self, key: object) -> Any:
-        """What `keep` cached under this key; None if there is nothing, or the warehouse has changed."""
+        """The result that `keep` has cached under this key; None if there is none, or if the warehouse has changed
+        since."""
         stamp = self.stamp
         with self._keeping:
             return self._kept.get(key) if stamp == self._stamp else None
 
     @contextmanager
     def player(self, ply: int = 0) -> Iterator[LookaheadPlayer]:
-        """The player of the warehouse, for exclusive use in this request. Raises UsageError if the ply is above the
-        limit, TooBusyError if the player stays busy, and the errors of `map_player`."""
+        """Yield the player of the warehouse that looks `ply` rolls ahead. No other request uses it during the `with`
+        block. Raises UsageError if the ply is above the site's limit, TooBusyError if other requests keep the player
+        busy, and the errors of `map_player`."""
         if not 0 <= ply <= self.limits.ply:
             raise UsageError(f"expected a ply from 0 to {self.limits.ply} on this site, got {ply}")
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
@@ -126,7 +129,8 @@ class Site:
             yield self.keep(("player", ply), make)
 
     def bare_player(self) -> LookaheadPlayer:
-        """The network without tables; use only within `player`."""
+        """A player that uses the default network without bearoff tables. Call this only inside the `with` block of
+        `player`."""
         from bgdata.evaluation.bearoff import BearoffEvaluator
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
         from bgdata.evaluation.networks.player import MappedNetwork, find_network
@@ -138,8 +142,8 @@ class Site:
         return self.keep("bare player", make)
 
     def rows(self, query: str, given: Mapping[str, Any] | None = None) -> list[Row]:
-        """The rows of a trusted query, with the parameters `given`. Raises QueryError if it fails, and TooBusyError if
-        the connection stays busy."""
+        """Run an SQL query of ours, with the values `given` of its parameters, and return its rows as dictionaries by
+        column. Raises QueryError if it fails, and TooBusyError if other requests keep the connection busy."""
         from bgdata.store.locked_sql import QueryLimits, run_query
 
         with self._alone(self._reading):
@@ -163,7 +167,7 @@ class Site:
             lock.release()
 
     def public(self, error: Exception | str) -> str:
-        """The message of an error, without the private folder of the warehouse."""
+        """The message of an error in which the path of the warehouse, which is private, is replaced by `warehouse`."""
         text, root = str(error), self.warehouse.root
         for place in (str(root.resolve()), str(root.absolute()), str(root)):
             text = text.replace(place, "warehouse")
@@ -172,7 +176,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a request, and of a client."""
+    """The limits of a single request, and of all requests of a client."""
 
     sql_seconds: float = 5.0
     sql_bytes: int = 1 << 30  # memory of DuckDB for tables; as much again for everything else
@@ -198,7 +202,7 @@ class Limits:
 
 
 class Budget:
-    """Remaining seconds of computing of each client, and the clients that watch a rollout."""
+    """How many seconds of computing each client has left, and which clients watch a rollout."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits, self._changed = limits, threading.Condition()  # a reentrant lock
@@ -207,8 +211,8 @@ class Budget:
         self._watching: set[str] = set()
 
     def seconds_left(self, client: str) -> float:
-        """Seconds that a client has left, minus the cost so far of its requests in progress. This keeps many concurrent
-        requests from passing before the first is charged."""
+        """How many seconds a client has left, less what its running requests have cost so far. So a client cannot start
+        many requests at once before the first is charged."""
         with self._changed:
             now = time.monotonic()
             debts = (max(self._limits.request_seconds, now - begun) for begun in self._begun.get(client, ()))
@@ -219,7 +223,7 @@ class Budget:
         return min(self._limits.client_seconds, left + (time.monotonic() - when) * self._limits.client_share)
 
     def spend(self, client: str, seconds: float) -> None:
-        """Subtract the cost of a request, and forget clients with a full budget."""
+        """Charge a finished request of this many seconds to a client, and forget clients whose budget is full again."""
         most, share = self._limits.client_seconds, self._limits.client_share
         with self._changed:
             now = time.monotonic()
@@ -229,8 +233,8 @@ class Budget:
 
     @contextmanager
     def spending(self, client: str, reserve: float = 0.0) -> Iterator[None]:
-        """Charge a client for the time of the `with` block. Raises TooBusyError if the client has no more than
-        `reserve` seconds left."""
+        """Charge the time of the `with` block to a client. Raises TooBusyError if the client has at most `reserve`
+        seconds left."""
         with self._changed:
             if self.seconds_left(client) <= reserve:
                 raise TooBusyError("expected fewer questions at once; try again in a few seconds")
@@ -246,15 +250,15 @@ class Budget:
             self.spend(client, time.monotonic() - begun)
 
     def watch(self, client: str) -> None:
-        """Let a client watch a rollout, until `leave`. Raises TooMuchAskedError if the client watches another rollout
-        that does not end soon."""
+        """Record that a client watches a rollout, until `leave` is called. Raises TooMuchAskedError if it is still
+        watching another one after a short wait."""
         with self._changed:
             if not self._changed.wait_for(lambda: client not in self._watching, self._limits.seat_seconds):
                 raise TooMuchAskedError("expected one rollout at once for each reader, found another; leave its page")
             self._watching.add(client)
 
     def leave(self, client: str) -> None:
-        """End the watching that `watch` began."""
+        """Record that a client no longer watches a rollout."""
         with self._changed:
             self._watching.discard(client)
             self._changed.notify_all()

@@ -40,9 +40,10 @@ CHIP = re.compile(r'<a class="chip"(?: aria-\w+="\w+")?>[^<]*</a>\s*')
 
 
 def write_static(warehouse: Warehouse, folder: Path, *, with_files: bool = False) -> int:
-    """Write the pages into a folder, and return their number; if `with_files` is true, also the files of tables. Pages
-    of missing tables are left out. Raises MissingWarehouseError if there is no warehouse, UsageError if the folder
-    contains other files, and StorageError if a file cannot be written."""
+    """Write the pages of the site that need no server into a folder, with relative links; returns how many. If
+    `with_files` is true, the files of all tables are copied too. Pages of missing tables are left out. Raises
+    MissingWarehouseError if there is no warehouse, UsageError if the folder contains other files, and StorageError if a
+    file cannot be written."""
     warehouse.require()
     with storage_errors("read", folder):
         if folder.is_dir() and any(folder.iterdir()) and not (folder / "static" / "site.css").is_file():
@@ -61,8 +62,8 @@ def write_static(warehouse: Warehouse, folder: Path, *, with_files: bool = False
 
 
 def _write_files(warehouse: Warehouse, folder: Path, *, with_files: bool) -> Iterator[tuple[str, str]]:
-    """Write the manifest of each version, and optionally its files, and yield the address and path of each. Damaged
-    versions are left out. Raises StorageError if a file cannot be written."""
+    """Write the manifest of each version, and its files if `with_files` is true; yield the address and the path of each
+    file. Damaged versions are left out. Raises StorageError if a file cannot be written."""
     for table in (table for kind in warehouse.kinds for table in warehouse.versions(kind)):
         try:
             manifest = table.manifest
@@ -79,8 +80,8 @@ def _write_files(warehouse: Warehouse, folder: Path, *, with_files: bool) -> Ite
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Hard-link a file, or copy it if the file system does not support links. Raises StorageError if it cannot be
-    written."""
+    """Make `target` a hard link to the file `source`, or a copy if the file system has no links. Raises StorageError if
+    it cannot be written."""
     with storage_errors("write", target):
         target.unlink(missing_ok=True)
         try:
@@ -90,7 +91,7 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 
 def _rendered_pages(site: Site) -> Iterator[tuple[str, str]]:
-    """Yield the address and HTML of every page that can be made."""
+    """Yield the address and the HTML of each page. A page that cannot be made is left out."""
     for where, function, given in _page_list(site):
         path, query = urlsplit(where).path, urlsplit(where).query
         request = Request(  # as from a server
@@ -105,7 +106,7 @@ def _rendered_pages(site: Site) -> Iterator[tuple[str, str]]:
 
 
 def _page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
-    """The address, function and parts of the path of each page."""
+    """Yield the address, the function and the path parameters of each page to write."""
     yield from (
         ("/", home.home, {}),
         ("/table", tables.kinds, {}),
@@ -116,7 +117,7 @@ def _page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
     tables_of_races: list[dict[str, str]] = [{}]
     for name, query in (("rules", races.RULE_TABLES), ("errors", races.ERROR_TABLES)):
         with suppress(BgdataError):
-            tables_of_races += [{name: variant} for variant in races.variants(site, query)]
+            tables_of_races += [{name: variant} for variant in races.query_variants(site, query)]
     for by, table_of_races in product(("", *races.WEIGHTINGS), tables_of_races):
         yield address("/race", {"by": by, **table_of_races}), races.page, {}
     with suppress(BgdataError):
@@ -142,7 +143,8 @@ def _page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
 
 
 def file_names(addresses: Iterable[str]) -> dict[str, str]:
-    """Unique file names by address: `/table/x/y` becomes table/x/y.html, and a query is part of the name."""
+    """The path of a file for each address, each path once: `/table/x/y` becomes table/x/y.html, and a query becomes
+    part of the name."""
     found: dict[str, str] = {}
     for each in addresses:
         parts = urlsplit(each)
@@ -155,8 +157,8 @@ def file_names(addresses: Iterable[str]) -> dict[str, str]:
 
 
 def relink(text: str, names: dict[str, str], here: str) -> str:
-    """The HTML of a page with links to files, relative to the file `here`, and without forms and buttons that lead
-    nowhere."""
+    """The HTML of a page in which links lead to files, as paths relative to the page's own file `here`. Links, forms
+    and buttons that need a server are removed."""
     folder = posixpath.dirname(here)
 
     def file_link(found: re.Match[str]) -> str:

@@ -1,7 +1,5 @@
 """A small warehouse shared by the tests of reading."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Combined one-sided distributions, against sums of fractions and the published study of the error."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -11,17 +9,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.bearoff.combine import (
-    Combination,
-    GroupSums,
-    add_pairs,
-    correct_equities,
-    excess,
-    one_roll_ahead,
-    one_sided_equities,
-    start_sums,
-    win_chance,
-)
+from bgdata.bearoff import combine
 from bgdata.bearoff.kinds.bearoff_error import DATASET, ErrorParameters
 from bgdata.bearoff.layouts import all_plays
 from bgdata.errors import InvalidParameterError
@@ -46,11 +34,11 @@ def matrix_of(found: list[dict[int, Fraction]]) -> np.ndarray:
 
 def test_win_chance_is_the_sum_over_both_distributions() -> None:
     small = [race(layout, 0) for layout in layouts(6, 2)]
-    equities = one_sided_equities(matrix_of(small))
+    equities = combine.one_sided_equities(matrix_of(small))
     for index, on_roll in enumerate(small):
         for other, opponent in enumerate(small):
             expected = float(one_sided_win_chance(on_roll, opponent))
-            assert win_chance(as_array(on_roll), as_array(opponent)) == pytest.approx(expected, abs=1e-14)
+            assert combine.win_chance(as_array(on_roll), as_array(opponent)) == pytest.approx(expected, abs=1e-14)
             assert equities[index, other] == pytest.approx(2 * expected - 1, abs=1e-14)
 
 
@@ -68,10 +56,11 @@ def best_play_equity(on_roll: Layout, opponent: Layout, roll: tuple[int, int]) -
 
 
 def test_one_roll_ahead_is_exact() -> None:
-    """The test compares every pair of layouts of up to two checkers on six points."""
+    """Equities after trying all plays of one roll equal a plain search, for every pair of layouts of up to two checkers
+    on six points."""
     small = layouts(6, 2)[1:]
     combined = np.array([[float(exact_combined_equity(on_roll, opponent)) for opponent in small] for on_roll in small])
-    found = one_roll_ahead(combined, all_plays(6, 2))
+    found = combine.one_roll_ahead(combined, all_plays(6, 2))
     for row, column in product(range(len(small)), repeat=2):
         pair = small[row], small[column]
         expected = sum(weight * best_play_equity(*pair, roll) for roll, weight in ROLLS) / 36
@@ -80,14 +69,15 @@ def test_one_roll_ahead_is_exact() -> None:
 
 
 def test_chosen_plays_get_the_given_values() -> None:
-    """The given values are random numbers for every pair of up to three checkers on four points. Exact equities stay
-    the same."""
+    """Plays chosen by combined equities get the values that are passed in, here random numbers for every pair of up to
+    three checkers on four points. With exact values, exact equities stay the same."""
     few = layouts(4, 3)[1:]
-    plays, places = all_plays(4, 3), {layout: index for index, layout in enumerate(few)}
+    plays = all_plays(4, 3)
+    places = {layout: index for index, layout in enumerate(few)}
     exact = np.array([[equity(exact_game(on_roll, opponent, 15)) for opponent in few] for on_roll in few])
-    assert one_roll_ahead(exact, plays) == pytest.approx(exact, abs=1e-13)
+    assert combine.one_roll_ahead(exact, plays) == pytest.approx(exact, abs=1e-13)
     equities, values = np.random.default_rng(1).uniform(-0.9, 0.9, (2, len(few), len(few)))
-    found = one_roll_ahead(equities, plays, values)
+    found = combine.one_roll_ahead(equities, plays, values)
     for row, column in product(range(len(few)), repeat=2):
         expected = 0.0
         for roll, weight in ROLLS:
@@ -106,14 +96,14 @@ def gammon_chance(winner: dict[int, Fraction], first_off: dict[int, Fraction], r
 
 
 def test_gammon_chances_are_exact() -> None:
-    """The test compares every pair of layouts of 1, 8 or 15 checkers on two points. Only sides with all 15 checkers
-    lose gammons."""
+    """Only sides with all 15 checkers lose gammons, and their chances are exact for every pair of layouts of 1, 8 or 15
+    checkers on two points."""
     small = [layout for layout in layouts(2, 15) if sum(layout) in (1, 8, 15)]
     full = [layout for layout in small if sum(layout) == 15]
     rolls, first_off = [race(layout, 0) for layout in small], [race(layout, 14) for layout in full]
     begin = len(small) - len(full)
     assert small[begin:] == full
-    combination = Combination(matrix_of(rolls), first_chances=matrix_of(first_off))
+    combination = combine.Combination(matrix_of(rolls), first_chances=matrix_of(first_off))
     found = combination.equities(0, len(small))
     for row, column in product(range(len(small)), repeat=2):
         expected = 2 * one_sided_win_chance(rolls[row], rolls[column]) - 1
@@ -129,31 +119,33 @@ def test_gammon_chances_are_exact() -> None:
 def test_rows_are_corrected_like_the_whole() -> None:
     matrix = matrix_of([race(layout, 0) for layout in layouts(6, 2)[1:]])
     wastages = np.linspace(5, 8, len(matrix))
-    expected = one_sided_equities(matrix)
-    correct_equities(expected, wastages, wastages)
-    assert Combination(matrix, wastages).equities(3, 9).tobytes() == expected[3:9].tobytes()
+    expected = combine.one_sided_equities(matrix)
+    combine.correct_equities(expected, wastages, wastages)
+    assert combine.Combination(matrix, wastages).equities(3, 9).tobytes() == expected[3:9].tobytes()
 
 
 def test_excess_depends_on_the_wastage_of_both_sides() -> None:
     """The excess falls with the trailer's wastage, and is 0 if the race is even or over."""
-    assert excess(0.5, 8.0, 6.0) == pytest.approx(0.375 * (0.019 + 0.0007 * 8 - 0.0021 * 6), abs=1e-15)
-    assert excess(-0.5, 6.0, 8.0) == -excess(0.5, 8.0, 6.0)
-    assert excess(0.5, 8.0, 5.0) > excess(0.5, 8.0, 6.0) > excess(0.5, 7.0, 6.0) > 0
-    assert excess(0.5, 8.0, 30.0) == 0
-    assert [excess(equity, 7.0, 7.0) for equity in (-1.0, 0.0, 1.0)] == [0, 0, 0]
+    assert combine.excess(0.5, 8.0, 6.0) == pytest.approx(0.375 * (0.019 + 0.0007 * 8 - 0.0021 * 6), abs=1e-15)
+    assert combine.excess(-0.5, 6.0, 8.0) == -combine.excess(0.5, 8.0, 6.0)
+    assert combine.excess(0.5, 8.0, 5.0) > combine.excess(0.5, 8.0, 6.0) > combine.excess(0.5, 7.0, 6.0) > 0
+    assert combine.excess(0.5, 8.0, 30.0) == 0
+    assert [combine.excess(equity, 7.0, 7.0) for equity in (-1.0, 0.0, 1.0)] == [0, 0, 0]
     equities = np.array([[0.5, -0.5], [0.2, 0.0]])
     expected = [
-        [equity - excess(equity, 8.0 - row, 8.0 - column) for column, equity in enumerate(line)]
+        [equity - combine.excess(equity, 8.0 - row, 8.0 - column) for column, equity in enumerate(line)]
         for row, line in enumerate(equities.tolist())
     ]
-    correct_equities(equities, *[np.array([8.0, 7.0])] * 2)
+    combine.correct_equities(equities, *[np.array([8.0, 7.0])] * 2)
     assert equities.tolist() == expected
 
 
 @pytest.mark.parametrize("size", [(5, 8), (7, 5)], ids=str)
 def test_corrections_reduce_the_error_of_other_sizes(tmp_path: Path, size: tuple[int, int]) -> None:
-    """The check of a sample combines single pairs, and must agree."""
-    warehouse, errors = bgdata.open_warehouse(tmp_path), []
+    """One roll ahead, the mean excess, and both together reduce the error in this order, on sizes to which the excess
+    was not fitted. The check of a sample, which combines single pairs, agrees."""
+    warehouse = bgdata.open_warehouse(tmp_path)
+    errors = []
     for combination in DATASET.combinations:
         recipe = ErrorParameters(*size, combination)
         table = warehouse.build("bearoff_error", recipe)
@@ -167,7 +159,8 @@ def test_corrections_reduce_the_error_of_other_sizes(tmp_path: Path, size: tuple
 # slow: solves the 25 million pairs of 6x9
 @pytest.mark.slow
 def test_study_of_the_error_matches_published_figures(tmp_path: Path) -> None:
-    """The pairs are all of 6x9 with all legal plays; the claims of 2012 are recomputed with pip-wasting plays."""
+    """The errors over all pairs of 6x9 are the published ones of 2012, computed again with all legal plays, which
+    include those that waste pips."""
     warehouse = bgdata.open_warehouse(tmp_path)
     warehouse.build("bearoff_error", ErrorParameters(6, 9))
     with warehouse.connect() as connection:
@@ -209,22 +202,23 @@ def groups() -> np.ndarray:
     return np.stack([np.zeros(COUNT, np.int64), random.integers(2, 5, COUNT), random.integers(0, 9, COUNT)], axis=1)
 
 
-def group_sums(step: int, values: np.ndarray) -> GroupSums:
+def group_sums(step: int, values: np.ndarray) -> combine.GroupSums:
     """Sums of all pairs, added `step` players on roll at a time."""
     sizes = groups().max(axis=0) + 1
-    sums = start_sums(int((sizes**2).sum()))
+    sums = combine.start_sums(int((sizes**2).sum()))
     for first in range(0, COUNT, step):
-        add_pairs(sums, sizes, groups(), first, values[first : first + step])
+        combine.add_pairs(sums, sizes, groups(), first, values[first : first + step])
     return sums
 
 
 @each("sign", [0, 1, -1])
 def test_sums_match_numpy(sign: int) -> None:
-    """The sums are of differences of both signs, or of one."""
+    """Counts, sums and extremes of groups equal NumPy's, for differences of both signs and of one."""
     # quarters: sums are exact, and extremes occur more than once
     differences = np.random.default_rng(5).integers(-40, 40, (COUNT, COUNT)) / 4
     differences = sign * (np.abs(differences) + 1) if sign else differences
-    found, row = group_sums(COUNT, differences), 0
+    found = group_sums(COUNT, differences)
+    row = 0
     for grouping, size in enumerate(groups().max(axis=0) + 1):
         for own in range(size):
             for other in range(size):
@@ -247,5 +241,5 @@ def test_sums_do_not_depend_on_blocks_and_threads(step: int) -> None:
     with threads(1):
         one = group_sums(COUNT, values)
     found = group_sums(step, values)
-    for name in GroupSums._fields:
+    for name in combine.GroupSums._fields:
         assert getattr(found, name).tobytes() == getattr(one, name).tobytes()

@@ -1,14 +1,12 @@
 """`bgdata race-error`: output as text, data and plot, and invalid arguments."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 
 import pytest
 
 import bgdata
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.kept import link
 
 
@@ -19,7 +17,7 @@ def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_text_shows_the_statistics(root: Path) -> None:
-    head, _, _, *rows, largest, smallest = succeeds(root, "race-error", "--table", "6x6").splitlines()
+    head, _, _, *rows, largest, smallest = output_of(root, "race-error", "--table", "6x6").splitlines()
     table = bgdata.open_warehouse(root).open("race_error", "6x6")
     figures = table.manifest.statistics
     assert head == f"{table.name}: 851,929 pairs of layouts"
@@ -32,7 +30,7 @@ def test_text_shows_the_statistics(root: Path) -> None:
 
 
 def test_csv_has_the_rows_of_the_table(root: Path) -> None:
-    text = succeeds(root, "race-error", "--table", "6x6", "--combination", "corrected", "--format", "csv")
+    text = output_of(root, "race-error", "--table", "6x6", "--combination", "corrected", "--format", "csv")
     rows = list(csv.DictReader(text.splitlines()))
     with bgdata.open_warehouse(root).connect() as connection:
         expected = connection.sql("select * exclude variant from race_error where variant = '6x6-corrected'")
@@ -41,7 +39,7 @@ def test_csv_has_the_rows_of_the_table(root: Path) -> None:
 
 
 def test_plot_is_written(root: Path, tmp_path: Path) -> None:
-    succeeds(root, "race-error", "--table", "6x6", "--plot", tmp_path / "a.svg")
+    output_of(root, "race-error", "--table", "6x6", "--plot", tmp_path / "a.svg")
     assert ">mean size<" in (tmp_path / "a.svg").read_text()
 
 

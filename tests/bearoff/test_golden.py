@@ -3,8 +3,6 @@
 Hashes and sizes are those of files that makebearoff wrote; the tests need no gnubg.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

@@ -5,8 +5,6 @@ points) run with --long, `make build` in a fresh clone with --clone. --only meas
 `python -m tests.benchmarks --only network`.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 python -m tests.benchmarks.answers --ply 0 1
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -8,8 +8,6 @@ Compares the default filters with wider ones, and with all plays at every ply.
 The last filters are those that others are compared with.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ is deleted afterwards, at 48 bytes a row. A process opens them, for the first ti
 and reads batches of 4,096 for as many rows as there are in ten pools.
 """
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Measurement of figures: the best of several runs, in a separate process if memory is measured."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Rows of the network of bgdata, and of gnubg and bgsage if they are installed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import NamedTuple

@@ -6,8 +6,6 @@ Prints root mean square differences of cubeless equity with standard errors, by 
 their frequency in the corpus of the decisions.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Mapping
 from math import sqrt

@@ -1,7 +1,5 @@
 """Timed workloads of players: games, evaluations and learning, without compilation."""
 
-from __future__ import annotations
-
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,7 +23,7 @@ from bgdata.game.position import START as START_POSITION
 from bgdata.game.position import Position
 from bgdata.kernel import thread_count
 from bgdata.measures.kinds.reference_positions import published_references
-from bgdata.measures.steps.sets import positions_per_second, spread
+from bgdata.measures.steps.sets import positions_per_second, spread_evenly
 from bgdata.selfplay.games import play_games, self_play
 from bgdata.selfplay.rollout import RolloutSettings, roll_out
 from bgdata.selfplay.series import CubefulRules, CubeSide, cubeful_results
@@ -68,12 +66,14 @@ def mixed_positions() -> tuple[Boards, NDArray[np.float64]]:
     """(int8[n, 26], float64[n]): the reference positions of bgdata, evenly mixed, and their rolled-out equities."""
     (folder,) = published_references().values()
     table = Table(folder)
-    return spread(table.array("boards")), spread(cubeless_equities(table.array("chances")).astype(np.float64))
+    return spread_evenly(table.array("boards")), spread_evenly(
+        cubeless_equities(table.array("chances")).astype(np.float64)
+    )
 
 
 def played_boards(player: NetworkPlayer) -> Boards:
     """int8[n, 26]: positions of games of a network against itself, evenly mixed."""
-    return spread(self_play(player.chooser, 100, 1).boards)
+    return spread_evenly(self_play(player.chooser, 100, 1).boards)
 
 
 def values(name: str, ply: int) -> float:
@@ -87,7 +87,7 @@ def likely_and_all(player: NetworkPlayer, boards: Boards) -> NDArray[np.float64]
     """float64[ply 1 or 2, likely or all plays, n]: cubeless equities."""
     return np.array(
         [
-            [cubeless_equities(each.evaluate_ahead(boards, ply).chances) for each in (player, player.seeing_all())]
+            [cubeless_equities(each.evaluate_ahead(boards, ply).chances) for each in (player, player.with_all_plays())]
             for ply in (1, 2)
         ],
         np.float64,

@@ -9,8 +9,6 @@ itself is a player, with 0 points. The same fits of the figures that Higgins pri
 beside.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Speed of the explorer: `python -m tests.benchmarks.site WAREHOUSE` starts it and prints a table."""
 
-from __future__ import annotations
-
 import argparse
 import http.client
 import os

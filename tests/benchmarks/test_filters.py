@@ -1,7 +1,5 @@
 """Tests of the cost of filters on choices with known losses."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tests of the rows of the network: installed and missing peers, and likely plays."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

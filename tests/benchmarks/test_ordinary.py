@@ -1,7 +1,5 @@
 """Tests of errors in ordinary positions on known figures."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

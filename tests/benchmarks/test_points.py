@@ -1,7 +1,5 @@
 """Tests of points by error rates on known figures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Timed workloads. Every function returns seconds without compilation: a tiny size runs first."""
 
-from __future__ import annotations
-
 import tempfile
 from math import comb
 from pathlib import Path

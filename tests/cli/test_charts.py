@@ -1,7 +1,5 @@
 """Tests of charts: points, SVG elements of pages, and reproducible files."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -19,7 +17,8 @@ from bgdata.training.rows import Chart, Line
 
 SVG = "{http://www.w3.org/2000/svg}"
 SIMPLE = Chart("errors & more", "epochs", [0, 1, 2, 3, 4], (Line("error", [4.0, 3.0, 2.0, 1.0, 0.0]),))
-LEARNED, VALIDATION = Line("learned", [2.0, 1.0, 0.5]), Line("validation", [2.0, 1.5, 1.75])
+LEARNED = Line("learned", [2.0, 1.0, 0.5])
+VALIDATION = Line("validation", [2.0, 1.5, 1.75])
 MARKED = Chart("errors", "epochs", [0, 1, 2], (LEARNED, VALIDATION), mark=1, mark_label="kept")
 
 
@@ -42,7 +41,7 @@ def texts(chart: Chart) -> set[str]:
     return {"".join(text.itertext()) for text in ElementTree.fromstring(format_chart_svg(chart)).iter(f"{SVG}text")}
 
 
-def test_points_are_at_their_values() -> None:
+def test_chart_has_points_at_their_values() -> None:
     assert points(SIMPLE) == [[(0, 4.0), (1, 3.0), (2, 2.0), (3, 1.0), (4, 0.0)]]
     assert {"errors & more", "epochs", "0", "1", "2", "3", "4"} <= texts(SIMPLE)
     assert "error" not in texts(SIMPLE), "a single line needs no legend"
@@ -78,7 +77,7 @@ def test_infinite_values_are_left_out_of_an_axis_from_zero() -> None:
 
 @pytest.mark.parametrize("value", [0.0, 1.5, -3.0])
 @pytest.mark.parametrize("is_logarithmic", [False, True])
-def test_chart_of_one_point_or_value(value: float, is_logarithmic: bool) -> None:
+def test_axis_contains_a_single_value(value: float, is_logarithmic: bool) -> None:
     for places in ([1.0], [1.0, 2.0]):
         chart = Chart("a", "b", places, (Line("c", [value] * len(places)),), is_logarithmic=is_logarithmic)
         low, high = inspect_chart(chart, lambda axes: axes.get_ylim())
@@ -86,7 +85,8 @@ def test_chart_of_one_point_or_value(value: float, is_logarithmic: bool) -> None
 
 
 def test_svg_elements_have_unique_ids_and_page_colours() -> None:
-    """All referenced ids exist, and the page defines the colours."""
+    """Two charts on one page share no identifier; each refers only to its own identifiers, and takes all colours from
+    the page."""
     elements = [format_chart_svg(chart) for chart in (SIMPLE, MARKED)]
     names = [re.findall(r'\bid="([^"]+)"', text) for text in elements]
     assert len({*names[0], *names[1]}) == len(names[0]) + len(names[1])
@@ -100,6 +100,7 @@ def test_svg_elements_have_unique_ids_and_page_colours() -> None:
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])
 def test_files_are_identical_in_every_process(tmp_path: Path, suffix: str) -> None:
+    """The same chart gives the same bytes in every process, without a date or the program's address."""
     program = (
         "import sys; from pathlib import Path; from tests.cli.test_charts import MARKED, save\n"
         "save(MARKED, Path(sys.argv[1]))"

@@ -1,7 +1,5 @@
 """Tests of the command line: errors of all commands in one line, and exit codes."""
 
-from __future__ import annotations
-
 import errno
 import json
 import re
@@ -12,7 +10,7 @@ import pytest
 
 from bgdata.store.manifest import SEAL
 from bgdata.warehouse import Warehouse
-from tests.command_line import POSITION, error_of, position_id, run, succeeds
+from tests.command_line import POSITION, error_of, output_of, position_id, run
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.kept import own
 from tests.store import processes
@@ -20,7 +18,7 @@ from tests.subtests import each
 
 
 def test_version_is_printed(tmp_path: Path) -> None:
-    assert re.fullmatch(r"bgdata.* \d+\.\d+\.\d+\n", succeeds(tmp_path, "--version").replace("main", "bgdata"))
+    assert re.fullmatch(r"bgdata.* \d+\.\d+\.\d+\n", output_of(tmp_path, "--version").replace("main", "bgdata"))
 
 
 ON_BAR = position_id([0] * 24 + [2], [1])  # the contact endgames here have one checker a side
@@ -150,18 +148,19 @@ def test_file_as_warehouse_is_refused(tmp_path: Path) -> None:
     assert re.match(r"cannot lock .*: part of the path is a file", message)
 
 
-def test_newer_manifests_are_refused_alone(warehouse: Warehouse) -> None:
-    """Other versions still work."""
+def test_newer_manifest_does_not_affect_other_versions(warehouse: Warehouse) -> None:
+    """A version with a manifest of a newer format gives an error that says to upgrade; other versions still work."""
     table = warehouse.open("bearoff_two_sided", "3x3")
-    name, path = table.name, own(table.folder / "manifest.json")
+    name = table.name
+    path = own(table.folder / "manifest.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": 3, "colour": 1, SEAL: "?"}))
     for arguments in (["probe", POSITION], ["diff", "bearoff_two_sided/3x3", "bearoff_two_sided/3x3"]):
         message = error_of(run(warehouse.root, *arguments), 1)
         assert re.match(r"expected a manifest of format 2 or older in .*, found format 3; upgrade bgdata", message)
-    listed = succeeds(warehouse.root, "list")
+    listed = output_of(warehouse.root, "list")
     assert re.search(rf"{name} is damaged: expected a manifest of format 2 .*; upgrade bgdata", listed)
-    succeeds(warehouse.root, "catalog")
-    assert "816" in succeeds(warehouse.root, "query", "select count(*) from bearoff_one_sided_3x15")
+    output_of(warehouse.root, "catalog")
+    assert "816" in output_of(warehouse.root, "query", "select count(*) from bearoff_one_sided_3x15")
     result = run(warehouse.root, "verify", "--sample", "5")
     assert result.exit_code == 1
     assert f"FAILED {name}: manifest: expected a manifest of format 2" in result.stderr
@@ -188,7 +187,7 @@ def test_read_only_disks_are_reported(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_read_only_folders_can_be_read(warehouse: Warehouse) -> None:
-    """Writing fails with one line."""
+    """In a read-only warehouse, queries work, and a build fails with one line."""
     for folder in (warehouse.root, warehouse.staging):
         folder.chmod(0o555)
     result = processes.bgdata("--warehouse", warehouse.root, "build", "bearoff_gammon", "--points", "2", bare=True)

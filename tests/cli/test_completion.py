@@ -1,7 +1,5 @@
 """Tests of completion in the shell: names of the warehouse, without slow imports and tracebacks."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -13,8 +11,8 @@ from click.testing import CliRunner
 
 import bgdata
 from bgdata.cli import main
-from bgdata.cli.completion import SHELLS, explained_names
-from tests.command_line import error_of, run, succeeds
+from bgdata.cli.completion import SHELLS, names_to_explain
+from tests.command_line import error_of, output_of, run
 from tests.subtests import each
 
 
@@ -54,7 +52,8 @@ def test_names_are_completed(small_root: Path, words: tuple[str, ...], found: se
 
 
 def test_versions_of_a_named_warehouse_are_completed(small_root: Path, tmp_path: Path) -> None:
-    """The option is before or after the command."""
+    """Versions are completed from the warehouse that the option --warehouse names, before or after the command. Folders
+    are left to the shell."""
     names = {table.name for table in bgdata.open_warehouse(small_root).versions("bearoff_gammon")}
     assert completions(small_root, "rm", "bearoff_g") == completions(small_root, "use", "bearoff_g") == names
     assert completions(small_root, "diff", "bearoff_gammon/3x15/") == {name for name in names if "/3x15/" in name}
@@ -67,9 +66,9 @@ def test_versions_of_a_named_warehouse_are_completed(small_root: Path, tmp_path:
 
 
 def test_names_of_explain_are_completed(small_root: Path) -> None:
-    """All names of `explain`, including views of variants."""
+    """The names that are completed for `bgdata explain` include every view of the catalog."""
     warehouse = bgdata.open_warehouse(small_root)
-    names = explained_names(warehouse)
+    names = names_to_explain(warehouse)
     with warehouse.connect() as connection:
         query = "select view_name from duckdb_views() where not internal"
         views = {name for (name,) in connection.execute(query).fetchall()}
@@ -80,6 +79,7 @@ def test_names_of_explain_are_completed(small_root: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["none", "file", "manifest"])
 def test_unreadable_warehouse_has_no_completions(tmp_path: Path, damage: str) -> None:
+    """Completion gives nothing, and no error, if the warehouse is missing or damaged."""
     root = tmp_path / "w"
     if damage == "file":
         root.touch()
@@ -95,7 +95,7 @@ def test_unreadable_warehouse_has_no_completions(tmp_path: Path, damage: str) ->
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_completion_scripts_are_printed(tmp_path: Path, shell: str) -> None:
-    script = succeeds(tmp_path, "completion", shell)
+    script = output_of(tmp_path, "completion", shell)
     assert f"_BGDATA_COMPLETE={shell}_complete" in script
     environment = {"_BGDATA_COMPLETE": f"{shell}_complete", "COMP_WORDS": "bgdata ver"}
     environment["COMP_CWORD"] = "ver" if shell == "fish" else "1"
@@ -105,6 +105,7 @@ def test_completion_scripts_are_printed(tmp_path: Path, shell: str) -> None:
 
 
 def test_completion_imports_no_slow_modules() -> None:
+    """Completing names imports neither DuckDB, PyArrow, Numba nor other slow packages."""
     code = (
         "import sys\n"
         "from click.shell_completion import ShellComplete\n"

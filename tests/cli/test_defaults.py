@@ -1,7 +1,5 @@
 """Tests of the user's own warehouse, which is used if the current folder has none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -10,7 +8,8 @@ from click.testing import CliRunner, Result
 from bgdata.cli import main
 from bgdata.cli.defaults import default_folder, own_folder
 
-BEAROFF, START = "CgAAEAEAAAAAAA", "4HPwATDgc/ABMA"
+BEAROFF = "CgAAEAEAAAAAAA"
+START = "4HPwATDgc/ABMA"
 SMALL = "bearoff_two_sided/6x6, bearoff_one_sided/6x15, bearoff_gammon/6x15"
 
 
@@ -24,7 +23,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def ask(*arguments: str) -> Result:
+def run_command(*arguments: str) -> Result:
     """Run a command that must succeed."""
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
@@ -45,40 +44,40 @@ def test_default_folder_is_the_current_or_the_users_own(home: Path, monkeypatch:
 
 def test_probe_builds_missing_tables_and_reports_the_folder(home: Path) -> None:
     own = home / "data/bgdata/warehouse"
-    first = ask("probe", BEAROFF)
+    first = run_command("probe", BEAROFF)
     assert first.stderr.splitlines()[0] == f"building {SMALL}: seconds, once; kept in {own}"
     assert "cubeless equity           +0.342250  (win chance 0.671125)" in first.stdout
     assert "one-sided, bearoff_one_sided/6x15" in first.stdout
-    again = ask("probe", BEAROFF)
+    again = run_command("probe", BEAROFF)
     assert (again.stdout, again.stderr) == (first.stdout, "")
-    assert "exact, bearoff_two_sided/6x6" in ask("eval", BEAROFF).stdout
+    assert "exact, bearoff_two_sided/6x6" in run_command("eval", BEAROFF).stdout
     assert not list(Path().iterdir()), "nothing in the current folder"
 
 
 @pytest.mark.usefixtures("home")
 def test_only_missing_tables_are_built() -> None:
-    ask("build", "bearoff_one_sided", "--points", "6")
-    message = ask("eval", BEAROFF).stderr.splitlines()[0]
+    run_command("build", "bearoff_one_sided", "--points", "6")
+    message = run_command("eval", BEAROFF).stderr.splitlines()[0]
     assert message.startswith("building bearoff_two_sided/6x6, bearoff_gammon/6x15: ")
     (version,) = (own_folder() / "bearoff_gammon/6x15").glob("r*")
-    ask("rm", f"bearoff_gammon/6x15/{version.name}")
-    assert ask("eval", BEAROFF).stderr.startswith("building bearoff_gammon/6x15: ")
+    run_command("rm", f"bearoff_gammon/6x15/{version.name}")
+    assert run_command("eval", BEAROFF).stderr.startswith("building bearoff_gammon/6x15: ")
 
 
 @pytest.mark.usefixtures("home")
 def test_default_match_equity_table_is_built() -> None:
-    result = ask("hint", START, "31", "--away", "3-5", "--plays", "1")
+    result = run_command("hint", START, "31", "--away", "3-5", "--plays", "1")
     small, met, *_ = result.stderr.splitlines()
     assert small.startswith(f"building {SMALL}: ")
     assert met.startswith("building match_equity/diverse-19-1ply-25-index-0-8: ")
     assert "8/5 6/5" in result.stdout
     assert "mwc" in result.stdout
-    assert ask("cube", START, "--away", "3-5").stderr == ""
+    assert run_command("cube", START, "--away", "3-5").stderr == ""
 
 
 @pytest.mark.parametrize("command", [["eval", START], ["hint", START, "31"], ["probe", BEAROFF]])
 @pytest.mark.usefixtures("home")
-def test_nothing_is_built_in_a_named_folder(command: list[str]) -> None:
+def test_missing_warehouse_folder_is_not_made(command: list[str]) -> None:
     result = CliRunner().invoke(main, [*command, "--warehouse", "typo"])
     assert result.exit_code == 1
     assert "expected a warehouse in typo, found no such folder" in result.stderr
@@ -89,7 +88,7 @@ def test_nothing_is_built_in_a_named_folder(command: list[str]) -> None:
 @pytest.mark.usefixtures("home")
 def test_nothing_is_built_in_the_current_folder() -> None:
     Path("warehouse").mkdir()
-    assert "network" in ask("eval", BEAROFF).stdout
+    assert "network" in run_command("eval", BEAROFF).stdout
     assert not list(Path("warehouse").iterdir())
     assert not own_folder().exists()
 

@@ -1,7 +1,5 @@
 """Tests of commands without their extra, which one line names before any work."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -12,7 +10,7 @@ import pytest
 from bgdata.cli import main
 from bgdata.cli.grammar import every_command
 from bgdata.cli.options import OutputFile
-from tests.command_line import error_of, lacking, run
+from tests.command_line import error_of, missing_extra, run
 from tests.subtests import Subtests
 
 # words of a command, the first missing package, its purpose, and its extra
@@ -53,6 +51,7 @@ for words in json.loads(sys.argv[1]):
 
 
 def test_missing_extras_are_named(small_root: Path, tmp_path: Path) -> None:
+    """Every command that needs an optional package says in one line which extra to install, before it does anything."""
     (tmp_path / "empty.onnx").touch()
     commands = json.dumps([["--warehouse", str(small_root), *words] for words, *_ in LACKING])
     done = subprocess.run([sys.executable, "-c", PROGRAM, commands], cwd=tmp_path, capture_output=True, text=True)
@@ -61,7 +60,11 @@ def test_missing_extras_are_named(small_root: Path, tmp_path: Path) -> None:
         for (words, package, purpose, extra), line in zip(LACKING, done.stdout.splitlines(), strict=True):
             with subtests.test(" ".join(words)):
                 code = 2 if extra == "oracles" else 1  # as for any missing player
-                assert json.loads(line) == [code, "", f"error: expected {package} {purpose}, {lacking(extra)}\n"]
+                assert json.loads(line) == [
+                    code,
+                    "",
+                    f"error: expected {package} {purpose}, {missing_extra(extra)}\n",
+                ]
     assert [path.name for path in tmp_path.iterdir()] == ["empty.onnx"]
 
 
@@ -73,6 +76,6 @@ def test_pictures_without_matplotlib_are_refused_first(tmp_path: Path, monkeypat
                 if isinstance(option.type, OutputFile) and option.type.endings:
                     with subtests.test(" ".join(words)):
                         result = run(tmp_path, *words, option.opts[-1], tmp_path / "picture.svg")
-                        assert error_of(result, 1) == f"expected matplotlib to draw pictures, {lacking('plots')}"
+                        assert error_of(result, 1) == f"expected matplotlib to draw pictures, {missing_extra('plots')}"
     assert len(subtests.names) >= 14
     assert not list(tmp_path.iterdir())

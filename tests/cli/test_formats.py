@@ -1,7 +1,5 @@
 """Tests of `--format json` and `csv`: standard output has only data, for every command with these formats."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -116,7 +114,7 @@ def test_every_command_with_data_has_formats() -> None:
         assert (list(option.type.choices), option.default) == (["table", "csv", "json"], "table"), name
 
 
-def parsed(form: str, text: str) -> Any:
+def parse_output(form: str, text: str) -> Any:
     """A whole text as data. Raises ValueError for other text."""
     if form == "json":
         return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
@@ -131,7 +129,8 @@ def parsed(form: str, text: str) -> Any:
 def test_standard_output_has_only_data(
     small_root: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first run builds and imports, the second finds everything built."""
+    """With `--format json` or `csv`, the standard output of every command can be parsed. A second run, which finds
+    everything built, prints the same."""
     root = link(small_root, tmp_path / "warehouse")
     (tmp_path / "session.mat").write_text(MAT.replace("$", ""))
     (tmp_path / "contact.bm").write_bytes(samples.BENCHMARK_ROWS)
@@ -149,14 +148,14 @@ def test_standard_output_has_only_data(
         for form in ("json", "json", "csv"):
             result = run(root, *name.split(), *given, "--format", form)
             assert result.exit_code == 0, result.output
-            shown.append(parsed(form, result.stdout))
+            shown.append(parse_output(form, result.stdout))
         assert shown[0] == shown[1]
         assert len(shown[0]) == len(shown[2])
         assert shown[0] or "false" in given[0]
 
 
 def test_csv_and_json_have_the_same_rows(small_root: Path) -> None:
-    """Numbers are not quoted."""
+    """CSV and JSON have the same columns and numbers, and JSON has no numbers as strings."""
     for arguments in (["eval", START_ID], ["probe", POSITION], ["show", START_ID, "--roll", "31"], ["cube", START_ID]):
         rows = json.loads(run(small_root, *arguments, "--format", "json").stdout)
         table = list(csv.DictReader(run(small_root, *arguments, "--format", "csv").stdout.splitlines()))

@@ -1,7 +1,5 @@
 """Tests of rules for all commands: sections, one --warehouse, short errors, and help texts."""
 
-from __future__ import annotations
-
 import functools
 import re
 import shlex
@@ -20,7 +18,7 @@ from bgdata.cli.defaults import own_folder
 from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shorten
 from bgdata.errors import UsageError
 from bgdata.process import BROKEN_PIPE
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.subtests import each
 
 FIRST_LINE = 62  # characters that fit into the list of commands on 80 columns
@@ -55,12 +53,12 @@ def options_of(names: tuple[str, ...]) -> list[click.Option]:
 
 
 def test_help_lists_every_command_once(tmp_path: Path) -> None:
-    """Commands are listed with the first line of their help, and without importing them."""
+    """The help lists every command once, in its section, with the first line of its own help, and the exit codes."""
     listed = Counter(name for names in SECTIONS.values() for name in names)
     assert set(listed.values()) == {1}
     for name, (_, line) in main.entries.items():
         assert (command_at((name,)).help or "").splitlines()[0] == line
-    shown = succeeds(tmp_path, "--help")
+    shown = output_of(tmp_path, "--help")
     places = [shown.index(f"\n{title.capitalize()}:\n") for title in SECTIONS]
     assert places == sorted(places)
     for title, names in SECTIONS.items():
@@ -76,7 +74,7 @@ def test_help_lists_every_command_once(tmp_path: Path) -> None:
 # one --warehouse
 
 
-def listed(*arguments: str, variable: str | None = None) -> str:
+def listed_folder(*arguments: str, variable: str | None = None) -> str:
     """The folder that `bgdata list` uses, from its message about a missing one."""
     result = CliRunner().invoke(main, [*arguments], env={"BGDATA_WAREHOUSE": variable})
     assert result.exit_code == 0, result.output
@@ -87,13 +85,13 @@ def listed(*arguments: str, variable: str | None = None) -> str:
 
 def test_warehouse_option_is_before_or_after_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert listed("--warehouse", "x", "list") == listed("list", "--warehouse", "x") == "x"
-    assert listed("--warehouse", "x", "list", "--warehouse", "x") == "x"
-    assert listed("list") == str(own_folder())
-    assert listed("list", variable="y y") == "y y"
-    assert listed("list", variable="") == str(own_folder())
-    assert listed("list", "--warehouse", "x", variable="y") == "x"
-    assert listed("--warehouse", "x", "list", variable="y") == "x"
+    assert listed_folder("--warehouse", "x", "list") == listed_folder("list", "--warehouse", "x") == "x"
+    assert listed_folder("--warehouse", "x", "list", "--warehouse", "x") == "x"
+    assert listed_folder("list") == str(own_folder())
+    assert listed_folder("list", variable="y y") == "y y"
+    assert listed_folder("list", variable="") == str(own_folder())
+    assert listed_folder("list", "--warehouse", "x", variable="y") == "x"
+    assert listed_folder("--warehouse", "x", "list", variable="y") == "x"
 
 
 def test_groups_pass_the_warehouse_on(tmp_path: Path) -> None:
@@ -127,7 +125,7 @@ def test_two_warehouses_are_refused(arguments: list[str]) -> None:
 
 
 def test_messages_are_shortened() -> None:
-    """Long words are cut, except paths; long messages are cut in the middle."""
+    """A message is shortened to one line: long words are cut except for paths, and a long message loses its middle."""
     for text, short in (
         ("expected a, got b", "expected a, got b"),
         ("two\n  lines", "two lines"),
@@ -193,7 +191,7 @@ def copied_root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 def test_long_texts_are_never_echoed(
     copied_root: Path, tmp_path: Path, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Any argument of 5,000 characters fails in one short line, or is valid."""
+    """An argument of 5,000 characters is valid, or gives an error of one short line that does not repeat it."""
     monkeypatch.chdir(tmp_path)
     root = tmp_path / "none" if names in LENGTHY else copied_root
     for long in LONG:
@@ -246,7 +244,7 @@ def parse_line(words: list[str], **options: Any) -> click.Context:
 def test_bytes_other_than_utf_8_are_refused(
     tmp_path: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SQL and JSON cannot contain them, and file names may not."""
+    """Arguments and environment variables that are not UTF-8 are refused, since SQL and JSON cannot contain them."""
     monkeypatch.chdir(tmp_path)  # long names are cut in errors, such as that of this folder
     error = error_of(run(tmp_path, *arguments), 2)
     assert re.fullmatch(
@@ -270,10 +268,12 @@ def test_long_warehouse_names_are_shortened() -> None:
 
 @each("names", lambda: [(), *commands()])
 def test_help_follows_the_rules(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """The help of every command begins with a short sentence in the imperative, explains every argument, and has an
+    example."""
     command = command_at(names)
     text = command.help or ""
     first, *rest = text.splitlines()
-    assert first in " ".join(succeeds(tmp_path, *names, "-h").split())
+    assert first in " ".join(output_of(tmp_path, *names, "-h").split())
     assert first.endswith("."), "a sentence"
     assert len(first) <= FIRST_LINE
     assert first[0].isupper()
@@ -291,6 +291,7 @@ def test_help_follows_the_rules(tmp_path: Path, names: tuple[str, ...]) -> None:
 
 @each("names", lambda: list(commands()))
 def test_options_have_help_and_defaults(names: tuple[str, ...]) -> None:
+    """Every option has a help text of one sentence and states its default; --warehouse is the last."""
     options = options_of(names)
     assert options[-1] is WAREHOUSE, "--warehouse is the last of all"
     for option in options:
@@ -327,5 +328,5 @@ def examples() -> list[str]:
 
 @each("line", examples)
 def test_examples_of_help_are_valid(line: str) -> None:
-    """Click accepts the command, its options and their values."""
+    """Every example in a help text is accepted by click: the command, its options and their values."""
     assert parse_line(shlex.split(re.split(r" {2,}|\s(?:&&|>>?) (?=\S+$|bgdata)", line)[0])[1:])

@@ -3,8 +3,6 @@
 For two identifiers that differ in one part, either the answers differ, or standard error names that part.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -46,6 +44,7 @@ def root(network_root: Path) -> Path:
 @each("change", list(CHANGES))
 @each("command", list(COMMANDS))
 def test_unused_parts_of_an_identifier_are_named(root: Path, command: str, change: str) -> None:
+    """A part of an identifier, such as the score, either changes the answer of a command or is named as left out."""
     first, second, words = CHANGES[change]
     arguments, used = COMMANDS[command]
     if (command, change) == ("hint", "roll"):
@@ -61,18 +60,18 @@ def test_unused_parts_of_an_identifier_are_named(root: Path, command: str, chang
         for answer in answers
     )
     lines = answers[1].stderr.splitlines()
-    told = [line for line in lines if line.startswith("left out of what the position says: ")]
+    notes = [line for line in lines if line.startswith("left out of what the position says: ")]
     if change in used:
         assert values != others
-        assert not any(words in line for line in told)
+        assert not any(words in line for line in notes)
     else:
         assert values == others
-        assert len(told) == 1
-        assert words in told[0]
+        assert len(notes) == 1
+        assert words in notes[0]
 
 
 def test_rollout_of_a_gnubg_id_uses_cube_and_score(root: Path) -> None:
-    """`--cubeless` leaves cube and score out, and says so."""
+    """A rollout uses the cube and the score of a gnubg ID. With `--cubeless` it leaves them out, and says so."""
     text = format_gnubg_id(Position(CONTACT), MATCH)
     shown = run(root, "rollout", text, *SHORT, "--plays", "3", *MET)
     assert "mwc %" in shown.stdout, shown.output
@@ -96,8 +95,9 @@ def test_rollouts_name_the_tables_that_end_their_games(network_root: Path) -> No
         assert f"by {row['player']}, with {row['tables']}\n" in last
 
 
-def test_probe_leaves_out_the_roll(root: Path) -> None:
-    """Tables of matches use score and cube."""
+def test_probe_says_that_the_roll_is_left_out(root: Path) -> None:
+    """`bgdata probe` says that it leaves out the roll of an identifier, but not the score, which tables of matches
+    use."""
     match = MatchState(length=7, scores=(5, 4), roll=ROLL)
     shown = run(root, "probe", format_xgid(Position(RACE), MONEY))
     assert shown.stderr == "left out of what the position says: the roll 31\n"
@@ -106,7 +106,7 @@ def test_probe_leaves_out_the_roll(root: Path) -> None:
     assert shown.stderr.splitlines()[0] == "left out of what the position says: the roll 31"
 
 
-def test_words_for_parts_that_are_left_out() -> None:
+def test_unused_parts_of_a_match_state_are_named() -> None:
     offered = MatchState(is_double_offered=True, to_decide=Side.TOP)
     assert left_out(offered) == "left out of what the position says: a double that is offered"
     assert left_out(MatchState(resigned=1, to_decide=Side.TOP)).endswith(": a resignation")

@@ -1,7 +1,5 @@
 """Tests of commands in unusual environments: the output is identical."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess
@@ -26,7 +24,7 @@ COMMANDS = (
 )
 
 
-SURROUNDINGS: dict[str, tuple[dict[str, str], Callable[[], object] | None]] = {
+ENVIRONMENTS: dict[str, tuple[dict[str, str], Callable[[], object] | None]] = {
     "a Turkish locale": ({"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"}, None),
     "a locale that there is not": ({"LC_ALL": "xx_YY.UTF-8"}, None),
     "no temporary folder": ({"TMPDIR": "/dev/null/none"}, None),
@@ -36,10 +34,11 @@ SURROUNDINGS: dict[str, tuple[dict[str, str], Callable[[], object] | None]] = {
 }
 
 
-@pytest.mark.parametrize("name", SURROUNDINGS)
+@pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_output_is_the_same_in_every_environment(small_root: Path, tmp_path: Path, name: str) -> None:
-    """The folder's name has spaces and non-ASCII letters."""
-    variables, prepare = SURROUNDINGS[name]
+    """Commands give the same digests in unusual environments, and in a folder whose name has spaces and letters outside
+    ASCII."""
+    variables, prepare = ENVIRONMENTS[name]
     folder = tmp_path / "a b ürü ı"
     folder.mkdir()
     for command in COMMANDS:
@@ -58,7 +57,8 @@ def test_output_is_the_same_in_every_environment(small_root: Path, tmp_path: Pat
 
 
 def test_letters_outside_the_output_encoding_are_reported(small_root: Path) -> None:
-    """The error is one line instead of a traceback. JSON is ASCII, so it can always be printed."""
+    """A letter that the encoding of the output lacks gives an error of one line. JSON is ASCII, so it can always be
+    printed."""
     for encoding in ("latin-1", "ascii"):
         for options, code in (([], 1), (["--format", "json"], 0)):
             done = subprocess.run(

@@ -1,7 +1,5 @@
 """All kinds of datasets, by discovery, and their smallest versions."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import Any
@@ -30,7 +28,7 @@ each_kind = each("kind", all_kinds)
 sized_kind = each("kind", sized_kinds)
 
 
-def small(root: Path, kind: Dataset[Any]) -> Table:
+def smallest_version(root: Path, kind: Dataset[Any]) -> Table:
     """The smallest version of a kind in the shared warehouse."""
     return bgdata.open_warehouse(root).open(kind.name, kind.slug(kind.smallest))
 
@@ -54,16 +52,16 @@ def with_nan(values: Array, generator: np.random.Generator) -> Array | None:
     return found
 
 
-def corrupted(values: Array, generator: np.random.Generator) -> Array:
+def corrupted_copy(values: Array, generator: np.random.Generator) -> Array:
     """A copy with one changed value in the later part of every axis, because numbers of games and offsets begin with a
     0 that nothing depends on."""
     found = np.array(values)
     place = tuple(int(generator.integers(size // 3, max(size - 1, size // 3 + 1))) for size in found.shape)
-    found[place] = other(found[place])
+    found[place] = changed_value(found[place])
     return found
 
 
-def other(value: Any) -> Any:
+def changed_value(value: Any) -> Any:
     """Another value of the same type; for shares and equities, about a hundredth away."""
     if value.dtype.kind == "S":
         return b"?"

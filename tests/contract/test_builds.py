@@ -1,7 +1,5 @@
 """Builds of every kind: the same values with any threads and processes, complete manifests, realistic estimates."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 import sys
@@ -34,7 +32,7 @@ from bgdata.store.plan import folder_bytes
 from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes
 from tests.conftest import sample_files
-from tests.contract.kinds import HEADERS_BYTES, each_kind, sized_kinds, small
+from tests.contract.kinds import HEADERS_BYTES, each_kind, sized_kinds, smallest_version
 from tests.subtests import Subtests, each
 
 P = ParamSpec("P")
@@ -61,7 +59,8 @@ def network_kinds() -> dict[str, Dataset[Any]]:
 
 @each("kind", network_kinds)
 def test_networks_that_may_be_retrained_are_named_by_version(memory_path: Path, kind: Dataset[Any]) -> None:
-    """A recipe without the version would stay the same after retraining, and so would the versions found by it."""
+    """A recipe that names a network without its version is refused, because after retraining it would give other
+    values."""
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     with pytest.raises(InvalidParameterError, match="expected the version of the network mine, which does"):
         warehouse.build(kind.name, replace(kind.smallest, network="mine"))
@@ -69,7 +68,8 @@ def test_networks_that_may_be_retrained_are_named_by_version(memory_path: Path, 
 
 @each("name", ["supervised_network", "contact_parts"])
 def test_excluded_benchmarks_are_named_by_version(memory_path: Path, name: str) -> None:
-    warehouse, guard = bgdata.open_warehouse(memory_path / "warehouse"), VersionRef("rollout_decisions", "contact-1")
+    warehouse = bgdata.open_warehouse(memory_path / "warehouse")
+    guard = VersionRef("rollout_decisions", "contact-1")
     with pytest.raises(InvalidParameterError, match="expected a version in guard, such as rollout_dec"):
         warehouse.build(name, replace(all_kinds()[name].smallest, guard=(guard,)))
 
@@ -95,15 +95,19 @@ def rebuilding(small_root: Path) -> Iterator[Path]:
 
 @pytest.mark.slow
 def test_every_kind_is_rebuilt_with_the_same_values(small_root: Path, rebuilding: Path) -> None:
-    """The rebuild uses other threads and processes, and at most the estimated memory once the libraries are loaded."""
+    """Every kind gives the same digest with other numbers of threads and processes, within the memory of its
+    estimate."""
     with open_executor("processes:2") as processes, Subtests() as subtests:
         for kind in all_kinds().values():
             with subtests.test(kind.name):
-                build_again(kind, rebuilding, small(small_root, kind).manifest.digest, processes)
+                build_again(kind, rebuilding, smallest_version(small_root, kind).manifest.digest, processes)
 
 
 def build_again(kind: Dataset[Any], folder: Path, digest: str, processes: Executor) -> None:
-    warehouse, counted = bgdata.open_warehouse(folder / "warehouse"), Counted()
+    """Builds the smallest variant of `kind` again with one thread, two threads and several processes. Its digest is
+    always `digest`, and it takes no more memory than was estimated."""
+    warehouse = bgdata.open_warehouse(folder / "warehouse")
+    counted = Counted()
     files = sample_files(kind, folder)
     rebuilt = partial(warehouse.build, kind.name, kind.smallest, files=files, force=True)
     with threads(1):
@@ -133,8 +137,10 @@ def most_memory() -> int:
 
 @each_kind
 def test_manifest_is_complete(small_root: Path, kind: Dataset[Any]) -> None:
-    table = small(small_root, kind)
-    manifest, inputs = table.manifest, kind.inputs(kind.smallest)
+    """The manifest of every kind has all its fields, and they agree with the kind's declaration and with the values."""
+    table = smallest_version(small_root, kind)
+    manifest = table.manifest
+    inputs = kind.inputs(kind.smallest)
     for field in dataclasses.fields(manifest):
         assert getattr(manifest, field.name) or field.name in MAY_BE_EMPTY, field.name
     assert (manifest.dataset, manifest.variant) == (kind.name, kind.slug(kind.smallest))
@@ -148,7 +154,7 @@ def test_manifest_is_complete(small_root: Path, kind: Dataset[Any]) -> None:
 
 @each_kind
 def test_manifest_lists_every_file_and_counts_the_rows(small_root: Path, kind: Dataset[Any]) -> None:
-    table = small(small_root, kind)
+    table = smallest_version(small_root, kind)
     declared = {shape.file for shape in kind.tables} | {f"{array.name}.npy" for array in kind.arrays}
     assert {entry.name for entry in table.manifest.files} == declared
     table.check_sizes()
@@ -158,7 +164,7 @@ def test_manifest_lists_every_file_and_counts_the_rows(small_root: Path, kind: D
 
 @each_kind
 def test_statistics_are_finite_and_bounds_are_given(small_root: Path, kind: Dataset[Any]) -> None:
-    statistics = small(small_root, kind).manifest.statistics
+    statistics = smallest_version(small_root, kind).manifest.statistics
     assert bool(statistics) != (kind.name in WITHOUT_STATISTICS)
     assert all(np.isfinite(figure) for figure in statistics.values())
     if kind.name in BOUNDED | set(sized_kinds()):
@@ -167,7 +173,7 @@ def test_statistics_are_finite_and_bounds_are_given(small_root: Path, kind: Data
 
 @each_kind
 def test_parameters_round_trip_through_the_manifest(small_root: Path, kind: Dataset[Any]) -> None:
-    recorded = small(small_root, kind).manifest.parameters
+    recorded = smallest_version(small_root, kind).manifest.parameters
     assert recorded == kind.smallest.to_json()
     assert kind.parameters.from_manifest(recorded) == kind.smallest
     for wrong in ({}, {**recorded, "colour": 1}, {"colour": 1}):
@@ -177,8 +183,9 @@ def test_parameters_round_trip_through_the_manifest(small_root: Path, kind: Data
 
 @each_kind
 def test_estimates_of_rows_and_disk_are_upper_bounds(small_root: Path, kind: Dataset[Any]) -> None:
-    """Estimates equal the written size or slightly exceed it; headers depend on columns, not rows."""
-    estimate, manifest = kind.estimate(kind.smallest), small(small_root, kind).manifest
+    """The estimated rows and bytes of a build are not below the written ones, and not far above them."""
+    estimate = kind.estimate(kind.smallest)
+    manifest = smallest_version(small_root, kind).manifest
     if not estimate.rows:  # unknown before files, or another version, are read
         assert kind.takes_files or any(isinstance(each, VersionRef) for each in vars(kind.smallest).values())
         return
@@ -187,7 +194,7 @@ def test_estimates_of_rows_and_disk_are_upper_bounds(small_root: Path, kind: Dat
     assert more <= (GAMES if longer > 1 else 1)
     assert manifest.rows == estimate.rows or kind.name not in sized_kinds()
     written = sum(entry.bytes for entry in manifest.files)
-    assert values_bytes(small(small_root, kind)) <= estimate.disk_bytes * longer * more
+    assert values_bytes(smallest_version(small_root, kind)) <= estimate.disk_bytes * longer * more
     assert estimate.disk_bytes <= max(4 * written, SMALL_BYTES)
     for parameters in kind.defaults:
         assert estimate.rows <= kind.estimate(parameters).rows
@@ -222,7 +229,7 @@ def test_estimate_of_memory_is_sufficient(kind: Dataset[Any]) -> None:
 def test_estimates_have_room_for_checkpoints(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, parameters: Parameters
 ) -> None:
-    """The largest disk use at any time, with a checkpoint after every step."""
+    """The estimated disk space of a build covers its largest use at any time, with a checkpoint after every step."""
     warehouse = bgdata.open_warehouse(memory_path)
     held: dict[str, list[int]] = {"remove_folder": [], "publish": []}
 
@@ -239,6 +246,7 @@ def test_estimates_have_room_for_checkpoints(
     measuring(job, "remove_folder")  # removes checkpoints, once the next one is complete or the last is unnecessary
     measuring(storage, "publish")  # writes Parquet files, after checkpoints are removed
     warehouse.build(name, parameters)
-    estimate, most = warehouse.kind(name).estimate(parameters), max(max(held["remove_folder"]), max(held["publish"]))
+    estimate = warehouse.kind(name).estimate(parameters)
+    most = max(max(held["remove_folder"]), max(held["publish"]))
     assert most <= estimate.building_bytes + 2 * HEADERS_BYTES
     assert estimate.building_bytes < 1.6 * most

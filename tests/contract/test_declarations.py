@@ -1,7 +1,5 @@
 """Declarations of every kind. Kinds are discovered, so new ones are tested too."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from itertools import product
@@ -19,7 +17,7 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import VersionRef
 from bgdata.training.feed import REFERENCE, is_benchmark, is_labelled
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.commands.build import sizes_of
+from bgdata.warehouse.commands.build import size_names
 from tests.contract.kinds import each_kind, sized_kind, sized_kinds
 
 # words and abbreviations that names must not contain (DESIGN.md, section 4)
@@ -35,7 +33,7 @@ UNITLESS = {"INTEGER", "BIGINT", "SMALLINT", "TINYINT", "BOOLEAN", "VARCHAR"}
 UNIT_ENDINGS = {"rolls": ("_rolls",), "pips": ("pips", "pip_count"), "seconds": ("_seconds",), "bytes": ("_bytes",)}
 
 
-def test_kinds_are_discovered() -> None:
+def test_all_kinds_are_discovered() -> None:
     assert len(sized_kinds()) >= 5
     assert len(all_kinds()) >= 32
     assert list(all_kinds()) == sorted(all_kinds())
@@ -46,6 +44,7 @@ def test_kinds_are_discovered() -> None:
 
 @each_kind
 def test_declaration_is_complete(kind: Dataset[Any]) -> None:
+    """Every kind has a name, revision, summary, source and licence, and tables whose columns have different names."""
     assert re.fullmatch(r"[a-z]+(_[a-z]+)*", kind.name)
     assert kind.revision >= 1
     assert kind.summary.endswith(".")
@@ -75,7 +74,9 @@ def test_every_column_and_array_is_explained(kind: Dataset[Any]) -> None:
 
 
 @each_kind
-def test_names_are_plain(kind: Dataset[Any]) -> None:
+def test_declared_names_follow_the_rules(kind: Dataset[Any]) -> None:
+    """The names of tables, columns, arrays and parameters are of lower-case words, and a column's name ends with its
+    unit."""
     columns = [column for shape in kind.tables for column in shape.columns]
     names = [kind.name, *(shape.name for shape in kind.tables), *(column.name for column in columns)]
     for name in (*names, *(array.name for array in kind.arrays), *kind.parameters.names()):
@@ -98,7 +99,8 @@ def test_same_name_has_the_same_unit_and_type_everywhere() -> None:
 
 @each_kind
 def test_positions_with_chances_are_declared_as_labels(kind: Dataset[Any]) -> None:
-    """The feed and the view `leakage` find labels by this; benchmarks and reference positions are never trained on."""
+    """Kinds whose rows have boards and chances are declared as labels, by which training and the view `leakage` find
+    them. Benchmarks and reference positions, which are never trained on, are not."""
     columns = {column.name for column in kind.columns}
     assert (is_labelled(kind) or REFERENCE in kind.tags) == ({"board", *CHANCES} <= columns)
     assert not (is_labelled(kind) and is_benchmark(kind))
@@ -109,8 +111,8 @@ def test_positions_with_chances_are_declared_as_labels(kind: Dataset[Any]) -> No
 @sized_kind
 def test_slugs_are_unique(kind: Dataset[Any]) -> None:
     several = [
-        kind.parameters(**dict(zip(sizes_of(kind), values, strict=True)))
-        for values in product(range(1, 19), repeat=len(sizes_of(kind)))
+        kind.parameters(**dict(zip(size_names(kind), values, strict=True)))
+        for values in product(range(1, 19), repeat=len(size_names(kind)))
     ]
     slugs = set(map(kind.slug, several))
     assert [slug for slug in slugs if not re.fullmatch(r"[a-z0-9x-]+", slug)] == []
@@ -119,6 +121,7 @@ def test_slugs_are_unique(kind: Dataset[Any]) -> None:
 
 @each_kind
 def test_variants_have_safe_names_and_inputs_of_known_kinds(kind: Dataset[Any]) -> None:
+    """The default variants of every kind have valid parameters, safe folder names, and inputs of known kinds."""
     for parameters in (*kind.defaults, kind.smallest):
         assert isinstance(parameters, kind.parameters)
         kind.check_parameters(parameters)
@@ -154,7 +157,7 @@ def test_values_of_wrong_types_are_refused(memory_path: Path, kind: Dataset[Any]
 @sized_kind
 def test_sizes_out_of_range_are_refused(memory_path: Path, kind: Dataset[Any]) -> None:
     warehouse = Warehouse(memory_path / "warehouse", sized_kinds())
-    for name in sizes_of(kind):
+    for name in size_names(kind):
         for value in (0, -1, 1000):
             parameters = kind.smallest.with_changes({name: value})
             with pytest.raises(InvalidParameterError, match=f"expected 1 to .* got .*{value}"):

@@ -1,7 +1,5 @@
 """Content and descriptions of the files of every kind."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes
 from bgdata.version import __version__
 from docs.ship import FOLDERS
-from tests.contract.kinds import each_kind, sized_kind, sized_kinds, small
+from tests.contract.kinds import each_kind, sized_kind, sized_kinds, smallest_version
 from tests.kinds.rows import ROWS
 from tests.rechecking import check_sample
 from tests.subtests import each
@@ -30,7 +28,7 @@ from tests.subtests import each
 
 @each_kind
 def test_parquet_has_the_declared_columns_in_key_order(small_root: Path, kind: Dataset[Any]) -> None:
-    table = small(small_root, kind)
+    table = smallest_version(small_root, kind)
     for shape in kind.tables:
         path = table.folder / shape.file
         declared = [("variant", "VARCHAR"), *((column.name, column.type) for column in shape.columns)]
@@ -72,15 +70,15 @@ def check_description(kind: Dataset[Any], table: Table) -> None:
 
 @each_kind
 def test_every_parquet_file_has_descriptions(small_root: Path, kind: Dataset[Any]) -> None:
-    check_description(kind, small(small_root, kind))
+    check_description(kind, smallest_version(small_root, kind))
 
 
-def shipped() -> list[Path]:
+def package_versions() -> list[Path]:
     """The versions in the package."""
     return sorted(path.parent for folder in set(FOLDERS.values()) for path in folder.glob("*/*/manifest.json"))
 
 
-@each("folder", shipped)
+@each("folder", package_versions)
 def test_every_parquet_file_of_the_package_has_descriptions(folder: Path) -> None:
     table = Table(folder)
     check_description(all_kinds()[table.manifest.dataset], table)
@@ -88,7 +86,7 @@ def test_every_parquet_file_of_the_package_has_descriptions(folder: Path) -> Non
 
 
 def test_same_version_has_the_same_parquet_bytes(memory_path: Path) -> None:
-    """The files contain no time or place."""
+    """Building a version in two folders gives the same bytes of Parquet, which therefore contain no time or place."""
     kind = sized_kinds()["bearoff_two_sided"]
     files = [bgdata.open_warehouse(memory_path / name).build(kind.name, kind.smallest).parquet for name in "ab"]
     assert pq.read_schema(files[0]).metadata[b"bgdata.written_by"].decode() == f"bgdata {__version__}"
@@ -96,7 +94,8 @@ def test_same_version_has_the_same_parquet_bytes(memory_path: Path) -> None:
 
 
 def test_rounded_tables_have_equities_in_parquet(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file has plain numbers in a dictionary, neither codes nor categories, for readers without bgdata."""
+    """The Parquet file of a table that is rounded to 16 bits has equities as plain floats, so that readers need no
+    codes."""
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
     table = bgdata.open_warehouse(memory_path).build("bearoff_two_sided", TwoSidedParameters(3, 4))
     found = pq.read_table(table.parquet)
@@ -110,10 +109,11 @@ def test_rounded_tables_have_equities_in_parquet(memory_path: Path, monkeypatch:
 @sized_kind
 def test_parquet_equals_the_arrays(small_root: Path, kind: Dataset[Any]) -> None:
     assert set(ROWS) == set(sized_kinds()), "every kind needs its rows in tests/kinds/rows.py"
-    check_rows(small(small_root, kind), kind, kind.smallest)
+    check_rows(smallest_version(small_root, kind), kind, kind.smallest)
 
 
 def check_rows(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
+    """Every row of the table's Parquet file agrees with its arrays, as a second decoder (`ROWS`) reads them."""
     with duckdb.connect() as connection:
         found = connection.sql(
             f"select {select_columns(kind, parameters, kind.tables[0])} from '{table.parquet}'"
@@ -128,7 +128,8 @@ def check_rows(table: Table, kind: Dataset[Any], parameters: Parameters) -> None
 
 
 def test_rounded_tables_show_decoded_values(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large two-sided tables are rounded to 16 bits; this test rounds a small one."""
+    """A two-sided table that is rounded to 16 bits, as large ones are, has the rounded values of the exact table, and
+    passes its checks."""
     kind = sized_kinds()["bearoff_two_sided"]
     exact = bgdata.open_warehouse(memory_path / "exact").build(kind.name, kind.smallest)
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
@@ -142,5 +143,5 @@ def test_rounded_tables_show_decoded_values(memory_path: Path, monkeypatch: pyte
 
 @each_kind
 def test_arrays_are_as_declared(small_root: Path, kind: Dataset[Any]) -> None:
-    arrays = small(small_root, kind).arrays()
+    arrays = smallest_version(small_root, kind).arrays()
     assert {name: values.dtype for name, values in arrays.items()} == {a.name: np.dtype(a.dtype) for a in kind.arrays}

@@ -1,7 +1,5 @@
 """Every computed kind that falls into parts has the same rows in many parts as in one."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -26,9 +24,11 @@ def test_corpora_and_labels_are_split_into_parts() -> None:
 def test_many_parts_have_the_rows_of_one(
     small_root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
+    """A kind that is built in several parts has the arrays and rows of one that is built in a single part."""
     root = memory_path / "warehouse"
     shutil.copytree(small_root, root)
-    kind, warehouse = all_kinds()[name], bgdata.open_warehouse(root)
+    kind = all_kinds()[name]
+    warehouse = bgdata.open_warehouse(root)
     whole = warehouse.open(name, kind.slug(kind.smallest))
     inputs = warehouse.made_from(whole)
     count = kind.item_count(kind.smallest, inputs)

@@ -1,7 +1,5 @@
 """Checks of every kind: `verify` accepts good versions and finds any corrupted value."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator
@@ -32,7 +30,7 @@ from bgdata.store.verify import (
     finding_of,
     verify,
 )
-from tests.contract.kinds import Corrupted, corrupted, each_kind, small, with_nan
+from tests.contract.kinds import Corrupted, corrupted_copy, each_kind, smallest_version, with_nan
 from tests.rechecking import check_sample
 from tests.subtests import Subtests, each
 
@@ -54,8 +52,10 @@ def computed_kinds() -> dict[str, Dataset[Any]]:
 def test_table_made_from_damaged_cells_is_found(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int | None
 ) -> None:
-    """A damaged checkpoint may leave some cells wrong, while all others follow correctly from them."""
-    warehouse, solve = bgdata.open_warehouse(memory_path), two_sided.solve_batch
+    """A table in which some cells are wrong, and all others follow correctly from them, as after a damaged checkpoint,
+    fails when rows are recomputed."""
+    warehouse = bgdata.open_warehouse(memory_path)
+    solve = two_sided.solve_batch
 
     def damaged(window: two_sided.Window, totals: range) -> Iterator[two_sided.Solved]:
         for solved in solve(window, totals):
@@ -79,9 +79,9 @@ def test_table_made_from_damaged_cells_is_found(
 @pytest.mark.slow
 @each_kind
 def test_verify_names_the_recomputed_rows_or_a_reason(small_root: Path, kind: Dataset[Any]) -> None:
-    """No check passes silently."""
+    """`verify` says for every kind which rows it has recomputed, or why it has recomputed none."""
     warehouse = bgdata.open_warehouse(small_root)
-    table = small(small_root, kind)
+    table = smallest_version(small_root, kind)
     for rows in (None, 2, 0):
         found = finding_of(table.name, RECOMPUTED, partial(check_recomputed, warehouse, table, rows, 0, Silence()))
         assert found.text, found
@@ -95,9 +95,9 @@ def test_verify_names_the_recomputed_rows_or_a_reason(small_root: Path, kind: Da
     ["bearoff_error", "bearoff_gammon", "bearoff_one_sided", "bearoff_two_sided", "cube_life", "contact_endgame"],
 )
 def test_sampled_rows_are_not_reported_as_all(small_root: Path, name: str) -> None:
-    """Samples may repeat rows and miss others; if the sample is as large as the table, endgames take each row once."""
+    """A sample that may repeat rows is never reported as all rows, even if it is as large as the table."""
     warehouse = bgdata.open_warehouse(small_root)
-    table = small(small_root, warehouse.kind(name))
+    table = smallest_version(small_root, warehouse.kind(name))
     for rows in (3, table.manifest.rows):
         text = check_recomputed(warehouse, table, rows, 0, Silence())
         is_all = name == "contact_endgame" and rows > 3
@@ -107,8 +107,9 @@ def test_sampled_rows_are_not_reported_as_all(small_root: Path, name: str) -> No
 
 @each_kind
 def test_good_version_passes(small_root: Path, kind: Dataset[Any]) -> None:
-    """All rows are recomputed."""
-    warehouse, table = bgdata.open_warehouse(small_root), small(small_root, kind)
+    """The smallest version of every kind passes all checks, with all rows recomputed."""
+    warehouse = bgdata.open_warehouse(small_root)
+    table = smallest_version(small_root, kind)
     findings = list(verify(warehouse, [table], sample_rows=8 * table.manifest.rows, seed=0, progress=Silence()))
     assert [finding.text for finding in findings if finding.problem] == []
     skipped = {finding.check for finding in findings if finding.status is Status.SKIPPED}
@@ -117,9 +118,9 @@ def test_good_version_passes(small_root: Path, kind: Dataset[Any]) -> None:
 
 @each_kind
 def test_changed_byte_of_any_file_is_found(small_root: Path, memory_path: Path, kind: Dataset[Any]) -> None:
-    """The hash of the file shows it, and the error names the file."""
-    place = memory_path / small(small_root, kind).folder.relative_to(small_root)
-    shutil.copytree(small(small_root, kind).folder, place)
+    """A changed byte in any file of any kind gives an error that names the file."""
+    place = memory_path / smallest_version(small_root, kind).folder.relative_to(small_root)
+    shutil.copytree(smallest_version(small_root, kind).folder, place)
     table = Table(place)
     check_hashes(table)
     for entry in table.manifest.files:
@@ -137,12 +138,13 @@ def test_changed_byte_of_any_file_is_found(small_root: Path, memory_path: Path, 
 
 @each_kind
 def test_corrupted_value_of_any_array_is_found_by_the_digest(small_root: Path, kind: Dataset[Any]) -> None:
-    """The digest shows it even if the hash of the file was corrected."""
-    table = small(small_root, kind)
+    """A changed value in any array of any kind changes the digest, so it is found even if the hash of the file was made
+    to fit."""
+    table = smallest_version(small_root, kind)
     for array in kind.arrays:
         values = table.array(array.name)
         if values.size:
-            bad = Corrupted(table, array.name, corrupted(values, np.random.default_rng(5)))
+            bad = Corrupted(table, array.name, corrupted_copy(values, np.random.default_rng(5)))
             with pytest.raises(DigestMismatchError, match="expected the value digest"):
                 check_values(bad)
 
@@ -150,16 +152,17 @@ def test_corrupted_value_of_any_array_is_found_by_the_digest(small_root: Path, k
 @pytest.mark.slow
 @each("kind", computed_kinds)
 def test_corrupted_value_of_any_computed_array_is_found(small_root: Path, tmp_path: Path, kind: Dataset[Any]) -> None:
-    """All hashes are corrected here, but computed values follow from others or from inputs. One of the values is NaN,
-    which passes comparisons with bounds."""
-    table = small(small_root, kind)
+    """A changed value in any computed array of any kind is found by recomputing rows or by SQL checks, even if all
+    hashes were made to fit. One of the values is NaN, which comparisons with bounds would let pass."""
+    table = smallest_version(small_root, kind)
     with Subtests() as subtests:
         for array in kind.arrays:
             with subtests.test(f"{kind.name}.{array.name}"):
-                generator, good = np.random.default_rng(5), table.array(array.name)
+                generator = np.random.default_rng(5)
+                good = table.array(array.name)
                 is_unknown = f"{kind.name}.{array.name}" in NOT_COMPUTED_AGAIN
                 count = (1 if is_unknown else SAMPLES) if good.size else 0
-                samples = [corrupted(good, generator) for _ in range(count)]
+                samples = [corrupted_copy(good, generator) for _ in range(count)]
                 for values in (*samples, with_nan(good, generator)):
                     if values is not None:
                         found = check_everything(small_root, Corrupted(table, array.name, values), generator, tmp_path)

@@ -1,7 +1,5 @@
 """The package `stranger/` adds a kind of dataset with SQL, and a player, only through entry points."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -40,7 +38,7 @@ assert kinds["bearoff_two_sided"].__module__ == "bgdata.bearoff.kinds.bearoff_tw
 
 
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def install_stranger(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Put the package on the path as if it were installed."""
     monkeypatch.syspath_prepend(STRANGER)
     datasets.all_kinds.cache_clear()
@@ -55,8 +53,9 @@ def run(*arguments: object, code: int = 0) -> str:
     return found.output
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("install_stranger")
 def test_kind_of_another_package_is_like_ours(tmp_path: Path) -> None:
+    """The commands list, build, explain, query and verify a kind of another package like one of bgdata's own."""
     place = ("--warehouse", tmp_path)
     assert "dice_sums" in run("list", *place)
     run("build", "dice_sums", "--set", "sides=3", *place)
@@ -71,8 +70,9 @@ def test_kind_of_another_package_is_like_ours(tmp_path: Path) -> None:
     assert len(list((tmp_path / "dice_sums" / "3-sides").glob("r*/manifest.json"))) == 1
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("install_stranger")
 def test_explorer_shows_a_kind_of_another_package(tmp_path: Path) -> None:
+    """The web pages show a kind of another package, its checks and its version."""
     pytest.importorskip("starlette")
     from bgdata.web.app import create_app
     from bgdata.web.site import Limits
@@ -91,7 +91,8 @@ def test_kinds_of_others_are_found_without_importing_them() -> None:
 
 
 def test_warehouse_of_one_foreign_kind_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without bgdata's SQL only the foreign views exist; with it, the views of versions too."""
+    """A warehouse whose only kind comes from another package works without the SQL of bgdata; with it, it has the views
+    of versions too."""
     ours = all_kinds().sql.folders  # without the other package
     monkeypatch.syspath_prepend(STRANGER)
     for number, folders in enumerate(([], [STRANGER / "dice_kinds" / "sql"], ours)):
@@ -106,8 +107,9 @@ def test_warehouse_of_one_foreign_kind_works(tmp_path: Path, monkeypatch: pytest
         assert not found & {"bearoff_positions", "leakage", "match_equity_differences", "cube_decisions"}
 
 
-def test_catalog_has_all_our_sql() -> None:
-    """None of it is mistaken for SQL of other kinds."""
+def test_catalog_has_all_sql_of_bgdata() -> None:
+    """The catalog has everything that the SQL scripts of bgdata create: no script is taken for one that needs a missing
+    kind."""
     from bgdata.store.catalog import declared_index
     from bgdata.store.catalog_views import fill_catalog
 
@@ -123,6 +125,7 @@ def test_catalog_has_all_our_sql() -> None:
 
 
 def test_broken_kinds_of_others_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kind of another package whose module is missing or has no dataset is refused with a message that names it."""
     (tmp_path / "dice_broken-1.0.dist-info").mkdir()
     entries = "[bgdata.kinds]\ndice_missing = dice_broken.missing\ndice_empty = dice_empty\nwrong name = dice_empty\n"
     (tmp_path / "dice_broken-1.0.dist-info" / "entry_points.txt").write_text(entries)
@@ -140,8 +143,9 @@ def test_broken_kinds_of_others_are_refused(tmp_path: Path, monkeypatch: pytest.
 
 
 @each("name", ["dice_kinds.players:by_pips", "runner"])
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("install_stranger")
 def test_callable_opens_as_a_player(name: str) -> None:
+    """A function or player of another package opens by its name, and evaluates positions and chooses plays."""
     player = open_named_player(name)
     evaluate = player.evaluate_many  # type: ignore[attr-defined]
     chances, sources = evaluate(np.array([START_BOARD], np.int8))
@@ -155,9 +159,10 @@ def test_callable_opens_as_a_player(name: str) -> None:
         open_player_of_version(name, 0, "2")
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("install_stranger")
 def test_callable_plays_and_is_scored(tmp_path: Path) -> None:
-    name, place = "dice_kinds.players:by_pips", ("--warehouse", tmp_path)
+    name = "dice_kinds.players:by_pips"
+    place = ("--warehouse", tmp_path)
     run("benchmark", name, "--against", "random", "--games", 20, *place)
     assert "dice-kinds-players-by-pips-0ply" in run("list", "game_scores", *place)
 
@@ -177,13 +182,13 @@ def test_callable_plays_and_is_scored(tmp_path: Path) -> None:
         ("os:abort", "expected a function with an attribute version, .*; try: abort.version = "),
     ],
 )
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("install_stranger")
 def test_invalid_callables_are_refused(name: str, message: str) -> None:
     with pytest.raises(PluginError, match=message):
         open_named_player(name)
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("install_stranger")
 def test_answers_of_another_shape_are_refused() -> None:
     player = open_named_player("dice_kinds.players:wrong")
     with pytest.raises(
@@ -192,7 +197,7 @@ def test_answers_of_another_shape_are_refused() -> None:
         player.evaluate_many(np.array([START_BOARD], np.int8))  # type: ignore[attr-defined]
 
 
-def test_opponent_may_have_a_ply() -> None:
+def test_opponents_are_parsed_with_their_ply() -> None:
     assert opponent_of("gnubg:2") == ("gnubg", 2)
     assert opponent_of("my.module:name") == ("my.module:name", 0)
     assert opponent_of("my.module:name:1") == ("my.module:name", 1)

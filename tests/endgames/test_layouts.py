@@ -1,7 +1,5 @@
 """Layouts of few checkers on the whole board: ranks, boards, and hits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

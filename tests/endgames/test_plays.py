@@ -1,7 +1,5 @@
 """The listed plays of few checkers, including hits, against the rules of the game."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

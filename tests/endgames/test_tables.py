@@ -1,7 +1,5 @@
 """Probing contact endgames, and positions that are not covered."""
 
-from __future__ import annotations
-
 import pickle
 
 import duckdb

@@ -1,8 +1,6 @@
 """Values that Mark Higgins published from 10 to 15 March 2012 (computationalbackgammon.blogspot.com): equities from -1
 to 1, or chances where the name contains mwc."""
 
-from __future__ import annotations
-
 # leader, 1-away against 1- to 12-away
 POST_CRAWFORD = [0, 0.028, 0.362, 0.388, 0.626, 0.645, 0.774, 0.788, 0.865, 0.874, 0.919, 0.925]  # 14 March
 EARLIER_POST_CRAWFORD = [0, 0.031, 0.363, 0.391, 0.627, 0.648, 0.775, 0.790, 0.866, 0.876, 0.920, 0.926]  # 10 March

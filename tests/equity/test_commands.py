@@ -1,7 +1,5 @@
 """`bgdata met` and `bgdata export met`."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from bgdata.equity.match_equity import find_met
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.met_files import parse_met
 from bgdata.store.parameters import value_text
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.equity import published
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 from tests.subtests import each
@@ -27,8 +25,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("met")
     (folder / "sample.xml").write_text(SAMPLE)
     root = folder / "warehouse"
-    succeeds(root, "met", "build", "--row", value_text(PUBLISHED_ROW), "--gammon-rate", "0.276", "--length", "12")
-    succeeds(root, "import", "met_xml", folder / "sample.xml")
+    output_of(root, "met", "build", "--row", value_text(PUBLISHED_ROW), "--gammon-rate", "0.276", "--length", "12")
+    output_of(root, "import", "met_xml", folder / "sample.xml")
     return root
 
 
@@ -38,14 +36,14 @@ def test_default_row_matches_the_publication() -> None:
 
 def test_build_prints_the_table(root: Path, tmp_path: Path) -> None:
     arguments = ("--row", "0.5 0.49 0.32", "--gammon-rate", "0.25", "--cube-life-index", "0.7", "--length", "3")
-    shown = succeeds(tmp_path / "w", "met", "build", *arguments).splitlines()
+    shown = output_of(tmp_path / "w", "met", "build", *arguments).splitlines()
     assert re.fullmatch(r"row-[0-9a-f]{8}-3-gammons-0-25-index-0-7: to 3-away, gammon rate 25\.00 %", shown[0])
     assert shown[1:] == ["post-crawford, 1- to 3-away: 50.00 49.00 32.00"]
     assert find_met(bgdata.open_warehouse(root), "published-12").mwc(1, 3) == pytest.approx(0.755, abs=5e-4)
 
 
 def test_show_prints_the_table(root: Path) -> None:
-    lines = succeeds(root, "met", "show", "published-12", "--length", "3").splitlines()
+    lines = output_of(root, "met", "show", "published-12", "--length", "3").splitlines()
     assert lines[0].startswith("published-12: chance (%) of winning the match")
     assert lines[3].split() == ["1", "2", "3"]
     assert lines[5].split() == ["2", "31.90", "50.00", "59.45"]
@@ -53,21 +51,21 @@ def test_show_prints_the_table(root: Path) -> None:
 
 
 def test_show_away_prints_the_score(root: Path) -> None:
-    lines = succeeds(root, "met", "show", "published-12", "--away", "2-3").splitlines()
+    lines = output_of(root, "met", "show", "published-12", "--away", "2-3").splitlines()
     assert lines[0] == "2-away 3-away by published-12: 59.452 %"
     assert [line.split()[0] for line in lines[2:]] == ["1", "2", "4"]
     won, gammon, lost, lost_gammon = (float(text) for text in lines[2].split()[1:5])
     assert (won, gammon, lost) == (75.507, 100.0, 50.0)
     assert lost_gammon == pytest.approx(31.9)
-    crawford = succeeds(root, "met", "show", "published-12", "--away", "1-3", "--crawford").splitlines()
+    crawford = output_of(root, "met", "show", "published-12", "--away", "1-3", "--crawford").splitlines()
     assert crawford[0] == "1-away 3-away crawford by published-12: 75.507 %"
     assert len(crawford) == 3
-    after = succeeds(root, "met", "show", "published-12", "--away", "3-1").splitlines()
+    after = output_of(root, "met", "show", "published-12", "--away", "3-1").splitlines()
     assert after[0] == "3-away 1-away by published-12: 31.900 %"
 
 
 def test_compare_prints_the_differences(root: Path) -> None:
-    lines = succeeds(root, "met", "compare", "published-12", "sample").splitlines()
+    lines = output_of(root, "met", "compare", "published-12", "sample").splitlines()
     assert lines[0] == "published-12 minus sample, in percentage points, to 2-away"
     assert lines[3].split() == ["1", "+0.00", "-1.90"]
     assert lines[-2] == "before         at most 1.90 (1-away 2-away), on average 1.90"
@@ -76,9 +74,9 @@ def test_compare_prints_the_differences(root: Path) -> None:
 
 def test_plot_is_reproducible(root: Path, tmp_path: Path) -> None:
     pictures = [tmp_path / f"{number}.png" for number in range(3)]
-    succeeds(root, "met", "plot", "published-12", "-o", pictures[0])
-    succeeds(root, "met", "plot", "published-12", "-o", pictures[1])
-    succeeds(root, "met", "plot", "published-12", "--minus", "sample", "-o", pictures[2])
+    output_of(root, "met", "plot", "published-12", "-o", pictures[0])
+    output_of(root, "met", "plot", "published-12", "-o", pictures[1])
+    output_of(root, "met", "plot", "published-12", "--minus", "sample", "-o", pictures[2])
     contents = [path.read_bytes() for path in pictures]
     assert all(content.startswith(b"\x89PNG") for content in contents)
     assert contents[0] == contents[1] != contents[2]
@@ -86,22 +84,23 @@ def test_plot_is_reproducible(root: Path, tmp_path: Path) -> None:
 
 def test_export_keeps_all_chances(root: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.xml"
-    shown = succeeds(root, "export", "met", "published-12", "-o", path)
+    shown = output_of(root, "export", "met", "published-12", "-o", path)
     assert shown == f"wrote {path}: {path.stat().st_size:,} bytes, to 12-away\n"
-    table, met = parse_met(read_bytes(path)).table, find_met(bgdata.open_warehouse(root), "published-12")
+    table = parse_met(read_bytes(path)).table
+    met = find_met(bgdata.open_warehouse(root), "published-12")
     assert table is not None
     assert table.before is not None
     assert table.post_crawford is not None
     assert np.array_equal(table.before, met.cells[0, 1:, 1:])
     assert np.array_equal(table.post_crawford, met.cells[1, 1:, 1])
-    tables = [succeeds(root, "met", "show", name).splitlines()[2:] for name in (path, "published-12")]
+    tables = [output_of(root, "met", "show", name).splitlines()[2:] for name in (path, "published-12")]
     assert tables[0] == tables[1]
 
 
 @needs_gnubg_tool("gnubg")
 def test_gnubg_reads_exported_tables(root: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.xml"
-    succeeds(root, "export", "met", "published-12", "-o", path)
+    output_of(root, "export", "met", "published-12", "-o", path)
     script = f"gnubg.command('set met {path}')\nfor row in gnubg.met(12)[0]:\n    tell(' '.join(map(repr, row)))\n"
     found = np.array([[float(text) for text in line.split()] for line in ask_gnubg(script, tmp_path)])
     met = find_met(bgdata.open_warehouse(root), "published-12")
@@ -134,6 +133,7 @@ FAILURES: list[tuple[list[str], int, str]] = [
 def test_invalid_arguments_are_refused(
     root: Path, tmp_path: Path, arguments: list[str], code: int, message: str
 ) -> None:
+    """Unknown names, damaged files, formulas and impossible scores give one line with what was expected."""
     folder = tmp_path / "files"
     folder.mkdir()
     parameters = '<parameters><parameter name="gammon-rate">0.26</parameter></parameters>'

@@ -1,7 +1,5 @@
 """Cube equities in a match compared with a slow reference, money play and the rules."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import product
 
@@ -9,16 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from bgdata.equity import doubling
 from bgdata.equity.curves import CENTERED, NEVER
-from bgdata.equity.doubling import (
-    DEFAULT_STRATEGY,
-    NOT_ALLOWED,
-    Action,
-    CubeEquities,
-    best_action,
-    janowski,
-    money_equities,
-)
 from bgdata.equity.match_cube import MatchGame, match_equities, match_points, mwc_after
 from bgdata.game.match import MatchScore
 from tests.equity.samples import match_reference, published_met, random_chances
@@ -46,11 +36,13 @@ def shares(chances: list[float]) -> list[float]:
 
 @each(("away", "opponent_away", "cube", "owner"), STAKES)
 def test_equities_match_the_reference(away: int, opponent_away: int, cube: int, owner: int) -> None:
+    """Mwc of each cube action equals the slow reference at scores and cubes of all kinds."""
     indexes = 0.6, 0.8
     for row in random_sample():
-        slow, win = match_reference(away, opponent_away, shares(row.tolist())), float(row[0])
+        slow = match_reference(away, opponent_away, shares(row.tolist()))
+        win = float(row[0])
         found = match_equities(
-            janowski(*indexes), published_met().cells, MatchGame(away, opponent_away), cube, owner, row
+            doubling.janowski(*indexes), published_met().cells, MatchGame(away, opponent_away), cube, owner, row
         )
         if owner == 0 and (away <= cube or opponent_away <= cube):
             index = indexes[1] if away <= cube else indexes[0]  # the other side gains nothing from the cube
@@ -59,7 +51,7 @@ def test_equities_match_the_reference(away: int, opponent_away: int, cube: int, 
         now = index * slow.live(cube, OWNERS[owner], win) + (1 - index) * slow.dead(cube, win)
         assert found.no_double == pytest.approx(now, abs=1e-9)
         if owner == 2 or away <= cube:
-            assert found[1:] == (NOT_ALLOWED,) * 3
+            assert found[1:] == (doubling.NOT_ALLOWED,) * 3
             continue
         taken = 0.8 * slow.live(2 * cube, "opponent", win) + 0.2 * slow.dead(2 * cube, win)
         assert found.double_take == found.double_beaver == pytest.approx(taken, abs=1e-9)
@@ -69,17 +61,22 @@ def test_equities_match_the_reference(away: int, opponent_away: int, cube: int, 
 def test_live_cube_matches_the_reference_at_every_score() -> None:
     for away, opponent_away in product(range(1, 13), repeat=2):
         chances = random_sample()[(away + opponent_away) % len(random_sample())]
-        game, reference = MatchGame(away, opponent_away), match_reference(away, opponent_away, shares(chances.tolist()))
+        game = MatchGame(away, opponent_away)
+        reference = match_reference(away, opponent_away, shares(chances.tolist()))
         for cube, owner in ((1, 0), (2, 1), (2, 2), (4, 1)):
-            found = match_equities(janowski(1), published_met().cells, game, cube, owner, chances)
+            found = match_equities(doubling.janowski(1), published_met().cells, game, cube, owner, chances)
             expected = reference.live(cube, OWNERS[owner], float(chances[0]))
             assert found.no_double == pytest.approx(expected, abs=1e-9)
 
 
 def test_free_index_holds_where_the_present_cube_decides_the_match() -> None:
-    """For the player on roll against 1-away, and for an opponent who takes a cube at 2 and is 4-away against 2-away."""
-    cells, chances = published_met().cells, np.array([0.45, 0.1, 0.0, 0.12, 0.0])
-    constant, free, live = janowski(0.7), DEFAULT_STRATEGY, janowski(0.97)
+    """The free index is used for a player who loses the match with the present cube: against 1-away, and for an
+    opponent who is 4-away against 2-away and takes a cube at 2."""
+    cells = published_met().cells
+    chances = np.array([0.45, 0.1, 0.0, 0.12, 0.0])
+    constant = doubling.janowski(0.7)
+    free = doubling.DEFAULT_STRATEGY
+    live = doubling.janowski(0.97)
     post_crawford = MatchGame(4, 1)
     assert match_equities(free, cells, post_crawford, 1, CENTERED, chances) == match_equities(
         live, cells, post_crawford, 1, CENTERED, chances
@@ -95,12 +92,14 @@ def test_free_index_holds_where_the_present_cube_decides_the_match() -> None:
 
 
 def test_equities_are_equal_at_the_points() -> None:
-    strategy, row = janowski(0.7), np.array([0.5, 0.12, 0.01, 0.13, 0.0])
+    """At each point, the two actions between which the decision changes have the same mwc."""
+    strategy = doubling.janowski(0.7)
+    row = np.array([0.5, 0.12, 0.01, 0.13, 0.0])
     for away, opponent_away, cube, owner in ((9, 9, 1, 0), (5, 7, 2, 1), (4, 3, 1, 0), (7, 9, 1, 0)):
         game = MatchGame(away, opponent_away)
         points = match_points(strategy, published_met().cells, game, cube, owner, row)
 
-        def at(win: float, game: MatchGame = game, cube: int = cube, owner: int = owner) -> CubeEquities:
+        def at(win: float, game: MatchGame = game, cube: int = cube, owner: int = owner) -> doubling.CubeEquities:
             chances = np.array([win, 0.24 * win, 0.02 * win, 0.26 * (1 - win), 0.0])
             return match_equities(strategy, published_met().cells, game, cube, owner, chances)
 
@@ -125,17 +124,19 @@ def test_long_matches_agree_with_money() -> None:
     for cube, owner in ((1, 0), (2, 1), (2, 2)):
         for row in random_chances(60, seed=9):
             game = MatchGame(length, length)
-            found = match_equities(janowski(0.7), cells, game, cube, owner, row)
-            money = money_equities(janowski(0.7), row, owner, False, False)
+            found = match_equities(doubling.janowski(0.7), cells, game, cube, owner, row)
+            money = doubling.money_equities(doubling.janowski(0.7), row, owner, False, False)
             assert (found.no_double - 0.5) / cube * 1e5 == pytest.approx(money.no_double, abs=0.01)
             if owner < 2:
                 assert (found.double_take - 0.5) / cube * 1e5 == pytest.approx(money.double_take, abs=0.03)
 
 
 def test_crawford_and_last_games_follow_the_rules() -> None:
+    """Nobody may double in the Crawford game, the trailer doubles at once after it, and at double match point mwc is
+    the winning chance."""
     row = np.array([0.3, 0.05, 0.0, 0.1, 0.0])
-    crawford = match_equities(janowski(), published_met().cells, MatchGame(4, 1, True), 1, 0, row)
-    assert crawford[1:] == (NOT_ALLOWED,) * 3
+    crawford = match_equities(doubling.janowski(), published_met().cells, MatchGame(4, 1, True), 1, 0, row)
+    assert crawford[1:] == (doubling.NOT_ALLOWED,) * 3
     # mwc after winning a single game, a gammon, a single game, and after losing
     expected = 0.25 * (1 - published_met().mwc(1, 3, is_post_crawford=True)) + 0.05 * (
         1 - published_met().mwc(1, 2, is_post_crawford=True)
@@ -144,11 +145,11 @@ def test_crawford_and_last_games_follow_the_rules() -> None:
     # after the Crawford game the trailer doubles immediately at any winning chance
     for win in (0.1, 0.3, 0.5):
         chances = np.array([win, 0.2 * win, 0, 0, 0])
-        trailer = match_equities(janowski(), published_met().cells, MatchGame(4, 1), 1, 0, chances)
-        assert best_action(trailer) == Action.DOUBLE_TAKE
-    last = match_equities(janowski(), published_met().cells, MatchGame(1, 1), 1, 0, row)
+        trailer = match_equities(doubling.janowski(), published_met().cells, MatchGame(4, 1), 1, 0, chances)
+        assert doubling.best_action(trailer) == doubling.Action.DOUBLE_TAKE
+    last = match_equities(doubling.janowski(), published_met().cells, MatchGame(1, 1), 1, 0, row)
     assert last.no_double == pytest.approx(0.3)
-    assert last.double_take == NOT_ALLOWED
+    assert last.double_take == doubling.NOT_ALLOWED
 
 
 def test_mwc_after_games_matches_the_table() -> None:
@@ -162,8 +163,8 @@ def test_mwc_after_games_matches_the_table() -> None:
 
 
 def test_double_that_is_never_right_has_no_point() -> None:
-    """A gammon wins the match even without a double."""
+    """A double has no point where a gammon wins the match even without one."""
     chances = np.array([0.5, 0.45, 0.0, 0.1, 0.0])
-    points = match_points(janowski(0), published_met().cells, MatchGame(2, 5), 1, 0, chances)
+    points = match_points(doubling.janowski(0), published_met().cells, MatchGame(2, 5), 1, 0, chances)
     assert points.double_point == NEVER
     assert points.too_good_point < points.cash_point

@@ -1,7 +1,5 @@
 """Steps of match equity tables: one table for each ply, and the distances from the published table."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Bearoff tables for tests of evaluators."""
 
-from __future__ import annotations
-
 import pytest
 
 import bgdata

@@ -1,7 +1,5 @@
 """Small random networks written as versions of a warehouse, for tests of players and commands."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

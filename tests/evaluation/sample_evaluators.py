@@ -1,7 +1,5 @@
 """Evaluators for tests, with answers that are easy to compute."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 

@@ -1,8 +1,6 @@
 """Networks for tests: random ones of every input set and depth, a hand-made one with known answers, and the default
 one. Each is made once and read-only."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sources of answers, incremental evaluation that is exact to the last bit, and cubeful values."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 
@@ -16,21 +14,7 @@ from bgdata.equity.curves import OWNER_CODES
 from bgdata.equity.doubling import janowski
 from bgdata.equity.match_cube import MatchGame
 from bgdata.errors import InvalidPositionError
-from bgdata.evaluation.answers import (
-    CUBELESS,
-    MATCH,
-    MONEY,
-    NETWORK_CLASSES,
-    CubeStakes,
-    choose_by_chances,
-    evaluations,
-    fill_chances,
-    fill_play_chances,
-    network_of,
-    new_scratch,
-    turned_owner,
-    value_of,
-)
+from bgdata.evaluation import answers
 from bgdata.evaluation.bearoff import BearoffEvaluator, map_tables
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays, BearoffSource
 from bgdata.evaluation.chances import AnswerSource, cubeless_equities
@@ -100,11 +84,15 @@ def decisions(every: int) -> tuple[Boards, np.ndarray]:
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_incremental_evaluation_equals_a_fresh_one(number: int, tables: BearoffArrays) -> None:
-    after_play, networks = batch_plays(*decisions(20))[1], random_networks(number)
-    expected = evaluations(networks, tables, flip_boards(after_play))
-    scratch, chances, seen = new_scratch(networks), np.empty(5, np.float32), Counter[int]()
+    """Evaluations that are updated from earlier boards equal those with new scratch memory, to the last bit."""
+    after_play = batch_plays(*decisions(20))[1]
+    networks = random_networks(number)
+    expected = answers.evaluations(networks, tables, flip_boards(after_play))
+    scratch = answers.new_scratch(networks)
+    chances = np.empty(5, np.float32)
+    seen = Counter[int]()
     for play, after in enumerate(after_play):
-        source = fill_play_chances(networks, tables, after, scratch, chances)
+        source = answers.fill_play_chances(networks, tables, after, scratch, chances)
         assert source == expected.sources[play]
         assert chances.tobytes() == expected.chances[play].tobytes()
         seen[source] += 1
@@ -114,42 +102,45 @@ def test_incremental_evaluation_equals_a_fresh_one(number: int, tables: BearoffA
 
 
 def test_plays_of_several_networks_in_turn(tables: BearoffArrays) -> None:
-    """One position can have plays of different classes; each network keeps its own first layers."""
+    """Each network keeps its own first layers while one decision has plays of different classes."""
     boards, rolls = decisions(10)
     offsets, after_play = batch_plays(boards, rolls)
     classes = position_classes(flip_boards(after_play))
     mixed = [row for row in range(len(boards)) if len(set(classes[offsets[row] : offsets[row + 1]].tolist())) > 1]
     assert len(mixed) > 20
     networks = random_networks(0)
-    scratch, chances, other = new_scratch(networks), np.empty(5, np.float32), np.empty(5, np.float32)
+    scratch = answers.new_scratch(networks)
+    chances = np.empty(5, np.float32)
+    other = np.empty(5, np.float32)
     for row in mixed:
         for play in range(offsets[row + 1] - 1, offsets[row] - 1, -1):  # backwards: any order works
             flipped = flip_boards(after_play[play : play + 1])[0]
-            assert fill_play_chances(networks, tables, after_play[play], scratch, chances) == fill_chances(
-                networks, tables, flipped, new_scratch(networks), other
-            )
+            assert answers.fill_play_chances(
+                networks, tables, after_play[play], scratch, chances
+            ) == answers.fill_chances(networks, tables, flipped, answers.new_scratch(networks), other)
             assert np.array_equal(chances, other)
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_networks_equal_the_reference_within_the_rules(number: int) -> None:
-    """The answer is that of the network of the class, limited by the rules; boards with hidden units near a half are
-    skipped."""
+    """An answer is that of the reference for the board's class, limited by the rules. Boards with hidden units near a
+    half are skipped."""
     networks = random_networks(number)
     boards = np.concatenate([decisions(60)[0], random_game_positions(3, seed=9).boards])
-    found = evaluations(networks, NO_TABLES, boards)
-    classes, compared = position_classes(boards), 0
+    found = answers.evaluations(networks, NO_TABLES, boards)
+    classes = position_classes(boards)
+    compared = 0
     values = [encode(input_set, boards).tolist() for input_set in SHAPES[number][0]]
     for row, board in enumerate(boards.tolist()):
         which = {PositionClass.CRASHED: 1, PositionClass.CONTACT: 2}.get(PositionClass(classes[row]), 0)
-        assert network_of(classes[row]) == which
+        assert answers.network_of(classes[row]) == which
         assert found.sources[row] == AnswerSource.RACE_NETWORK + which
         expected = answer(unpacked(networks, which), values[which][row])
         if expected.margin > 0.003:
             assert found.chances[row].tolist() == pytest.approx(limited(expected.chances, board), abs=1e-6)
             compared += 1
     assert compared > 0.6 * len(boards)
-    assert len(set(found.sources.tolist())) == len(NETWORK_CLASSES)
+    assert len(set(found.sources.tolist())) == len(answers.NETWORK_CLASSES)
 
 
 def test_finished_games_have_their_outcome() -> None:
@@ -157,7 +148,7 @@ def test_finished_games_have_their_outcome() -> None:
     finished = flip_boards(after_play)
     finished = finished[game_outcomes(finished) != 0]
     both = np.concatenate([finished, flip_boards(finished)])
-    found = evaluations(random_networks(0), NO_TABLES, both)
+    found = answers.evaluations(random_networks(0), NO_TABLES, both)
     assert (found.sources == AnswerSource.OVER).all()
     assert cubeless_equities(found.chances).tolist() == game_outcomes(both).tolist()
     assert set(game_outcomes(both).tolist()) >= {-2, -1, 1, 2}
@@ -165,7 +156,7 @@ def test_finished_games_have_their_outcome() -> None:
 
 def test_tables_answer_before_networks(bearoff: list[Table], tables: BearoffArrays) -> None:
     boards = home_boards(500, seed=8)
-    found = evaluations(random_networks(1), tables, boards)
+    found = answers.evaluations(random_networks(1), tables, boards)
     expected = BearoffEvaluator(*bearoff).evaluate_many(boards)
     covered = expected.sources != BearoffSource.NONE
     assert np.array_equal(found.sources[covered], expected.sources[covered])
@@ -176,33 +167,35 @@ def test_tables_answer_before_networks(bearoff: list[Table], tables: BearoffArra
 
 @pytest.mark.parametrize("number", [0, 2])
 def test_choices_are_the_first_of_the_best(number: int, tables: BearoffArrays) -> None:
+    """A choice is the first play after which the opponent's equity is lowest, with its source and chances."""
     networks, (boards, rolls) = random_networks(number), decisions(30)
     offsets, after_play = batch_plays(boards, rolls)
-    expected = evaluations(networks, tables, flip_boards(after_play))
-    equities, scratch = cubeless_equities(expected.chances), new_scratch(networks)
+    expected = answers.evaluations(networks, tables, flip_boards(after_play))
+    equities = cubeless_equities(expected.chances)
+    scratch = answers.new_scratch(networks)
     for row in range(len(boards)):
         rows = slice(offsets[row], offsets[row + 1])
-        best, source = choose_by_chances(networks, tables, after_play[rows], rows.stop - rows.start, scratch)
+        best, source = answers.choose_by_chances(networks, tables, after_play[rows], rows.stop - rows.start, scratch)
         assert best == equities[rows].argmin()
-        cubeless = stakes_for(CUBELESS, CubeOwner.CENTERED)
+        cubeless = stakes_for(answers.CUBELESS, CubeOwner.CENTERED)
         args = networks, tables, after_play[rows], rows.stop - rows.start, scratch
-        assert choose_by_chances(*args, cubeless) == (best, source), "as in a game without a cube"
+        assert answers.choose_by_chances(*args, cubeless) == (best, source), "as in a game without a cube"
         assert source == expected.sources[rows][best]
         assert np.array_equal(scratch.chances[0], expected.chances[rows][best])
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_opponent_is_on_roll_after_a_play(sign: int) -> None:
-    """A network that values its own lead (or deficit) chooses plays that make it largest."""
+    """Chances after a play are the opponent's: a network that values its own lead, or deficit, makes it largest."""
     networks, (boards, rolls) = pips_networks(sign), decisions(30)
     offsets, after_play = batch_plays(boards, rolls)
-    scratch = new_scratch(networks)
+    scratch = answers.new_scratch(networks)
     for row in range(len(boards)):
         plays = after_play[offsets[row] : offsets[row + 1]]
         lead = np.array([pips(flip_boards(play[None])[0]) - pips(play) for play in plays])
         if (game_outcomes(plays) != 0).any() or abs(lead).max() > 80:
             continue  # won at once, or where the squashing function is flat
-        best, _ = choose_by_chances(networks, NO_TABLES, plays, len(plays), scratch)
+        best, _ = answers.choose_by_chances(networks, NO_TABLES, plays, len(plays), scratch)
         hidden = logistic(-sign * int(lead[best]) / PIPS_PER_UNIT)
         assert lead[best] == (lead.max() if sign > 0 else lead.min())
         assert scratch.chances[0, 0] == pytest.approx(logistic(4 * hidden - 2), abs=2e-4)
@@ -215,23 +208,24 @@ def pips(board: Boards) -> int:
 
 
 def test_answers_do_not_depend_on_threads_or_rows(tables: BearoffArrays) -> None:
+    """Evaluations are equal on any number of threads, and for any part of the boards."""
     boards = np.concatenate([sample_games().boards[:1000], home_boards(100, seed=3)])
     networks = random_networks(1)
-    expected = evaluations(networks, tables, boards)
+    expected = answers.evaluations(networks, tables, boards)
     for count in (1, 2):
         with threads(count):
-            found = evaluations(networks, tables, boards)
+            found = answers.evaluations(networks, tables, boards)
             assert found.chances.tobytes() == expected.chances.tobytes()
             assert found.sources.tobytes() == expected.sources.tobytes()
-    assert np.array_equal(evaluations(networks, tables, boards[5::7]).chances, expected.chances[5::7])
-    assert evaluations(networks, tables, boards[:0]).chances.shape == (0, 5)
+    assert np.array_equal(answers.evaluations(networks, tables, boards[5::7]).chances, expected.chances[5::7])
+    assert answers.evaluations(networks, tables, boards[:0]).chances.shape == (0, 5)
     assert expected.chances.dtype == np.float32
 
 
 @pytest.mark.parametrize("wrong", [np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26), np.int16)])
 def test_invalid_boards_are_refused(wrong: np.ndarray) -> None:
     with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\]"):
-        evaluations(random_networks(0), NO_TABLES, wrong)
+        answers.evaluations(random_networks(0), NO_TABLES, wrong)
 
 
 STRATEGY = janowski(0.6)
@@ -242,34 +236,36 @@ CHANCES = np.array([[0.7, 0.2, 0.01, 0.1, 0.0], [0.35, 0.1, 0.0, 0.2, 0.02], [0.
 
 def stakes_for(
     unit: int, owner: CubeOwner, score: MatchScore | None = None, cube: int = 1, *, jacoby: bool = False
-) -> CubeStakes:
+) -> answers.CubeStakes:
     """Stakes in the form of kernels."""
     game = MatchGame(score.away, score.opponent_away, score.is_crawford) if score else MatchGame(0, 0)
-    return CubeStakes(unit, STRATEGY, jacoby, published_met().cells, game, cube, OWNER_CODES[owner])
+    return answers.CubeStakes(unit, STRATEGY, jacoby, published_met().cells, game, cube, OWNER_CODES[owner])
 
 
 @pytest.mark.parametrize("owner", OWNERS)
 @pytest.mark.parametrize("chances", CHANCES.tolist())
 def test_values_equal_equities_of_best_decisions(chances: list[float], owner: CubeOwner) -> None:
-    row, money = np.array(chances, np.float32), CubeRules(STRATEGY)
+    """The value of a board is the equity of the best decision in money play and in a match."""
+    row = np.array(chances, np.float32)
+    money = CubeRules(STRATEGY)
     cube = 1 if owner == CubeOwner.CENTERED else 2
 
-    def value(stakes: CubeStakes | None) -> float:
-        return float(value_of(stakes, NO_TABLES, BOARD, int(AnswerSource.CONTACT_NETWORK), row))
+    def value(stakes: answers.CubeStakes | None) -> float:
+        return float(answers.value_of(stakes, NO_TABLES, BOARD, int(AnswerSource.CONTACT_NETWORK), row))
 
     for jacoby in (False, True):
         decided = decide_cube(row.tolist(), Stakes(Money(jacoby), Cube(cube, owner)), money)
-        assert value(stakes_for(MONEY, owner, jacoby=jacoby)) == pytest.approx(decided.equity, abs=1e-6)
+        assert value(stakes_for(answers.MONEY, owner, jacoby=jacoby)) == pytest.approx(decided.equity, abs=1e-6)
     for score in (MatchScore(5, 3), MatchScore(2, 7), MatchScore(1, 4, is_crawford=cube == 1), MatchScore(9, 9)):
         decided = decide_cube(row.tolist(), Stakes(score, Cube(cube, owner)), CubeRules(STRATEGY, published_met()))
-        assert value(stakes_for(MATCH, owner, score, cube)) == pytest.approx(decided.equity, abs=1e-6)
+        assert value(stakes_for(answers.MATCH, owner, score, cube)) == pytest.approx(decided.equity, abs=1e-6)
     cubeless = float(cubeless_equities(row[None])[0])
-    assert value(None) == value(stakes_for(CUBELESS, owner)) == cubeless
+    assert value(None) == value(stakes_for(answers.CUBELESS, owner)) == cubeless
 
 
 def test_owners_are_exchanged_with_the_sides() -> None:
     codes = [OWNER_CODES[owner] for owner in OWNERS]
-    assert [turned_owner(code) for code in codes] == [codes[0], codes[2], codes[1]]
+    assert [answers.turned_owner(code) for code in codes] == [codes[0], codes[2], codes[1]]
 
 
 @pytest.fixture(scope="module")
@@ -281,11 +277,14 @@ def six_checkers(tmp_path_factory: pytest.TempPathFactory) -> BearoffEvaluator:
 
 @pytest.mark.parametrize("owner", OWNERS)
 def test_exact_tables_choose_plays(six_checkers: BearoffEvaluator, owner: CubeOwner) -> None:
-    """If the two-sided table covers a position, its column for the cube owner chooses, not always the cubeless play."""
+    """If the two-sided table covers a position, its column for the cube owner chooses the play, which is not always the
+    cubeless one."""
     assert six_checkers.two_sided is not None
-    table, random = MoneyBearoff(six_checkers.two_sided), np.random.default_rng(5)
+    table = MoneyBearoff(six_checkers.two_sided)
+    random = np.random.default_rng(5)
     theirs = Stakes(Money(is_jacoby=False), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
-    differ, scratch = 0, new_scratch(shipped_networks())
+    differ = 0
+    scratch = answers.new_scratch(shipped_networks())
     for _ in range(100):
         sides = [np.bincount(random.integers(0, 6, 6), minlength=6).tolist() for _ in range(2)]
         position = Position(position_id(*sides))
@@ -293,10 +292,10 @@ def test_exact_tables_choose_plays(six_checkers: BearoffEvaluator, owner: CubeOw
             plays = legal_plays(position, roll)
             after = np.array([play.after_play.board for play in plays], np.int8)
             args = shipped_networks(), six_checkers.arrays, after, len(plays), scratch
-            chosen, _ = choose_by_chances(*args, stakes_for(MONEY, owner))
+            chosen, _ = answers.choose_by_chances(*args, stakes_for(answers.MONEY, owner))
             values = [exact_value(table, play.next_position, theirs) for play in plays]
             assert values[chosen] == min(values)
-            differ += values[choose_by_chances(*args)[0]] > min(values) + 1e-4
+            differ += values[answers.choose_by_chances(*args)[0]] > min(values) + 1e-4
     assert differ > 3
 
 

@@ -1,7 +1,5 @@
 """Players in kernels: legal choices that follow their evaluations; and players that maximize wins."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

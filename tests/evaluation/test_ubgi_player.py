@@ -1,7 +1,5 @@
 """UBGI engines as players: invalid engine files, and engines with invalid answers."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from bgdata.errors import ExternalProgramError, MissingFileError, UnknownPlayerE
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.ubgi_player import UbgiPlayer
 from bgdata.game.position import Position
-from tests.protocols.test_ubgi import BOARD, ROLL, TINY, engine_file, tiny
+from tests.protocols.test_ubgi import BOARD, ROLL, TINY_PROGRAM, engine_file, tiny_engine_file
 
 
 @pytest.mark.parametrize(
@@ -61,12 +59,12 @@ def test_missing_file_and_command_are_refused(tmp_path: Path) -> None:
 )
 def test_invalid_answers_are_refused(answer: str, reason: str, tmp_path: Path) -> None:
     with pytest.raises(ExternalProgramError, match=reason):
-        UbgiPlayer(tiny(tmp_path, answer)).choose_plays(BOARD, ROLL)
+        UbgiPlayer(tiny_engine_file(tmp_path, answer)).choose_plays(BOARD, ROLL)
 
 
 def test_rounded_chances_are_put_in_order(tmp_path: Path) -> None:
-    """Cube decisions need ordered chances."""
-    player = UbgiPlayer(tiny(tmp_path, '"chances 0.7000 0.3001 0.0100 0.3001 0.0000"'))
+    """Chances that are out of order by rounding are put in order, which cube decisions need."""
+    player = UbgiPlayer(tiny_engine_file(tmp_path, '"chances 0.7000 0.3001 0.0100 0.3001 0.0000"'))
     (chances,) = player.evaluate_many(BOARD).chances.tolist()
     assert chances == pytest.approx([0.7, 0.3001, 0.01, 0.3, 0], abs=1e-6)
     assert chances[3] <= 1 - chances[0]
@@ -81,17 +79,19 @@ def test_rounded_chances_are_put_in_order(tmp_path: Path) -> None:
     ],
 )
 def test_silent_engine_is_replaced(answer: str, rest: str, tmp_path: Path) -> None:
-    """The engine times out after the patience of its file, and a new process answers the next question."""
-    player = UbgiPlayer(tiny(tmp_path, answer, "patience 2"))
+    """A silent engine raises an error after the patience in its file, and a new process answers the next question."""
+    player = UbgiPlayer(tiny_engine_file(tmp_path, answer, "patience 2"))
     with pytest.raises(ExternalProgramError, match=f"^expected a line of tiny-0ply within 2 s, got none{rest}$"):
         player.choose_plays(BOARD, ROLL)
-    tiny(tmp_path, '"bestmove 8/5 6/5"', "patience 2")  # now it answers
+    tiny_engine_file(tmp_path, '"bestmove 8/5 6/5"', "patience 2")  # now it answers
     assert player.choose_plays(BOARD, ROLL).shape == (1, 26)
 
 
 def test_patience_is_not_part_of_the_version(tmp_path: Path) -> None:
-    """Answers do not depend on the patience."""
-    players = [UbgiPlayer(tiny(tmp_path, '"bestmove 8/5 6/5"', *lines)) for lines in ((), ("patience 2.5",))]
+    """Engines that differ only in patience have the same version, because their answers are equal."""
+    players = [
+        UbgiPlayer(tiny_engine_file(tmp_path, '"bestmove 8/5 6/5"', *lines)) for lines in ((), ("patience 2.5",))
+    ]
     assert [player.patience_seconds for player in players] == [600, 2.5]
     assert pickle.loads(pickle.dumps(players[1])).patience_seconds == 2.5
     patient, impatient = (player.version for player in players)
@@ -107,13 +107,13 @@ def test_engine_that_never_speaks_times_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("version", "go"), [("0.1", "go role chequer"), ("0.2", "go chequer")])
 def test_supported_versions_are_accepted(version: str, go: str, tmp_path: Path) -> None:
     answer = f"'bestmove 8/5 6/5' if line.strip() == '{go}' else 'error bad_command'"
-    program = TINY.replace("ANSWER", answer).replace("ubgiok", f"proto {version}\\nubgiok")
+    program = TINY_PROGRAM.replace("ANSWER", answer).replace("ubgiok", f"proto {version}\\nubgiok")
     assert UbgiPlayer(engine_file(tmp_path, program)).choose_plays(BOARD, ROLL).shape == (1, 26)
 
 
 @pytest.mark.parametrize("version", ["0.3", "9", "1e999999", "x" * 1000])
 def test_unknown_versions_are_refused(version: str, tmp_path: Path) -> None:
-    program = TINY.replace("ubgiok", f"proto {version}\\nubgiok")
+    program = TINY_PROGRAM.replace("ubgiok", f"proto {version}\\nubgiok")
     message = r"^expected an engine of UBGI 0\.1 or 0\.2, got tiny-0ply of '"
     with pytest.raises(UnknownPlayerError, match=message) as raised:
         UbgiPlayer(engine_file(tmp_path, program)).choose_plays(BOARD, ROLL)
@@ -122,13 +122,13 @@ def test_unknown_versions_are_refused(version: str, tmp_path: Path) -> None:
 
 def test_engine_without_evaluation_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="expected an engine that answers go eval, got tiny-0ply"):
-        UbgiPlayer(tiny(tmp_path, '"error unsupported eval"')).evaluate_many(BOARD)
+        UbgiPlayer(tiny_engine_file(tmp_path, '"error unsupported eval"')).evaluate_many(BOARD)
 
 
 @pytest.mark.parametrize("chances", ["0.5 0.1", "nan 0 0 0 0", "7 0 0 0 0", "0.5 -3 0 0 0", "0.5 0 0 0 one"])
 def test_impossible_chances_are_refused(chances: str, tmp_path: Path) -> None:
     with pytest.raises(ExternalProgramError, match="expected five chances from 0 to 1 of tiny-0ply for 4HPwATDgc/ABMA"):
-        UbgiPlayer(tiny(tmp_path, f'"chances {chances}"')).evaluate_many(BOARD)
+        UbgiPlayer(tiny_engine_file(tmp_path, f'"chances {chances}"')).evaluate_many(BOARD)
 
 
 def test_unknown_key_is_refused(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Run campaigns by name, or all; prints a line of progress and a summary for each."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time
@@ -48,7 +46,9 @@ def main() -> int:
 
 def run(campaign: Campaign, numbers: range | list[int]) -> int:
     """Run all of these cases, and return the number of failures."""
-    begin, failures, counts = time.monotonic(), 0, Counter[str]()
+    begin = time.monotonic()
+    failures = 0
+    counts = Counter[str]()
     with campaign:
         for done, number in enumerate(numbers, start=1):
             if sys.stderr.isatty():

@@ -1,7 +1,5 @@
 """The base of campaigns: numbered cases with their own seeds, and counts of events."""
 
-from __future__ import annotations
-
 import os
 import random
 import tempfile

@@ -1,7 +1,5 @@
 """Small corruptions of text lines: bytes flipped, cut, doubled, exchanged, and difficult bytes inserted."""
 
-from __future__ import annotations
-
 import random
 
 SPICE = [
@@ -14,7 +12,7 @@ SPICE = [
 ]  # fmt: skip
 
 
-def corrupted(line: bytes, chance: random.Random) -> bytes:
+def corrupt_line(line: bytes, chance: random.Random) -> bytes:
     """The line with up to three corruptions; one in four is unchanged."""
     for _ in range(chance.randrange(4)):
         place, other = sorted((chance.randrange(len(line) + 1), chance.randrange(len(line) + 1)))
@@ -31,6 +29,6 @@ def corrupted(line: bytes, chance: random.Random) -> bytes:
     return line
 
 
-def corrupted_text(lines: list[bytes], count: int, chance: random.Random) -> bytes:
+def corrupt_lines(lines: list[bytes], count: int, chance: random.Random) -> bytes:
     """At least `count` lines, each a corrupted copy of one of these."""
-    return b"".join(corrupted(chance.choice(lines), chance) for _ in range(count))
+    return b"".join(corrupt_line(chance.choice(lines), chance) for _ in range(count))

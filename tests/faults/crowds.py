@@ -1,7 +1,5 @@
 """Several processes build equal and different variants at once while others read, without errors or blocking."""
 
-from __future__ import annotations
-
 import os
 import random
 import time
@@ -52,7 +50,8 @@ def build_with_others(root: Path, together: Any, orders: list[Order]) -> None:
 def read_meanwhile(root: Path, together: Any, expected: dict[tuple[str, str], Any], plain: bool, stop: Path) -> None:
     """In another process: read the totals of all tables until told to stop; each is complete or missing."""
     together.wait()
-    asked, seen = 0, set[tuple[str, str]]()
+    asked = 0
+    seen = set[tuple[str, str]]()
     while not (stop.exists() and asked):
         found = read_totals(root, plain)
         wrong = {name: total for name, total in found.items() if total != expected[name]}
@@ -89,7 +88,8 @@ class Crowds(Campaign):
         self.expected = read_totals(self.whole.root, plain=False)
 
     def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:  # noqa: ARG002
-        warehouse, stop = warehouse_of(folder / "warehouse"), folder / "stop"
+        warehouse = warehouse_of(folder / "warehouse")
+        stop = folder / "stop"
         warehouse.root.mkdir()
         write_catalog(warehouse)
         crowd = [

@@ -1,7 +1,5 @@
 """Damages every file of a warehouse in every way: `verify` names it, no query loses rows, nothing hangs."""
 
-from __future__ import annotations
-
 import filecmp
 import os
 import random
@@ -111,7 +109,8 @@ class Damage(Campaign):
 
     def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:
         file, name = self.cases[number % len(self.cases)]
-        root, place = folder / "warehouse", folder / "place"
+        root = folder / "warehouse"
+        place = folder / "place"
         if file.name == STAGING:
             self.damage_checkpoint(root, name, chance)
             return [f"{name} parts of builds"]
@@ -132,14 +131,14 @@ class Damage(Campaign):
 
     def damage_checkpoint(self, root: Path, name: str, chance: random.Random) -> None:
         """Damage a file of a killed build: the build must ignore it, and give the same values."""
-        process = processes.start(perform, WORK, root, root.with_name("begun"), None, root.with_name("told"))
+        process = processes.start(perform, WORK, root, root.with_name("begun"), None, root.with_name("report"))
         wait_for_checkpoint(process.is_alive, warehouse_of(root), chance.randrange(5))
         process.kill()
         process.join()
         parts = [path for path in warehouse_of(root).staging.rglob("*") if path.is_file() and path.suffix != ".lock"]
         part = chance.choice(sorted(parts))
         DAMAGES[name](part, chance.choice(parts), chance)
-        code = finish(WORK, root, root.with_name("told"))
+        code = finish(WORK, root, root.with_name("report"))
         assert code == 0, f"expected the build to end with {part} {name}, found exit code {code}"
         check_end(root, self.unhurt)
 

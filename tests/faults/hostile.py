@@ -3,8 +3,6 @@
 Payloads are sealed like real data: manifests have valid hashes, and folders the names in the manifests.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -112,11 +110,12 @@ class Hostile(Campaign):
 
     def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:
         (target, place), which = self.cases[number % len(self.cases)]
-        root, outside = folder / "warehouse", folder / "place"
+        root = folder / "warehouse"
+        outside = folder / "place"
         copy_warehouse(self.whole, root)
         outside.mkdir()
         (outside / "secret").write_text(f"{SECRET}\n")
-        payload = ready(SCRIPTS if target == CATALOG else PAYLOADS, which, outside)
+        payload = payload_text(SCRIPTS if target == CATALOG else PAYLOADS, which, outside)
         before = contents(outside)
         what = f"{payload!r:.60} in {target} {'/'.join(map(str, place))}"
         put_in(root, target, place, payload, chance)
@@ -139,7 +138,7 @@ class Hostile(Campaign):
         return [f"in {target}"]
 
 
-def ready(payloads: tuple[Any, ...], which: int, outside: Path) -> Any:
+def payload_text(payloads: tuple[Any, ...], which: int, outside: Path) -> Any:
     """A payload with the path of our folder filled in."""
     payload = payloads[which]
     if isinstance(payload, str):
@@ -172,12 +171,12 @@ def put_in(root: Path, target: str, place: tuple[str | int, ...], payload: Any, 
             connection.execute(payload)
         os.utime(root / CATALOG, (time.time() + 86400, time.time() + 86400))
     elif target == LOCK_NAME:
-        write(root / LOCK_NAME, changed(json.loads((root / LOCK_NAME).read_text()), place, payload))
+        write(root / LOCK_NAME, with_payload(json.loads((root / LOCK_NAME).read_text()), place, payload))
     elif target == FILE_NAME:
         path = chance.choice([path for path in manifests(root) if place[0] != "inputs" or "bearoff" in str(path)])
         values = json.loads(path.read_text())
         del values[SEAL]
-        values = changed(values, place, payload)
+        values = with_payload(values, place, payload)
         values[SEAL] = hashlib.sha256(canonical_json(values)).hexdigest()
         write(path, values)
         rename_as_said(path.parent, values)
@@ -188,7 +187,7 @@ def put_in(root: Path, target: str, place: tuple[str | int, ...], payload: Any, 
         name_folder(root, target, payload, chance)
 
 
-def changed(values: Any, place: tuple[str | int, ...], payload: Any) -> Any:
+def with_payload(values: Any, place: tuple[str | int, ...], payload: Any) -> Any:
     """A JSON value with the payload at a place, or as a new key."""
     inner = values
     for step in place[:-1]:

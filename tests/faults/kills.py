@@ -4,8 +4,6 @@ Half of the kills are right before a change of a file, chosen by number and repr
 random time, also inside native code.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -144,7 +142,7 @@ WORKS = {
 }
 
 
-def perform(name: str, root: Path, begun: Path, kill_at: int | None, told: Path) -> None:
+def perform(name: str, root: Path, begun: Path, kill_at: int | None, report: Path) -> None:
     """In another process: do some work and die at a chosen change, or write the number of changes and seconds."""
     changes = 0
 
@@ -161,7 +159,7 @@ def perform(name: str, root: Path, begun: Path, kill_at: int | None, told: Path)
     begun.touch()
     start = time.monotonic()
     WORKS[name].do(root)
-    told.write_text(f"{changes} {time.monotonic() - start}")
+    report.write_text(f"{changes} {time.monotonic() - start}")
 
 
 class Whole(NamedTuple):
@@ -187,14 +185,15 @@ class Kills(Campaign):
         name = list(WORKS)[number % len(WORKS)]
         if name not in self.whole:
             self.whole[name] = whole_of(name, self.root / "whole" / name.replace(" ", "-"))
-        whole, root = self.whole[name], folder / "warehouse"
+        whole = self.whole[name]
+        root = folder / "warehouse"
         begin(name, root)
         there = whole_versions(warehouse_of(root))
         ends = []
         for _ in range(chance.randint(1, MAX_KILLS)):
             ends.append(kill(name, root, whole, chance))
             check_between(root, whole, there)
-        assert finish(name, root, folder / "told") == 0, f"expected {name} to go on to the end"
+        assert finish(name, root, folder / "report") == 0, f"expected {name} to go on to the end"
         check_end(root, whole)
         return ends
 
@@ -202,10 +201,10 @@ class Kills(Campaign):
 def whole_of(name: str, root: Path) -> Whole:
     """The result of complete work in a new warehouse."""
     begin(name, root)
-    told = root.parent / "told"
-    assert finish(name, root, told) == 0, f"expected {name} to end"
+    report = root.parent / "report"
+    assert finish(name, root, report) == 0, f"expected {name} to end"
     check_well(root)
-    changes, seconds = told.read_text().split()
+    changes, seconds = report.read_text().split()
     return Whole(whole_versions(warehouse_of(root)), hashes(root), int(changes), float(seconds))
 
 
@@ -216,45 +215,44 @@ def begin(name: str, root: Path) -> None:
         before(root)
 
 
-def finish(name: str, root: Path, told: Path) -> int | None:
+def finish(name: str, root: Path, report: Path) -> int | None:
     """Complete the work in another process, and return its exit code."""
-    return processes.run(perform, name, root, root.parent / "begun", None, told)
+    return processes.run(perform, name, root, root.parent / "begun", None, report)
 
 
 def kill(name: str, root: Path, whole: Whole, chance: random.Random) -> str:
     """Do the work, kill it or one of its workers, and return what happened."""
-    begun, told = root.parent / "begun", root.parent / "told"
+    begun = root.parent / "begun"
+    report = root.parent / "report"
     begun.unlink(missing_ok=True)
     if chance.random() < 0.5:
-        code = processes.run(perform, name, root, begun, chance.randrange(whole.changes), told)
+        code = processes.run(perform, name, root, begun, chance.randrange(whole.changes), report)
     else:
-        moment, is_worker = chance.uniform(0, whole.seconds), WORKS[name].has_workers and chance.random() < 0.5
-        process = processes.start(perform, name, root, begun, None, told)
+        moment = chance.uniform(0, whole.seconds)
+        is_worker = WORKS[name].has_workers and chance.random() < 0.5
+        process = processes.start(perform, name, root, begun, None, report)
         while not begun.exists() and process.is_alive():
             time.sleep(0.001)
         time.sleep(moment)
-        strike(process.pid or 0, is_worker=is_worker)
+        pid = process.pid or 0
+        try:
+            victims = psutil.Process(pid).children()[-1:] if is_worker else []
+            for victim in victims or [psutil.Process(pid)]:
+                victim.send_signal(signal.SIGKILL)
+        except psutil.NoSuchProcess:
+            pass
         process.join(60)
         code = process.exitcode
     assert code in (0, KILLED, LOST_A_WORKER), f"expected {name} to be killed or to end, found exit code {code}"
     return {0: "ended before", KILLED: "kills", LOST_A_WORKER: "kills of a worker"}[code]
 
 
-def strike(pid: int, *, is_worker: bool) -> None:
-    """Kill a process, or its last child if there is one, unless it has ended."""
-    try:
-        victims = psutil.Process(pid).children()[-1:] if is_worker else []
-        for victim in victims or [psutil.Process(pid)]:
-            victim.send_signal(signal.SIGKILL)
-    except psutil.NoSuchProcess:
-        pass
-
-
 def check_between(root: Path, whole: Whole, there: list[str]) -> None:
     """Check after a kill that old and new versions are complete, and catalog and lock can be read."""
     warehouse = warehouse_of(root)
     found = whole_versions(warehouse)
-    least, most = set(there) & set(whole.versions), set(there) | set(whole.versions)
+    least = set(there) & set(whole.versions)
+    most = set(there) | set(whole.versions)
     assert least <= set(found) <= most, f"expected {least} up to {most}, found {found}"
     assert {table.name for table in warehouse.current()} <= set(found)
     if warehouse.catalog.exists():

@@ -1,7 +1,5 @@
 """Corrupted files for every importer: imports do not stop, account for every line, and keep every good row."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter
@@ -12,7 +10,7 @@ from typing import Any, NamedTuple
 from bgdata.game.position import Position
 from bgdata.store.table import Table
 from tests.faults.campaign import Campaign
-from tests.faults.corrupting import corrupted, corrupted_text
+from tests.faults.corrupting import corrupt_line, corrupt_lines
 from tests.formats import samples, sessions
 from tests.formats.test_fuzz import BENCHMARK, LINES
 from tests.imports.importing import IMPORTED, Imports, counts, quarantined, rows
@@ -42,7 +40,7 @@ class Lines(NamedTuple):
     def check(self, imports: Imports, count: int, chance: random.Random) -> Table:
         """Import many lines, mostly corrupted; intact lines give the same rows as alone."""
         alone = rows_of_lines(imports.text(self.kind, b"".join(self.whole), self.file), b"".join(self.whole))
-        text = corrupted_text(self.whole, count, chance)
+        text = corrupt_lines(self.whole, count, chance)
         table = imports.text(self.kind, text, self.file)
         found = check_lines(table, text)
         for number, line in enumerate(lines_of(text), start=1):
@@ -62,7 +60,8 @@ class Sessions(NamedTuple):
         """Import many pieces, half of them corrupted; the games of the others are the same as alone, once: a match that
         comes again is left out."""
         alone = {piece: games_of(imports.text("matches", piece, self.file)) for piece in self.pieces}
-        expected, text = set[Any](), b""
+        expected = set[Any]()
+        text = b""
         while text.count(b"\n") < count:
             piece = chance.choice(self.pieces)
             if chance.random() < 0.5:
@@ -157,7 +156,8 @@ def rows_of_lines(table: Table, text: bytes) -> dict[bytes, dict[str, Any]]:
 
 def check_lines(table: Table, text: bytes) -> dict[int, dict[str, Any]]:
     """Check that every line is a row, a comment or quarantined, and return rows by line."""
-    lines, aside = lines_of(text), quarantined(table)
+    lines = lines_of(text)
+    aside = quarantined(table)
     check_quarantine(table, len(lines))
     for _, line, text_there, _ in aside[:200]:
         assert text_there[:20] == printable(lines[line - 1])[:20]
@@ -202,5 +202,5 @@ def corrupted_piece(piece: bytes, chance: random.Random) -> bytes:
     lines = piece.splitlines(keepends=True)
     for _ in range(chance.randint(1, 3)):
         place = chance.randrange(len(lines))
-        lines[place] = corrupted(lines[place], chance)
+        lines[place] = corrupt_line(lines[place], chance)
     return b"".join(lines) if lines[-1].endswith(b"\n") else b"".join(lines) + b"\n"

@@ -1,7 +1,5 @@
 """Stopped work with damaged checkpoints: resuming gives the same values, or an error of one line."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os
@@ -42,7 +40,9 @@ class Moments(Silence):
     """Copies a staging folder during a build, as a killed build would leave it."""
 
     def __init__(self, staging: Path, place: Path) -> None:
-        self.staging, self.place, self.reports = staging, place, 0
+        self.staging = staging
+        self.place = place
+        self.reports = 0
         self.taken: list[Path] = []
         self.notes: list[str] = []
 
@@ -149,7 +149,8 @@ def downloads(small: Path, folder: Path, chance: random.Random) -> Words:  # noq
         for name in DAMAGES:
             path = folder / name / "file.bz2"
             path.parent.mkdir(parents=True)
-            partial, other = path.with_name("file.bz2.partial"), folder / "other"
+            partial = path.with_name("file.bz2.partial")
+            other = folder / "other"
             partial.write_bytes(mirror.content[: chance.randrange(1, len(mirror.content))])
             other.write_bytes(chance.randbytes(chance.randrange(1, 2 * len(mirror.content))))
             DAMAGES[name](partial, other, chance)
@@ -170,21 +171,24 @@ def downloads(small: Path, folder: Path, chance: random.Random) -> Words:  # noq
 
 def rollouts(small: Path, folder: Path, chance: random.Random) -> Words:
     """Resume rollouts from damaged blocks of trials."""
-    kernels, cache = kernel_cache(), folder / "cache"
+    kernels = kernel_cache()
+    cache = folder / "cache"
     cache.mkdir()
     (cache / kernels.name).symlink_to(kernels)
     os.environ["BGDATA_CACHE"] = str(cache)  # before kernels are imported, which remember where they are kept
     from bgdata.selfplay.commands import rollout as command
-    from tests.command_line import run, succeeds
-    from tests.selfplay.commands.test_rollout import POSITION, stopped
+    from tests.command_line import output_of, run
+    from tests.selfplay.commands.test_rollout import POSITION, run_stopped
 
-    command.MIN_BLOCKS, command.SLICE_SECONDS = 1, 0.0
+    command.MIN_BLOCKS = 1
+    command.SLICE_SECONDS = 0.0
     arguments = tuple("tiny" if word == "random" else word for word in POSITION)
-    whole, found = succeeds(small, "rollout", *arguments), Words()
+    whole = output_of(small, "rollout", *arguments)
+    found = Words()
     for name in DAMAGES:
         with pytest.MonkeyPatch.context() as patch:
             for _ in range(2):
-                stopped(patch, small, arguments, 1, KeyboardInterrupt())
+                run_stopped(patch, small, arguments, 1, KeyboardInterrupt())
         parts = parts_in(cache / "rollouts")
         assert parts, "expected blocks to be kept"
         damaged(cache / "rollouts", parts, name, chance)
@@ -204,7 +208,8 @@ def parquet_parts(small: Path, folder: Path, chance: random.Random) -> Words:
     write_parts(table, whole, Silence())
     import pyarrow.dataset as ds  # loads pandas
 
-    expected, found = ds.dataset(whole, partitioning="hive").to_table(), Words()
+    expected = ds.dataset(whole, partitioning="hive").to_table()
+    found = Words()
 
     def goes_on(place: Path) -> bool:
         write_parts(table, place, Silence())
@@ -232,7 +237,8 @@ class CutShort(Silence):
 
 def transfers(small: Path, folder: Path, chance: random.Random) -> Words:
     """Resume pulls from a damaged file of a version that is half there."""
-    source, found = bgdata.open_warehouse(small).open("bearoff_two_sided", "3x3"), Words()
+    source = bgdata.open_warehouse(small).open("bearoff_two_sided", "3x3")
+    found = Words()
 
     def goes_on(warehouse: Warehouse) -> bool:
         Transfer(Silence()).pull(warehouse, Folder(small), [source.name])
@@ -254,8 +260,10 @@ def publications(small: Path, folder: Path, chance: random.Random) -> Words:
     """Publish again into a folder in which a file of a finished version is damaged."""
     from bgdata.publishing import publish  # loads PyArrow
 
-    warehouse, scopes = bgdata.open_warehouse(small), ["bearoff_two_sided/3x3", "bearoff_gammon"]
-    whole, found = folder / "whole", Words()
+    warehouse = bgdata.open_warehouse(small)
+    scopes = ["bearoff_two_sided/3x3", "bearoff_gammon"]
+    whole = folder / "whole"
+    found = Words()
 
     def contents(place: Path) -> dict[str, bytes]:
         return {path.relative_to(place).as_posix(): path.read_bytes() for path in parts_in(place)}
@@ -277,7 +285,9 @@ def published_pulls(small: Path, folder: Path, chance: random.Random) -> Words:
     from bgdata.publishing import publish  # loads PyArrow
     from bgdata.publishing.pull import PublishedPull
 
-    source, published, found = bgdata.open_warehouse(small), folder / "published", Words()
+    source = bgdata.open_warehouse(small)
+    published = folder / "published"
+    found = Words()
     contents = publish(source, published, ["bearoff_two_sided/3x3"])
     (version,) = contents.versions
 
@@ -322,11 +332,12 @@ def modules_that_keep() -> set[str]:
     }
 
 
-def perform(name: str, small: Path, folder: Path, seed: str, told: Path) -> None:
+def perform(name: str, small: Path, folder: Path, seed: str, report: Path) -> None:
     """In another process: damage the checkpoints of one work in every way."""
-    keeper, chance = KEEPERS.get(name), random.Random(seed)
+    keeper = KEEPERS.get(name)
+    chance = random.Random(seed)
     found = keeper(small, folder, chance) if keeper else builds(name, small, folder, chance)
-    told.write_text(json.dumps(found))
+    report.write_text(json.dumps(found))
 
 
 class Resuming(Campaign):
@@ -346,11 +357,12 @@ class Resuming(Campaign):
         self.names = shuffled([*bgdata.all_kinds(), *others], self.seed)
 
     def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:
-        name, told = self.names[number % len(self.names)], folder / "told"
-        process = processes.start(perform, name, self.whole, folder, str(chance.random()), told)
+        name = self.names[number % len(self.names)]
+        report = folder / "report"
+        process = processes.start(perform, name, self.whole, folder, str(chance.random()), report)
         process.join(HANG_SECONDS)
         is_hanging = process.exitcode is None
         process.kill()
         assert not is_hanging, f"expected {name} to go on or to end, found that it hangs"
         assert process.exitcode == 0, f"expected {name} to go on or to end, found exit code {process.exitcode}"
-        return Words(json.loads(told.read_text())).elements()
+        return Words(json.loads(report.read_text())).elements()

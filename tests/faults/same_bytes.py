@@ -1,7 +1,5 @@
 """Arrays and Parquet files are identical with 1, 2 and 8 threads, and on a generic processor."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import random

@@ -1,7 +1,5 @@
 """Tests of every campaign at a small size; `python -m tests.faults --all` has the full size."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.faults.__main__ import CAMPAIGNS

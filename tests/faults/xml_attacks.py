@@ -1,7 +1,5 @@
 """Attacks on XML readers: each file is quarantined with a reason, in little memory, without opening other files."""
 
-from __future__ import annotations
-
 import encodings
 import os
 import random
@@ -26,7 +24,8 @@ BODY = test_met_files.text(head="").decode().replace("by hand", "{}")  # a valid
 
 def laughs(chance: random.Random, _: Path) -> str:
     """Entities of entities: three gigabytes and more."""
-    depth, width = chance.randint(9, 40), chance.randint(10, 30)
+    depth = chance.randint(9, 40)
+    width = chance.randint(10, 30)
     declared = ['<!ENTITY l0 "ha">']
     declared += [f'<!ENTITY l{n} "{f"&l{n - 1};" * width}">' for n in range(1, depth)]
     return doctype("".join(declared), f"&l{depth - 1};")
@@ -199,7 +198,8 @@ class XmlAttacks(Campaign):
 
     def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:
         name = shuffled(ATTACKS, self.seed)[number % len(ATTACKS)]
-        secret, imports = folder / "secret", folder / "imports"
+        secret = folder / "secret"
+        imports = folder / "imports"
         secret.write_text(SECRET)
         imports.mkdir()
         (imports / "attack.xml").write_bytes(ATTACKS[name](chance, secret).encode(chance.choice(ENCODINGS)))

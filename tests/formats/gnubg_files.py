@@ -1,7 +1,5 @@
 """gnubg's bearoff files assembled byte by byte, small enough to solve by hand."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Published rows, and the places of shared files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

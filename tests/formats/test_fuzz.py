@@ -1,7 +1,5 @@
 """Corrupted lines: reading never stops, every line is accounted for, and rows can be written and read again."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -11,7 +9,7 @@ from bgdata.formats.gnubg_benchmark import format_gnubg_benchmark, parse_gnubg_b
 from bgdata.formats.lines import Intake
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.sgf import parse_sgf
-from tests.faults.corrupting import corrupted, corrupted_text
+from tests.faults.corrupting import corrupt_line, corrupt_lines
 from tests.formats import samples, test_gnubg_benchmark, test_mat, test_position_files, test_sgf
 from tests.reference.text_rows import lines_of
 
@@ -58,10 +56,11 @@ def check_again(name: str, text: bytes) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_corrupted_rows_are_read_or_quarantined(name: str) -> None:
-    lines, chance = LINES.get(name, [FORMATS[name].row]), random.Random(name)
-    check_again(name, corrupted_text(lines, 10_000, chance))
+    lines = LINES.get(name, [FORMATS[name].row])
+    chance = random.Random(name)
+    check_again(name, corrupt_lines(lines, 10_000, chance))
     for _ in range(300):  # many small files, to corrupt beginnings and ends too
-        check_again(name, corrupted_text(lines, chance.randrange(4), chance))
+        check_again(name, corrupt_lines(lines, chance.randrange(4), chance))
 
 
 def check_benchmark(text: bytes) -> None:
@@ -81,17 +80,17 @@ def check_benchmark(text: bytes) -> None:
 
 def test_corrupted_benchmarks_are_read_or_quarantined() -> None:
     chance = random.Random("benchmark")
-    check_benchmark(corrupted_text(BENCHMARK, 10_000, chance))
+    check_benchmark(corrupt_lines(BENCHMARK, 10_000, chance))
     for _ in range(300):
-        check_benchmark(corrupted_text(BENCHMARK, chance.randrange(8), chance))
+        check_benchmark(corrupt_lines(BENCHMARK, chance.randrange(8), chance))
 
 
-def test_corrupted_matches() -> None:
+def test_corrupted_matches_are_read_or_quarantined() -> None:
     chance = random.Random("mat")
-    check_accounts(parse_mat(text := corrupted_text(MAT, 10_000, chance)), text)
+    check_accounts(parse_mat(text := corrupt_lines(MAT, 10_000, chance)), text)
     for _ in range(300):
         damage = chance.randrange(len(MAT))
-        text = b"".join([*MAT[:damage], corrupted(MAT[damage], chance), *MAT[damage + 1 :]])
+        text = b"".join([*MAT[:damage], corrupt_line(MAT[damage], chance), *MAT[damage + 1 :]])
         file = parse_mat(text)
         check_accounts(file, text)
         written = b"".join(b"".join(format_mat(match)) for match in file.matches)
@@ -101,7 +100,7 @@ def test_corrupted_matches() -> None:
 def test_corrupted_trees_are_read_or_quarantined() -> None:
     chance = random.Random("sgf")
     for _ in range(2000):
-        text = corrupted(corrupted(test_sgf.EXAMPLE.encode(), chance), chance)
+        text = corrupt_line(corrupt_line(test_sgf.EXAMPLE.encode(), chance), chance)
         file = parse_sgf(text)
         counts = file.counts
         assert counts.lines == counts.rows + counts.quarantined

@@ -1,7 +1,5 @@
 """Hand-made gnubg bearoff files: reading, writing, and errors for invalid files."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource
@@ -23,20 +21,6 @@ from bgdata.errors import (
     UsageError,
 )
 from bgdata.formats import gnubg_bearoff, lines
-from bgdata.formats.gnubg_bearoff import (
-    CHANCE_SCALE,
-    ROLLS,
-    BearoffHeader,
-    GnubgHypergammon,
-    GnubgOneSided,
-    GnubgTwoSided,
-    format_header,
-    open_gnubg_bearoff,
-    parse_header,
-    write_one_sided,
-    write_one_sided_normal,
-    write_two_sided,
-)
 from tests.formats.gnubg_files import (
     FILES,
     TWO_SIDED_ROWS,
@@ -53,21 +37,21 @@ from tests.formats.gnubg_files import (
 from tests.subtests import each
 
 HEADERS = {
-    "gnubg-OS-04-15-1-1-0": BearoffHeader("one_sided", 4, 15, has_gammon=True, is_compressed=True),
-    "gnubg-OS-04-15-1-0-1": BearoffHeader("one_sided", 4, 15, has_gammon=True, is_normal=True),
-    "gnubg-OS-04-15-0-0-0": BearoffHeader("one_sided", 4, 15),
-    "gnubg-OS-23-15-0-1-0": BearoffHeader("one_sided", 23, 15, is_compressed=True),
-    "gnubg-TS-03-03-1": BearoffHeader("two_sided", 3, 3, is_cubeful=True),
-    "gnubg-TS-06-11-0": BearoffHeader("two_sided", 6, 11),
-    "gnubg-H1": BearoffHeader("hypergammon", 25, 1),
-    "gnubg-H3": BearoffHeader("hypergammon", 25, 3),
+    "gnubg-OS-04-15-1-1-0": gnubg_bearoff.BearoffHeader("one_sided", 4, 15, has_gammon=True, is_compressed=True),
+    "gnubg-OS-04-15-1-0-1": gnubg_bearoff.BearoffHeader("one_sided", 4, 15, has_gammon=True, is_normal=True),
+    "gnubg-OS-04-15-0-0-0": gnubg_bearoff.BearoffHeader("one_sided", 4, 15),
+    "gnubg-OS-23-15-0-1-0": gnubg_bearoff.BearoffHeader("one_sided", 23, 15, is_compressed=True),
+    "gnubg-TS-03-03-1": gnubg_bearoff.BearoffHeader("two_sided", 3, 3, is_cubeful=True),
+    "gnubg-TS-06-11-0": gnubg_bearoff.BearoffHeader("two_sided", 6, 11),
+    "gnubg-H1": gnubg_bearoff.BearoffHeader("hypergammon", 25, 1),
+    "gnubg-H3": gnubg_bearoff.BearoffHeader("hypergammon", 25, 3),
 }
 
 
 @each(("name", "expected"), HEADERS.items())
-def test_header_round_trip(name: str, expected: BearoffHeader) -> None:
-    assert parse_header(header(name)) == expected
-    assert format_header(expected) == header(name)
+def test_header_round_trip(name: str, expected: gnubg_bearoff.BearoffHeader) -> None:
+    assert gnubg_bearoff.parse_header(header(name)) == expected
+    assert gnubg_bearoff.format_header(expected) == header(name)
     assert expected.name == name
 
 
@@ -81,7 +65,7 @@ UNKNOWN = (
 def test_unknown_headers_are_refused(name: str) -> None:
     data = name.encode("latin-1").ljust(39, b"x") + b"\n"
     with pytest.raises(CorruptFileError, match=r"expected a header gnubg-OS-.* in y\.bd, found b'"):
-        parse_header(data, "y.bd")
+        gnubg_bearoff.parse_header(data, "y.bd")
 
 
 def test_every_flipped_bit_of_a_header_is_noticed_or_changes_its_meaning() -> None:
@@ -90,16 +74,16 @@ def test_every_flipped_bit_of_a_header_is_noticed_or_changes_its_meaning() -> No
         flipped = bytearray(head)
         flipped[bit // 8] ^= 1 << bit % 8
         with contextlib.suppress(CorruptFileError):
-            assert parse_header(bytes(flipped)) != parse_header(head)
+            assert gnubg_bearoff.parse_header(bytes(flipped)) != gnubg_bearoff.parse_header(head)
 
 
 def test_impossible_headers_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match="1 to 23 points"):
-        BearoffHeader("one_sided", 24, 15)
+        gnubg_bearoff.BearoffHeader("one_sided", 24, 15)
     with pytest.raises(InvalidParameterError, match="25 to 25 points and 1 to 3 checkers"):
-        BearoffHeader("hypergammon", 25, 4)
+        gnubg_bearoff.BearoffHeader("hypergammon", 25, 4)
     with pytest.raises(InvalidParameterError, match="uncompressed"):
-        BearoffHeader("one_sided", 4, 15, has_gammon=True, is_compressed=True, is_normal=True)
+        gnubg_bearoff.BearoffHeader("one_sided", 4, 15, has_gammon=True, is_compressed=True, is_normal=True)
 
 
 # one-sided
@@ -110,6 +94,7 @@ def test_impossible_headers_are_refused() -> None:
 def test_one_sided_files_are_read_and_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gammon: bool, is_compressed: bool, blocks: tuple[int, int]
 ) -> None:
+    """A one-sided file gives its counts, and writing them again gives the same bytes."""
     for name, size in zip(("_BLOCK", "_BLOCK_VALUES"), blocks, strict=True):
         monkeypatch.setattr(gnubg_bearoff, name, size)
     table = open_one_sided(tmp_path, has_gammon, is_compressed)
@@ -127,7 +112,7 @@ def test_one_sided_files_are_read_and_written(
         assert gammon is None
         with pytest.raises(NotCoveredError, match=r"expected a gammon part in .*x\.bd, found none"):
             table.probe_chances(15, is_gammon=True)
-    write_one_sided(tmp_path / "again.bd", 1, *table.read_all(), compressed=is_compressed)
+    gnubg_bearoff.write_one_sided(tmp_path / "again.bd", 1, *table.read_all(), compressed=is_compressed)
     assert (tmp_path / "again.bd").read_bytes() == one_sided_bytes(has_gammon, is_compressed)
 
 
@@ -144,16 +129,18 @@ def test_compressed_distribution_may_have_a_hole_and_fill_all_rolls(tmp_path: Pa
     counts = np.array(ace_point_counts(), np.uint16)
     counts[15] = 0
     counts[15, [0, 31]] = 1, 65534
-    write_one_sided(tmp_path / "x.bd", 1, counts, None, compressed=True)
-    table = open_as(GnubgOneSided, tmp_path / "x.bd")
+    gnubg_bearoff.write_one_sided(tmp_path / "x.bd", 1, counts, None, compressed=True)
+    table = open_as(gnubg_bearoff.GnubgOneSided, tmp_path / "x.bd")
     assert table.probe_counts(15).tolist() == counts[15].tolist()
 
 
 def test_normal_variant_gives_the_density_at_integers(tmp_path: Path) -> None:
+    """The normal variant gives the normal density at whole rolls, which is not normalized, and is written again byte
+    for byte."""
     moments = np.zeros((16, 4), np.float32)
     moments[15] = 2, 0.25, 1, 0
     path = write_bytes(tmp_path, header("gnubg-OS-01-15-1-0-1") + moments.tobytes())
-    table = open_as(GnubgOneSided, path)
+    table = open_as(gnubg_bearoff.GnubgOneSided, path)
     assert table.moments.tolist() == moments.tolist()
     assert table.mean_rolls(15) == 2
     assert table.probe_chances(15)[2] == pytest.approx(4 / np.sqrt(2 * np.pi))  # above 1: not normalized
@@ -165,7 +152,7 @@ def test_normal_variant_gives_the_density_at_integers(tmp_path: Path) -> None:
             look_up()
     with pytest.raises(NotCoveredError, match="expected the normal variant"):
         _ = open_one_sided(tmp_path).moments
-    write_one_sided_normal(tmp_path / "again.bd", 1, moments)
+    gnubg_bearoff.write_one_sided_normal(tmp_path / "again.bd", 1, moments)
     assert (tmp_path / "again.bd").read_bytes()[40:] == moments.tobytes()
 
 
@@ -178,10 +165,10 @@ def test_one_sided_indexes_are_checked(tmp_path: Path, index: int) -> None:
 
 
 def test_numpy_indexes_do_not_overflow(tmp_path: Path) -> None:
-    counts = np.zeros((816, ROLLS), np.uint16)  # 3 points
-    counts[:, 1] = CHANCE_SCALE
-    write_one_sided(tmp_path / "x.bd", 3, counts, None, compressed=True)
-    table = open_as(GnubgOneSided, tmp_path / "x.bd")
+    counts = np.zeros((816, gnubg_bearoff.ROLLS), np.uint16)  # 3 points
+    counts[:, 1] = gnubg_bearoff.CHANCE_SCALE
+    gnubg_bearoff.write_one_sided(tmp_path / "x.bd", 3, counts, None, compressed=True)
+    table = open_as(gnubg_bearoff.GnubgOneSided, tmp_path / "x.bd")
     found = table.probe_counts(np.uint8(255))  # type: ignore[arg-type]
     assert found.tolist() == table.probe_counts(255).tolist()
 
@@ -190,7 +177,7 @@ def test_numpy_indexes_do_not_overflow(tmp_path: Path) -> None:
 def test_wrong_sum_names_file_and_position(tmp_path: Path, has_gammon: bool, is_compressed: bool) -> None:
     data = bytearray(one_sided_bytes(has_gammon, is_compressed))
     data[-2 if is_compressed or not has_gammon else -62] ^= 1  # the last value; in a gammon part the chance of one roll
-    table = open_as(GnubgOneSided, write_bytes(tmp_path, bytes(data)))
+    table = open_as(gnubg_bearoff.GnubgOneSided, write_bytes(tmp_path, bytes(data)))
     table.probe_counts(14, is_gammon=has_gammon)
     for look_up in (lambda: table.probe_counts(15, is_gammon=has_gammon), table.read_all):
         with pytest.raises(
@@ -204,7 +191,7 @@ def test_wrong_sum_names_file_and_position(tmp_path: Path, has_gammon: bool, is_
 def test_damaged_index_table_is_noticed(tmp_path: Path, place: int, value: int) -> None:
     data = bytearray(one_sided_bytes(True, True))
     data[40 + 8 * 7 + place] = value
-    table = open_as(GnubgOneSided, write_bytes(tmp_path, bytes(data)))
+    table = open_as(gnubg_bearoff.GnubgOneSided, write_bytes(tmp_path, bytes(data)))
     with pytest.raises(CorruptFileError, match="position 7"):
         table.probe_counts(7, is_gammon=place >= 6)
     with pytest.raises(CorruptFileError, match="position 7"):
@@ -216,7 +203,8 @@ def test_damaged_index_table_is_noticed(tmp_path: Path, place: int, value: int) 
 
 @pytest.mark.parametrize("columns", [4, 1])
 def test_two_sided_files_are_read_and_written(tmp_path: Path, columns: int) -> None:
-    table = open_as(GnubgTwoSided, write_bytes(tmp_path, two_sided_bytes(columns)))
+    """A two-sided file gives its equities one by one and in bulk, and writing them again gives the same bytes."""
+    table = open_as(gnubg_bearoff.GnubgTwoSided, write_bytes(tmp_path, two_sided_bytes(columns)))
     assert (len(table), table.points, table.checkers) == (4, 1, 3)
     assert table.codes.shape == (4, 4, columns)
     assert table.codes[:, :, 0].tolist() == TWO_SIDED_ROWS
@@ -229,13 +217,13 @@ def test_two_sided_files_are_read_and_written(tmp_path: Path, columns: int) -> N
     many = table.probe_many(np.array([3, 1, 3]), np.array([1, 3, 0]))
     assert many.dtype == np.float64
     assert many.tolist() == [[table.probe(a, b)[0]] * columns for a, b in [(3, 1), (1, 3), (3, 0)]]
-    write_two_sided(tmp_path / "again.bd", 1, 3, table.codes)
+    gnubg_bearoff.write_two_sided(tmp_path / "again.bd", 1, 3, table.codes)
     assert (tmp_path / "again.bd").read_bytes() == two_sided_bytes(columns)
 
 
 @each("pair", [(-1, 0), (0, 4), (4, 0), (0, -1)])
 def test_two_sided_indexes_are_checked(tmp_path: Path, pair: tuple[int, int]) -> None:
-    table = open_as(GnubgTwoSided, write_bytes(tmp_path, two_sided_bytes(4)))
+    table = open_as(gnubg_bearoff.GnubgTwoSided, write_bytes(tmp_path, two_sided_bytes(4)))
     with pytest.raises(NotCoveredError, match="from 0 to 3"):
         table.probe(*pair)
     with pytest.raises(NotCoveredError, match="from 0 to 3"):
@@ -245,8 +233,8 @@ def test_two_sided_indexes_are_checked(tmp_path: Path, pair: tuple[int, int]) ->
 def test_two_sided_columns_are_named_in_order_and_blocks_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     codes = np.random.default_rng(1).integers(0, 65536, (6, 6, 4)).astype(np.uint16)
     monkeypatch.setattr(gnubg_bearoff, "_BLOCK_VALUES", 2 * 24)
-    write_two_sided(tmp_path / "x.bd", 2, 2, codes)
-    table = open_as(GnubgTwoSided, tmp_path / "x.bd")
+    gnubg_bearoff.write_two_sided(tmp_path / "x.bd", 2, 2, codes)
+    table = open_as(gnubg_bearoff.GnubgTwoSided, tmp_path / "x.bd")
     assert (table.codes == codes).all()
     found = table.probe(4, 5)
     named = [found.cubeless, found.owned, found.centered, found.opponent_owned]
@@ -255,11 +243,12 @@ def test_two_sided_columns_are_named_in_order_and_blocks_join(tmp_path: Path, mo
 
 
 def test_hypergammon_decodes_24_bits(tmp_path: Path) -> None:
+    """Records of 24-bit numbers, lowest byte first, become chances and equities."""
     numbers = [0xFFFFFF, 0x800000, 0x000001, 0x010000, 0x000100, 0xFFFFFF, 0, 0xAAAAAA, 0x555555]
     record = b"".join(number.to_bytes(3, "little") for number in numbers) + b"\0"
     place = 28 * (24 * 26 + 7)
     data = bytes(place) + record + bytes(28 * 26 * 26 - place - 28)
-    table = open_as(GnubgHypergammon, write_bytes(tmp_path, header("gnubg-H1") + data))
+    table = open_as(gnubg_bearoff.GnubgHypergammon, write_bytes(tmp_path, header("gnubg-H1") + data))
     found = table.probe(24, 7)
     unit = 1 / 16777215
     assert table.probe(np.uint8(24), np.uint8(7)) == found  # type: ignore[arg-type]
@@ -279,17 +268,17 @@ def test_wrong_sizes_are_refused(tmp_path: Path, name: str) -> None:
     data = FILES[name]
     for size in {0, 1, 39, 40, 41, 60, len(data) // 2, len(data) - 2, len(data) - 1}:
         with pytest.raises(CorruptFileError, match=rf"expected .* in .*x\.bd, found {size}\b"):
-            open_gnubg_bearoff(write_bytes(tmp_path, data[:size]))
+            gnubg_bearoff.open_gnubg_bearoff(write_bytes(tmp_path, data[:size]))
     with pytest.raises(
         CorruptFileError, match=rf"expected {len(data)} bytes for gnubg-.*, found {len(data) + 1}: someth"
     ):
-        open_gnubg_bearoff(write_bytes(tmp_path, data + b"\0"))
+        gnubg_bearoff.open_gnubg_bearoff(write_bytes(tmp_path, data + b"\0"))
 
 
 def test_truncated_file_gives_a_one_line_error_with_advice(tmp_path: Path) -> None:
     path = write_bytes(tmp_path, header("gnubg-TS-06-06-1") + bytes(960))
     with pytest.raises(CorruptFileError) as caught:
-        open_gnubg_bearoff(path)
+        gnubg_bearoff.open_gnubg_bearoff(path)
     assert str(caught.value) == (
         f"expected 6830248 bytes for gnubg-TS-06-06-1 in {path}, found 1000: the file is truncated; write it again"
     )
@@ -298,7 +287,7 @@ def test_truncated_file_gives_a_one_line_error_with_advice(tmp_path: Path) -> No
 def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "none.bd", tmp_path):
         with pytest.raises(StorageError, match=f"expected a gnubg bearoff file at {path}, found: ") as caught:
-            open_gnubg_bearoff(path)
+            gnubg_bearoff.open_gnubg_bearoff(path)
         assert "\n" not in str(caught.value)
 
 
@@ -311,28 +300,29 @@ def test_reading_needs_only_numpy() -> None:
 
 
 def test_writer_refuses_wrong_arrays(tmp_path: Path) -> None:
+    """Arrays of another shape or type, and rows that do not sum to 65535, are refused and leave no file."""
     counts = np.array(ace_point_counts(), np.uint16)
     path = tmp_path / "x.bd"
     with pytest.raises(UsageError, match=r"expected uint16\[136, 32\], got uint16\[16, 32\]"):
-        write_one_sided(path, 2, counts, None, compressed=True)
+        gnubg_bearoff.write_one_sided(path, 2, counts, None, compressed=True)
     with pytest.raises(UsageError, match=r"got int64\[16, 32\]"):
-        write_one_sided(path, 1, counts.astype(np.int64), None, compressed=True)
+        gnubg_bearoff.write_one_sided(path, 1, counts.astype(np.int64), None, compressed=True)
     with pytest.raises(UsageError, match=r"got uint16\[15, 32\]"):
-        write_one_sided(path, 1, counts, counts[1:], compressed=False)
+        gnubg_bearoff.write_one_sided(path, 1, counts, counts[1:], compressed=False)
     with pytest.raises(UsageError, match=r"expected float32\[16, 4\]"):
-        write_one_sided_normal(path, 1, np.zeros((16, 2), np.float32))
+        gnubg_bearoff.write_one_sided_normal(path, 1, np.zeros((16, 2), np.float32))
     with pytest.raises(UsageError, match=r"expected uint16\[6, 6, 1\], got uint16\[6, 6, 3\]"):
-        write_two_sided(path, 2, 2, np.zeros((6, 6, 3), np.uint16))
+        gnubg_bearoff.write_two_sided(path, 2, 2, np.zeros((6, 6, 3), np.uint16))
     with pytest.raises(UsageError, match="1 to 23 points"):
-        write_two_sided(path, 30, 2, np.zeros((6, 6, 4), np.uint16))
+        gnubg_bearoff.write_two_sided(path, 30, 2, np.zeros((6, 6, 4), np.uint16))
     counts[9, 3] += 1
     with pytest.raises(UsageError, match="sum to 65535, got 65536 for position 9"):
-        write_one_sided(path, 1, counts, None, compressed=True)
+        gnubg_bearoff.write_one_sided(path, 1, counts, None, compressed=True)
     assert list(tmp_path.iterdir()) == []
 
 
 def write_something(path: Path) -> None:
-    write_two_sided(path, 6, 2, np.zeros((28, 28, 4), np.uint16))
+    gnubg_bearoff.write_two_sided(path, 6, 2, np.zeros((28, 28, 4), np.uint16))
 
 
 def test_writing_replaces_only_its_own_file(tmp_path: Path) -> None:
@@ -382,18 +372,21 @@ def test_full_disk_leaves_only_the_old_file(tmp_path: Path) -> None:
 def test_too_many_values_for_a_compressed_file_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gnubg_bearoff, "_MAX_COMPRESSED_VALUES", 40)
     with pytest.raises(TooLargeError, match="in a compressed file, got"):
-        write_one_sided(tmp_path / "x.bd", 1, np.array(ace_point_counts(), np.uint16), None, compressed=True)
+        gnubg_bearoff.write_one_sided(
+            tmp_path / "x.bd", 1, np.array(ace_point_counts(), np.uint16), None, compressed=True
+        )
     assert list(tmp_path.iterdir()) == []
 
 
-HEADER = BearoffHeader("two_sided", 2, 2)
+HEADER = gnubg_bearoff.BearoffHeader("two_sided", 2, 2)
 
 
 @each("write", {"bd": lambda path, chunks: gnubg_bearoff.write_file(path, HEADER, chunks), "text": lines.write_bytes})
 def test_content_errors_are_not_reported_as_file_errors(
     tmp_path: Path, write: Callable[[Path, Iterator[bytes]], None]
 ) -> None:
-    """A damaged table raises an OSError, like a full disk, and still gets its own message."""
+    """A damaged table that is being written keeps its own message, although its error is an OSError like that of a full
+    disk."""
 
     def chunks() -> Iterator[bytes]:
         yield b"one"

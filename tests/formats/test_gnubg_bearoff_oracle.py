@@ -1,7 +1,5 @@
 """gnubg's own files: read, compared with the output of its tools, and written again byte for byte."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import subprocess
@@ -12,17 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bgdata.formats.gnubg_bearoff import (
-    GnubgHypergammon,
-    GnubgOneSided,
-    GnubgTwoSided,
-    format_header,
-    open_gnubg_bearoff,
-    parse_header,
-    write_one_sided,
-    write_one_sided_normal,
-    write_two_sided,
-)
+from bgdata.formats import gnubg_bearoff
 from tests.formats.gnubg_files import one_sided_bytes, open_as, two_sided_bytes
 from tests.oracles import find_gnubg_tool, needs_gnubg_tool
 from tests.reference.gnubg_normal import normal_moments
@@ -88,13 +76,13 @@ def dumped_equities(text: str) -> list[float]:
 
 def write_again(source: Path, target: Path) -> None:
     """Read a whole file and write it."""
-    table = open_gnubg_bearoff(source)
-    if isinstance(table, GnubgTwoSided):
-        write_two_sided(target, table.points, table.checkers, table.codes)
-    elif isinstance(table, GnubgOneSided) and table.header.is_normal:
-        write_one_sided_normal(target, table.points, table.moments)
-    elif isinstance(table, GnubgOneSided):
-        write_one_sided(target, table.points, *table.read_all(), compressed=table.header.is_compressed)
+    table = gnubg_bearoff.open_gnubg_bearoff(source)
+    if isinstance(table, gnubg_bearoff.GnubgTwoSided):
+        gnubg_bearoff.write_two_sided(target, table.points, table.checkers, table.codes)
+    elif isinstance(table, gnubg_bearoff.GnubgOneSided) and table.header.is_normal:
+        gnubg_bearoff.write_one_sided_normal(target, table.points, table.moments)
+    elif isinstance(table, gnubg_bearoff.GnubgOneSided):
+        gnubg_bearoff.write_one_sided(target, table.points, *table.read_all(), compressed=table.header.is_compressed)
 
 
 @needs_gnubg_tool("makebearoff")
@@ -105,7 +93,7 @@ def test_files_are_reproduced_byte_for_byte(make_file: MakeFile, tmp_path: Path,
     written = (tmp_path / "again.bd").read_bytes()
     assert written == source.read_bytes()
     assert hashlib.md5(written).hexdigest() == MD5[options]
-    assert format_header(parse_header(written)) == written[:40]
+    assert gnubg_bearoff.format_header(gnubg_bearoff.parse_header(written)) == written[:40]
 
 
 @needs_gnubg_tool("makebearoff")
@@ -127,7 +115,8 @@ def test_hand_made_files_equal_those_of_gnubg(make_file: MakeFile, options: str,
 @needs_gnubg_tool("makebearoff", "bearoffdump")
 @pytest.mark.parametrize("options", ["-o 4", "-o 4 -c", "-o 4 -g", "-o 4 -c -g", "-o 4 -n"])
 def test_one_sided_probe_equals_bearoffdump(make_file: MakeFile, options: str) -> None:
-    table = open_as(GnubgOneSided, make_file(options))
+    """Chances and means of pairs of positions are those that bearoffdump prints."""
+    table = open_as(gnubg_bearoff.GnubgOneSided, make_file(options))
     for player, opponent in [(0, 5), (9, 3700), (3875, 8), (3060, 3874), (1234, 2345)]:
         text = dump(table.path, player * len(table) + opponent)
         percent = dumped_chances(text)
@@ -147,7 +136,7 @@ def test_one_sided_probe_equals_bearoffdump(make_file: MakeFile, options: str) -
 @needs_gnubg_tool("makebearoff", "bearoffdump")
 @pytest.mark.parametrize("options", ["-t 3x3", "-t 6x2", "-t 6x4"])
 def test_two_sided_probe_equals_bearoffdump(make_file: MakeFile, options: str) -> None:
-    table = open_as(GnubgTwoSided, make_file(options))
+    table = open_as(gnubg_bearoff.GnubgTwoSided, make_file(options))
     last = len(table) - 1
     for on_roll, opponent in [(last, last), (1, last), (last, 1), (last // 2, last // 3), (0, 7), (7, 0)]:
         expected = dumped_equities(dump(table.path, on_roll * len(table) + opponent))
@@ -156,7 +145,10 @@ def test_two_sided_probe_equals_bearoffdump(make_file: MakeFile, options: str) -
 
 @needs_gnubg_tool("makebearoff", "bearoffdump")
 def test_cubeless_file_has_the_first_column(make_file: MakeFile) -> None:
-    cubeful, cubeless = open_as(GnubgTwoSided, make_file("-t 3x3")), open_as(GnubgTwoSided, make_file("-t 3x3 -C"))
+    cubeful, cubeless = (
+        open_as(gnubg_bearoff.GnubgTwoSided, make_file("-t 3x3")),
+        open_as(gnubg_bearoff.GnubgTwoSided, make_file("-t 3x3 -C")),
+    )
     assert (cubeless.codes[:, :, 0] == cubeful.codes[:, :, 0]).all()
     assert cubeless.probe(19, 19).cubeless == pytest.approx(0.6204, abs=6e-5)
     # bearoffdump takes the equity of a cubeless file for a chance, and prints twice that minus one
@@ -166,7 +158,7 @@ def test_cubeless_file_has_the_first_column(make_file: MakeFile) -> None:
 @needs_gnubg_tool("makebearoff")
 @pytest.mark.slow
 def test_two_sided_spot_values_of_six_checkers(make_file: MakeFile, tmp_path: Path) -> None:
-    table = open_as(GnubgTwoSided, make_file("-t 6x6"))
+    table = open_as(gnubg_bearoff.GnubgTwoSided, make_file("-t 6x6"))
     for pair, codes in {
         (12, 12): [49488, 49605, 49605, 49487],
         (27, 27): [49445, 53140, 52530, 48516],
@@ -180,8 +172,8 @@ def test_two_sided_spot_values_of_six_checkers(make_file: MakeFile, tmp_path: Pa
 @needs_gnubg_tool("makehyper", "bearoffdump")
 def test_hypergammon_probe_equals_bearoffdump(make_file: MakeFile) -> None:
     path = make_file("hyper 1")
-    table = open_as(GnubgHypergammon, path)
-    assert format_header(table.header) == path.read_bytes()[:40]
+    table = open_as(gnubg_bearoff.GnubgHypergammon, path)
+    assert gnubg_bearoff.format_header(table.header) == path.read_bytes()[:40]
     found = table.probe(24, 24)
     assert found[:5] == pytest.approx([0.60158, 0.60158, 0.07959, 0.39842, 0.03315], abs=6e-6)
     for on_roll, opponent in [(24, 24), (25, 3), (3, 25), (12, 7), (1, 24)]:
@@ -192,5 +184,5 @@ def test_hypergammon_probe_equals_bearoffdump(make_file: MakeFile) -> None:
 @needs_gnubg_tool("makebearoff")
 @pytest.mark.parametrize("points", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_normal_variant_has_its_own_recursion(make_file: MakeFile, tmp_path: Path, points: int) -> None:
-    write_one_sided_normal(tmp_path / "normal.bd", points, normal_moments(points))
+    gnubg_bearoff.write_one_sided_normal(tmp_path / "normal.bd", points, normal_moments(points))
     assert (tmp_path / "normal.bd").read_bytes() == make_file(f"-o {points} -n").read_bytes()

@@ -1,7 +1,5 @@
 """Plays and classes according to gnubg, many positions per process."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

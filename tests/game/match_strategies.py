@@ -1,7 +1,5 @@
 """Hypothesis strategies for all match states that identifiers can hold."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st
@@ -10,10 +8,6 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.match_state import GameState, MatchState, Side
 
 sides = st.sampled_from(Side)
-
-
-def _scores(draw: st.DrawFn, length: int) -> tuple[int, int]:
-    return draw(st.integers(0, length - 1)), draw(st.integers(0, length - 1))
 
 
 @st.composite
@@ -30,7 +24,7 @@ def _stakes(draw: st.DrawFn) -> dict[str, Any]:
         scores = (draw(st.integers(0, 99)), draw(st.integers(0, 99)))
         return {"scores": scores, "is_jacoby": draw(st.booleans())} | draw(_cubes(False))
     length = draw(st.integers(1, 64))
-    scores = _scores(draw, length)
+    scores = draw(st.integers(0, length - 1)), draw(st.integers(0, length - 1))
     may_be_crawford = (scores[0] == length - 1) != (scores[1] == length - 1)
     if may_be_crawford and draw(st.booleans()):
         return {"length": length, "scores": scores, "is_crawford": True}

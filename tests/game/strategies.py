@@ -1,7 +1,5 @@
 """Hypothesis strategies for legal boards, including boards that no game reaches."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from bgdata.game.board import Flaw

@@ -1,7 +1,5 @@
 """Conversion of boards and rolls: every integer type, lists of every notation, and invalid input."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Boards as text are parsed back, alone or inside other text; ambiguous ones are refused."""
 
-from __future__ import annotations
-
 import textwrap
 
 import pytest

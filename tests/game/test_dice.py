@@ -1,7 +1,5 @@
 """The 21 rolls, their chances, and rolls as text."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from functools import partial

@@ -1,7 +1,5 @@
 """The play kernels against the reference and `plays`, order included, for every roll and on several threads."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
@@ -20,15 +18,6 @@ from bgdata.game import play_kernels
 from bgdata.game.board import BAR
 from bgdata.game.codec import Boards, flip_boards, pip_counts
 from bgdata.game.dice import ORDERED_ROLLS, ROLLS, Roll, roll_of
-from bgdata.game.play_kernels import (
-    MAX_NOTES,
-    MAX_PLAYS,
-    are_legal_results,
-    batch_plays,
-    checker_moves_of,
-    fill_plays,
-    play_counts,
-)
 from bgdata.game.plays import OFF, CheckerMove, Play, checker_moves, format_play, legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
@@ -48,7 +37,7 @@ def split_rows(offsets: NDArray[np.int64], after_play: Boards) -> list[list[tupl
 
 def check_against_reference(positions: Boards, dice: NDArray[np.int8]) -> int:
     """Compare every row; returns the number of rows."""
-    found = split_rows(*batch_plays(positions, dice))
+    found = split_rows(*play_kernels.batch_plays(positions, dice))
     for board, roll, plays in zip(positions.tolist(), dice.tolist(), found, strict=True):
         assert len(set(plays)) == len(plays), (board, roll)
         assert set(plays) == boards_after(board, *roll), (board, roll)
@@ -62,7 +51,7 @@ def check_games(first: int) -> int:
 
 def test_plays_have_the_order_of_legal_plays() -> None:
     games = random_game_positions(30, seed=1)
-    found = split_rows(*batch_plays(games.boards, games.rolls))
+    found = split_rows(*play_kernels.batch_plays(games.boards, games.rolls))
     for board, (die, other_die), plays in zip(games.boards.tolist(), games.rolls.tolist(), found, strict=True):
         roll = Roll(max(die, other_die), min(die, other_die))
         assert plays == [play.after_play.board for play in legal_plays(Position(board), roll)]
@@ -70,7 +59,7 @@ def test_plays_have_the_order_of_legal_plays() -> None:
 
 @given(batches, rolls)
 def test_unreachable_boards_have_the_plays_of_legal_plays(batch: Boards, roll: Roll) -> None:
-    found = split_rows(*batch_plays(batch, np.tile([roll.low, roll.high], (len(batch), 1))))
+    found = split_rows(*play_kernels.batch_plays(batch, np.tile([roll.low, roll.high], (len(batch), 1))))
     for board, plays in zip(batch.tolist(), found, strict=True):
         assert plays == [play.after_play.board for play in legal_plays(Position(board), roll)]
 
@@ -81,8 +70,8 @@ def test_order_of_dice_does_not_matter() -> None:
         dice = np.tile(np.array([first, second], np.int8), (len(positions), 1))
         if first >= second:
             check_against_reference(positions, dice)
-        offsets, after_play = batch_plays(positions, dice)
-        swapped_offsets, swapped = batch_plays(positions, dice[:, ::-1])
+        offsets, after_play = play_kernels.batch_plays(positions, dice)
+        swapped_offsets, swapped = play_kernels.batch_plays(positions, dice[:, ::-1])
         assert np.array_equal(offsets, swapped_offsets)
         assert np.array_equal(after_play, swapped)
 
@@ -104,7 +93,7 @@ def test_millions_of_positions_match_the_reference() -> None:
 def test_plays_keep_checkers_and_pips() -> None:
     for first in range(0, 20_000, 1000):
         games = random_game_positions(1000, seed=4, first=first)
-        offsets, after_play = batch_plays(games.boards, games.rolls)
+        offsets, after_play = play_kernels.batch_plays(games.boards, games.rolls)
         before = np.repeat(games.boards, np.diff(offsets), axis=0)
         dice = np.repeat(games.rolls, np.diff(offsets), axis=0).astype(np.int64)
         assert (checkers(flip_boards(before)) == checkers(flip_boards(after_play))).all()
@@ -125,35 +114,37 @@ def test_plays_do_not_depend_on_threads() -> None:
     results = []
     for count in (1, 2):
         with threads(count):
-            results.append(batch_plays(games.boards, games.rolls))
+            results.append(play_kernels.batch_plays(games.boards, games.rolls))
     for one, two in zip(*results, strict=True):
         assert np.array_equal(one, two)
 
 
 def test_play_counts_match_batch_plays() -> None:
     games = random_game_positions(20, seed=6)
-    offsets, _ = batch_plays(games.boards, games.rolls)
-    assert np.array_equal(play_counts(games.boards, games.rolls), np.diff(offsets))
+    offsets, _ = play_kernels.batch_plays(games.boards, games.rolls)
+    assert np.array_equal(play_kernels.play_counts(games.boards, games.rolls), np.diff(offsets))
 
 
 def test_fill_plays_counts_beyond_the_given_rows() -> None:
+    """`fill_plays` counts all 73 plays of 33, and writes only as many boards as there are rows."""
     board = np.array(START.board, np.int8)
-    notes = np.empty(MAX_NOTES, np.int64)
-    _, expected = batch_plays(board[None], np.array([[3, 3]]))
-    after = np.full((MAX_PLAYS, 26), 77, np.int8)
-    assert fill_plays(board, 3, 3, after, notes) == len(expected) == 73
+    notes = np.empty(play_kernels.MAX_NOTES, np.int64)
+    _, expected = play_kernels.batch_plays(board[None], np.array([[3, 3]]))
+    after = np.full((play_kernels.MAX_PLAYS, 26), 77, np.int8)
+    assert play_kernels.fill_plays(board, 3, 3, after, notes) == len(expected) == 73
     assert np.array_equal(after[:73], expected)
     assert (after[73:] == 77).all()
     for scratch in (0, 1, 5):
         few = np.full((scratch + 1, 26), 77, np.int8)
-        assert fill_plays(board, 3, 3, few[:scratch], notes) == 73
+        assert play_kernels.fill_plays(board, 3, 3, few[:scratch], notes) == 73
         assert np.array_equal(few[:scratch], expected[:scratch])
         assert (few[scratch] == 77).all()
     assert board.tolist() == list(START.board)
 
 
 def test_boards_with_most_plays_fit() -> None:
-    """Fifteen single checkers without blocks, and other boards with very many plays."""
+    """The plays of fifteen single checkers without blocks, and of other boards with very many plays, fit into MAX_PLAYS
+    rows."""
     spread = np.zeros((3, 26), np.int8)
     spread[0, 10:25] = spread[1, 5:20] = spread[2, 2:25:2] = 1
     spread[2, 24] = 4
@@ -161,29 +152,30 @@ def test_boards_with_most_plays_fit() -> None:
     for die in range(1, 7):
         dice = np.full((3, 2), die, np.int8)
         check_against_reference(spread, dice)
-        assert play_counts(spread, dice).max() <= MAX_PLAYS
+        assert play_kernels.play_counts(spread, dice).max() <= play_kernels.MAX_PLAYS
 
 
 def test_no_boards_have_no_plays() -> None:
-    offsets, after_play = batch_plays(np.empty((0, 26), np.int8), np.empty((0, 2), np.int8))
+    offsets, after_play = play_kernels.batch_plays(np.empty((0, 26), np.int8), np.empty((0, 2), np.int8))
     assert offsets.tolist() == [0]
     assert after_play.shape == (0, 26)
 
 
 def test_invalid_boards_and_rolls_are_refused() -> None:
+    """Arrays of another shape or type, impossible dice and illegal boards raise an error that names the row."""
     board = np.array([START.board], np.int8)
     with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\], got int64\[1, 26\]"):
-        batch_plays(board.astype(np.int64), np.array([[3, 1]]))
+        play_kernels.batch_plays(board.astype(np.int64), np.array([[3, 1]]))
     with pytest.raises(InvalidRollError, match=r"expected rolls as integers\[1, 2\], got int64\[1, 3\]"):
-        batch_plays(board, np.array([[3, 1, 1]]))
+        play_kernels.batch_plays(board, np.array([[3, 1, 1]]))
     with pytest.raises(InvalidRollError, match=r"expected rolls as integers\[1, 2\], got float64\[1, 2\]"):
-        batch_plays(board, np.array([[3.0, 1.0]]))
+        play_kernels.batch_plays(board, np.array([[3.0, 1.0]]))
     with pytest.raises(InvalidRollError, match=r"expected dice from 1 to 6, got \[3, 7\] in row 0"):
-        play_counts(board, np.array([[3, 7]]))
+        play_kernels.play_counts(board, np.array([[3, 7]]))
     with pytest.raises(
         InvalidPositionError, match=r"expected at most 15 checkers of the player on roll, got .* in row 0"
     ):
-        batch_plays(board + np.int8(1), np.array([[3, 1]]))
+        play_kernels.batch_plays(board + np.int8(1), np.array([[3, 1]]))
 
 
 COUNT = 120
@@ -221,20 +213,22 @@ def test_legal_results_match_the_reference(monkeypatch: pytest.MonkeyPatch) -> N
     assert 0.2 < np.mean(expected) < 0.8
     for count in (1, 2):
         with threads(count):
-            assert are_legal_results(*turns(), first, following).tolist() == expected
+            assert play_kernels.are_legal_results(*turns(), first, following).tolist() == expected
     monkeypatch.setattr(play_kernels, "_BLOCK", 7)
-    assert are_legal_results(*turns(), first, following).tolist() == expected
+    assert play_kernels.are_legal_results(*turns(), first, following).tolist() == expected
 
 
 def test_published_opening_is_a_legal_result() -> None:
-    """The dice count in either order. A board from the point of view of the player who moved is not a result."""
-    board, after = np.array([START.board], np.int8), Position("4HPwATDgc/ABMA").board
+    """A published opening play is legal with the dice in either order, but not if the board is seen by the player who
+    moved."""
+    board = np.array([START.board], np.int8)
+    after = Position("4HPwATDgc/ABMA").board
     play = np.array([0, -2, 0, 0, 2, 0, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0], np.int8)
     both = np.vstack([flip_boards(play[np.newaxis]), play[np.newaxis], np.array([after], np.int8)])
     for roll in ([4, 2], [2, 4]):
-        found = are_legal_results(board, np.array([roll], np.int64), np.array([0, 3]), both)
+        found = play_kernels.are_legal_results(board, np.array([roll], np.int64), np.array([0, 3]), both)
         assert found.tolist() == [True, False, False]
-    assert not are_legal_results(board, np.array([[4, 1]], np.int8), np.array([0, 3]), both).any()
+    assert not play_kernels.are_legal_results(board, np.array([[4, 1]], np.int8), np.array([0, 3]), both).any()
 
 
 def test_extra_checker_on_the_bar_is_not_legal() -> None:
@@ -242,14 +236,14 @@ def test_extra_checker_on_the_bar_is_not_legal() -> None:
     after = np.array([legal_plays(START, "31")[0].next_position.board], np.int8).repeat(3, axis=0)
     after[1, 0] += 1
     after[2, 25] += 1
-    assert are_legal_results(board, roll, np.array([0, 3]), after).tolist() == [True, False, False]
+    assert play_kernels.are_legal_results(board, roll, np.array([0, 3]), after).tolist() == [True, False, False]
 
 
 def test_no_boards_have_no_legal_results() -> None:
     empty = np.empty((0, 26), np.int8)
-    assert are_legal_results(empty, np.empty((0, 2), np.int8), np.array([0]), empty).shape == (0,)
+    assert play_kernels.are_legal_results(empty, np.empty((0, 2), np.int8), np.array([0]), empty).shape == (0,)
     boards, rolls = turns()
-    assert are_legal_results(boards[:2], rolls[:2], np.array([0, 0, 0]), empty).shape == (0,)
+    assert play_kernels.are_legal_results(boards[:2], rolls[:2], np.array([0, 0, 0]), empty).shape == (0,)
 
 
 @cache
@@ -277,7 +271,7 @@ def found_moves(plays: list[tuple[Position, tuple[int, int], Play]]) -> list[tup
     boards = np.array([position.board for position, _, _ in plays], np.int8)
     after = np.array([play.after_play.board for _, _, play in plays], np.int8)
     rolls = np.array([roll for _, roll, _ in plays], np.int8)
-    return [moves_of(moves) for moves in checker_moves_of(boards, rolls, after).tolist()]
+    return [moves_of(moves) for moves in play_kernels.checker_moves_of(boards, rolls, after).tolist()]
 
 
 def can_be_played(position: Position, roll: tuple[int, int], moves: tuple[CheckerMove, ...]) -> bool:
@@ -326,25 +320,25 @@ def test_moves_do_not_depend_on_threads() -> None:
     after = boards.copy()  # no play leads there for most, which is not an error
     for count in (1, 2):
         with threads(count):
-            assert (checker_moves_of(boards, random_games().rolls[:-1], after) == -1).all()
+            assert (play_kernels.checker_moves_of(boards, random_games().rolls[:-1], after) == -1).all()
 
 
 def test_unconnected_boards_have_no_moves() -> None:
     board = np.array([START.board], np.int8)
     after = board.copy()
     after[0, 24], after[0, 1] = 1, -1
-    assert (checker_moves_of(board, np.array([[3, 1]], np.int8), after) == -1).all()
+    assert (play_kernels.checker_moves_of(board, np.array([[3, 1]], np.int8), after) == -1).all()
     after = board.copy()
     after[0, 24] = 0  # a double; two checkers are missing
-    assert (checker_moves_of(board, np.array([[2, 2]], np.int8), after) == -1).all()
-    assert checker_moves_of(board[:0], np.zeros((0, 2), np.int8), board[:0]).shape == (0, 4, 3)
+    assert (play_kernels.checker_moves_of(board, np.array([[2, 2]], np.int8), after) == -1).all()
+    assert play_kernels.checker_moves_of(board[:0], np.zeros((0, 2), np.int8), board[:0]).shape == (0, 4, 3)
 
 
 def test_moves_of_a_known_play() -> None:
     board = np.array([START.board], np.int8)
     play = next(play for play in legal_plays(START, roll_of(3, 1)) if str(play) == "8/5 6/5")
     for roll in ([3, 1], [1, 3]):
-        found = checker_moves_of(board, np.array([roll]), np.array([play.after_play.board], np.int8))
+        found = play_kernels.checker_moves_of(board, np.array([roll]), np.array([play.after_play.board], np.int8))
         assert found.tolist() == [[[8, 5, 0], [6, 5, 0], [-1, -1, -1], [-1, -1, -1]]]
     assert BAR == 25
 
@@ -353,4 +347,4 @@ def test_invalid_rolls_have_no_moves() -> None:
     board = np.array([START.board], np.int8)
     for rolls in ([[0, 1]], [[3, 7]]):
         with pytest.raises(InvalidRollError):
-            checker_moves_of(board, np.array(rolls), board)
+            play_kernels.checker_moves_of(board, np.array(rolls), board)

@@ -1,7 +1,5 @@
 """Single positions: board, rows, Position ID, key and 20-letter key, and invalid input."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys
@@ -14,14 +12,7 @@ from hypothesis import given
 from bgdata.errors import InvalidPositionError
 from bgdata.game.board import Flaw
 from bgdata.game.identifiers import identify
-from bgdata.game.position import (
-    START,
-    Position,
-    board_flaw,
-    format_key20,
-    parse_key20,
-    parse_position_id,
-)
+from bgdata.game.position import START, Position, board_flaw, format_key20, parse_key20, parse_position_id
 from tests.game.strategies import boards, positions
 from tests.subtests import all_raise, each
 

@@ -1,7 +1,5 @@
 """Counter-based random numbers: published values of splitmix64, fair dice, distinct streams."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

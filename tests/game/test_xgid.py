@@ -1,7 +1,5 @@
 """XGIDs: published examples, round trips, and invalid texts."""
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import replace
 from typing import Any

@@ -9,7 +9,8 @@ class Killer(Silence):
     """Kills a build at the epoch report after `epochs` others; records the notes."""
 
     def __init__(self, epochs: int) -> None:
-        self.left, self.notes = epochs, list[str]()
+        self.left = epochs
+        self.notes = list[str]()
 
     def note(self, text: str) -> None:
         self.notes.append(text)
@@ -23,7 +24,8 @@ class ReportKiller(Silence):
     """Kills a build at its progress report number `reports`; records the notes."""
 
     def __init__(self, reports: int) -> None:
-        self.left, self.notes = reports, list[str]()
+        self.left = reports
+        self.notes = list[str]()
 
     def advance(self, count: int) -> None:  # noqa: ARG002
         self.left -= 1

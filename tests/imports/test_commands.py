@@ -29,7 +29,7 @@ from bgdata.imports.sources import load_sources
 from bgdata.imports.steps import SUMS, add_checksum, read_checksums
 from bgdata.store.download import download
 from bgdata.store.progress import Silence
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
 TRAINING = bz2.compress(b"".join(b"# comment %d\n" % number for number in range(20_000)))
 BENCHMARK = bz2.compress(SAMPLE.encode())
@@ -124,10 +124,10 @@ def root(tmp_path: Path) -> Path:
 
 
 def fetch(root: Path, server: Server, *names: str) -> str:
-    return succeeds(root, "fetch", "gnubg", *names, "--address", server.address)
+    return output_of(root, "fetch", "gnubg", *names, "--address", server.address)
 
 
-def fails(root: Path, server: Server, *names: str) -> str:
+def fetch_error(root: Path, server: Server, *names: str) -> str:
     return error_of(run(root, "fetch", "gnubg", *names, "--address", server.address), 1)
 
 
@@ -136,8 +136,9 @@ def serve_training(server: Server, data: bytes = TRAINING) -> str:
     return "race-train-data.bz2"
 
 
-def test_sources_are_whole() -> None:
-    """Addresses and hashes are of the right form, names are different, and kinds and licences are those of bgdata."""
+def test_known_sources_are_complete() -> None:
+    """The published files that bgdata knows have different names and addresses, valid hashes, and the kinds and
+    licences that bgdata declares."""
     files = [file for source in load_sources().values() for file in source.files]
     assert len({file.name for file in files}) == len({file.address for file in files}) == len(files)
     kinds = {"wildbg": wildbg_training, "bgsage": bgsage_rollouts, "gnubg": gnubg_training}
@@ -156,11 +157,12 @@ def test_sources_are_whole() -> None:
 
 
 def test_fetch_lists_all_sources(root: Path) -> None:
-    shown = succeeds(root, "fetch").splitlines()
+    """`bgdata fetch` without a name lists every source, its files, their sizes and licences, and downloads nothing."""
+    shown = output_of(root, "fetch").splitlines()
     assert shown[0].split() == ["source", "file", "MB", "hash"]
     assert [line.split()[0] for line in shown if line.endswith(" known")] == ["gnubg"] * 3
     assert max(map(len, shown)) <= 120
-    rows = json.loads(succeeds(root, "fetch", "--format", "json"))
+    rows = json.loads(output_of(root, "fetch", "--format", "json"))
     assert {row["source"]: row["licence"] for row in rows} == {
         source.name: source.licence for source in load_sources().values()
     }
@@ -172,7 +174,7 @@ def test_fetch_lists_all_sources(root: Path) -> None:
 
 
 @pytest.fixture
-def made_up(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def source_with_login(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A source of the local server in place of the published ones, that wants a token."""
     archive = tmp_path / "matches.zip"
     with zipfile.ZipFile(archive, "w") as packed:
@@ -201,9 +203,10 @@ files = [
     load_sources.cache_clear()
 
 
-@pytest.mark.usefixtures("made_up")
+@pytest.mark.usefixtures("source_with_login")
 def test_fetch_downloads_and_prints_the_import_command(server: Server, root: Path, tmp_path: Path) -> None:
-    """`sha256sum -c` accepts the file of hashes."""
+    """`bgdata fetch` downloads files, records their hashes, and prints the command that imports them, with licence and
+    citation."""
     folder = tmp_path / "a b"
     result = run(root, "fetch", "club", "-o", folder)
     assert result.stdout.splitlines() == [
@@ -220,16 +223,18 @@ def test_fetch_downloads_and_prints_the_import_command(server: Server, root: Pat
     digests = [hashlib.sha256(server.files[f"/{name}"]).hexdigest() for name in ("matches.zip", "plain.csv")]
     assert (folder / SUMS).read_text() == f"{digests[0]}  matches.zip\n{digests[1]}  plain.csv\n"
     assert not root.exists()
-    rows = json.loads(succeeds(root, "fetch", "club", "plain.csv", "-o", folder, "--format", "json"))
+    rows = json.loads(output_of(root, "fetch", "club", "plain.csv", "-o", folder, "--format", "json"))
     assert rows == [{"source": "club", "file": "plain.csv", "path": str(folder / "plain.csv"), "next": ""}]
 
 
-@pytest.mark.usefixtures("made_up")
+@pytest.mark.usefixtures("source_with_login")
 def test_full_disk_is_found_before_anything_is_downloaded(
     server: Server, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the sizes of the list, without files that are there and bytes that are kept; else by what the server says."""
-    folder, free = tmp_path / "downloads", 12_000
+    """A download that would not fit on the disk is refused before it begins. Sizes are taken from the list of sources,
+    less what is there already, or else from the server."""
+    folder = tmp_path / "downloads"
+    free = 12_000
     folder.mkdir()
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Mock(free=free))
     monkeypatch.setitem(load_sources(), "club", club_of_size(server, 10_000, 5_000))
@@ -257,10 +262,11 @@ def club_of_size(server: Server, *sizes: int) -> sources.Source:
     return replace(found, files=tuple(replace(file, size=size) for file, size in zip(found.files, sizes, strict=True)))
 
 
-@pytest.mark.usefixtures("made_up")
+@pytest.mark.usefixtures("source_with_login")
 def test_token_goes_to_the_publisher_alone(
     server: Server, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The token from the environment is sent to the publisher, but not to another address that it redirects to."""
     server.wants_token = True
     message = error_of(run(root, "fetch", "club", "plain.csv", "-o", tmp_path / "x"), 1)
     assert message == (
@@ -268,15 +274,16 @@ def test_token_goes_to_the_publisher_alone(
         "accept the conditions at https://club.example/, and set CLUB_TOKEN to a token of yours"
     )
     monkeypatch.setenv("CLUB_TOKEN", "secret")
-    succeeds(root, "fetch", "club", "plain.csv", "-o", tmp_path / "x")
+    output_of(root, "fetch", "club", "plain.csv", "-o", tmp_path / "x")
     assert server.tokens == ["", "Bearer secret"]
-    server.wants_token, server.moved = False, {"/matches.zip": f"{server.address}/elsewhere"}
+    server.wants_token = False
+    server.moved = {"/matches.zip": f"{server.address}/elsewhere"}
     server.files["/elsewhere"] = server.files["/matches.zip"]
-    succeeds(root, "fetch", "club", "matches.zip", "-o", tmp_path / "x")
+    output_of(root, "fetch", "club", "matches.zip", "-o", tmp_path / "x")
     assert server.tokens[2:] == ["Bearer secret", ""]
 
 
-@pytest.mark.usefixtures("made_up")
+@pytest.mark.usefixtures("source_with_login")
 @pytest.mark.parametrize(
     ("name", "data", "expected"),
     [
@@ -299,7 +306,8 @@ def test_wrong_content_is_never_saved_under_the_name(
 
 
 def test_fetch_downloads_all_files(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hashes are kept or compared with published ones; the import command is printed."""
+    """`bgdata fetch NAME` downloads all files of a publisher, compares them with published hashes or records their own,
+    and requests nothing twice."""
     server.files = {f"/{file.name}": TRAINING for file in load_sources()["gnubg"].files}
     server.files |= {f"/{name}.bz2": BENCHMARK for name in sources.published_contents("gnubg_benchmark")}
     digest = hashlib.sha256(SAMPLE.encode()).hexdigest()
@@ -321,7 +329,7 @@ def test_fetch_downloads_all_files(server: Server, root: Path, monkeypatch: pyte
         assert asked == 7
         assert fetch(root, server) == shown
         assert len(server.requests) == asked, "existing files are not requested again"
-        imported = succeeds(root, *shown.splitlines()[0].split()[2:])
+        imported = output_of(root, *shown.splitlines()[0].split()[2:])
         assert imported == "3 lines read: 3 with rows, 0 of comment or blank, 0 quarantined\n"
         (manifest,) = [table.manifest for table in bgdata.open_warehouse(root).versions()]
         assert (manifest.warnings, manifest.raw_files[0].address) == ([], gnubg_benchmark.ADDRESS)
@@ -331,6 +339,7 @@ def test_fetch_downloads_all_files(server: Server, root: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("knows_ranges", [True, False])
 def test_cut_download_is_resumed(server: Server, root: Path, knows_ranges: bool) -> None:
+    """After a cut connection the next fetch asks for the rest, or begins again where the server cannot resume."""
     name = serve_training(server)
     server.knows_ranges = knows_ranges
     server.cuts = [1000, 2000]
@@ -358,11 +367,13 @@ def test_cut_download_is_resumed(server: Server, root: Path, knows_ranges: bool)
 def test_file_that_changes_meanwhile_is_downloaded_whole(
     server: Server, root: Path, header: str, knows_if_range: bool, longer: bool
 ) -> None:
-    """Some servers compare the tag themselves (If-Range), others only send it."""
+    """A partial download begins again if the file on the server has changed, whether the server compares tags itself or
+    not."""
     name = serve_training(server)
     server.tags[f"/{name}"] = (header, '"1"' if header == "ETag" else "Sun, 01 Nov 2026 10:00:00 GMT")
-    server.knows_if_range, server.cuts = knows_if_range, [1000]
-    fails(root, server, name)
+    server.knows_if_range = knows_if_range
+    server.cuts = [1000]
+    fetch_error(root, server, name)
     changed = bz2.compress(b"# changed\n" * (9000 if longer else 1))
     serve_training(server, changed)
     server.tags[f"/{name}"] = (header, '"2"' if header == "ETag" else "Sun, 01 Nov 2026 11:00:00 GMT")
@@ -376,7 +387,7 @@ def test_file_that_changes_meanwhile_is_downloaded_whole(
 def test_unchanged_file_resumes_by_its_tag(server: Server, root: Path) -> None:
     name = serve_training(server)
     server.tags[f"/{name}"], server.cuts = ("ETag", '"1"'), [1000]
-    fails(root, server, name)
+    fetch_error(root, server, name)
     fetch(root, server, name)
     assert (root / "raw" / name).read_bytes() == TRAINING
     assert [wanted for _, wanted in server.requests] == ["", "bytes=1000-"]
@@ -384,7 +395,7 @@ def test_unchanged_file_resumes_by_its_tag(server: Server, root: Path) -> None:
 
 @pytest.mark.parametrize("more", [b"", b"more"])
 def test_complete_partial_file_is_used_and_a_longer_one_replaced(server: Server, root: Path, more: bytes) -> None:
-    """A partial file that is too long is stale, so the download begins again."""
+    """A partial file that is complete is used; one that is longer than the file on the server is replaced."""
     name = serve_training(server)
     partial = root / "raw" / f"{name}.partial"
     partial.parent.mkdir(parents=True)
@@ -403,7 +414,7 @@ def test_benchmark_with_another_hash_is_refused(server: Server, root: Path) -> N
     server.files["/race.bm.bz2"] = BENCHMARK
     found = hashlib.sha256(bz2.decompress(BENCHMARK)).hexdigest()
     for _ in range(2):
-        assert fails(root, server, "race.bm.bz2") == (
+        assert fetch_error(root, server, "race.bm.bz2") == (
             f"expected SHA-256 72a79284ca1d7131... of unpacked race.bm.bz2, found {found[:16]}...; "
             "nothing is kept; try again later"
         )
@@ -412,6 +423,7 @@ def test_benchmark_with_another_hash_is_refused(server: Server, root: Path) -> N
 
 
 def test_first_hash_is_kept_and_compared_later(server: Server, root: Path) -> None:
+    """The hash of a first download is written down, and a later download with another hash is refused."""
     name = serve_training(server)
     fetch(root, server, name)
     sums = root / "raw" / SUMS
@@ -422,7 +434,7 @@ def test_first_hash_is_kept_and_compared_later(server: Server, root: Path) -> No
     assert sums.read_bytes() == written
     (root / "raw" / name).unlink()
     serve_training(server, bz2.compress(b"changed\n"))
-    message = fails(root, server, name)
+    message = fetch_error(root, server, name)
     assert message.startswith(f"expected SHA-256 {digest[:16]}... of {name}, found ")
     assert message.endswith(
         f"nothing is kept; try again later, or delete its line in {SUMS} if the publisher has changed it"
@@ -434,6 +446,7 @@ def test_first_hash_is_kept_and_compared_later(server: Server, root: Path) -> No
 
 
 def test_hashes_are_kept_in_one_file(tmp_path: Path) -> None:
+    """Hashes are kept sorted in one file in the form of `sha256sum`, and a malformed file is refused."""
     path = tmp_path / SUMS
     assert read_checksums(path) == {}
     for name in ("b b", "a"):
@@ -450,12 +463,12 @@ def test_hashes_are_kept_in_one_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"<html>pay for your network first</html>", b"", TRAINING[:-1], TRAINING + b"x"])
 def test_invalid_archive_is_not_kept(server: Server, root: Path, data: bytes) -> None:
-    """The server sends a web page, and an archive that was truncated unnoticed."""
+    """If the server sends a web page or a truncated archive, nothing is kept, and the next download succeeds."""
     server.says_length = False
     name = serve_training(server, data)
     whole = "packed file" if not data.startswith(b"BZh") else "whole packed file"
     found = ", found something else" if whole == "packed file" else ""
-    message = fails(root, server, name)
+    message = fetch_error(root, server, name)
     assert message == f"expected a {whole} from {server.address}/{name}{found}; nothing is kept; try again later"
     assert list((root / "raw").iterdir()) == []
     serve_training(server)
@@ -464,8 +477,9 @@ def test_invalid_archive_is_not_kept(server: Server, root: Path, data: bytes) ->
 
 
 def test_unreachable_sources_and_unwritable_targets_are_reported(server: Server, root: Path) -> None:
+    """A missing file, an unreachable or malformed address, and an unwritable folder are each reported in one line."""
     name = "contact.bm.bz2"
-    assert fails(root, server, name) == f"cannot download {server.address}/{name}: the server says 404 Not Found"
+    assert fetch_error(root, server, name) == f"cannot download {server.address}/{name}: the server says 404 Not Found"
     assert list((root / "raw").iterdir()) == []
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -480,15 +494,17 @@ def test_unreachable_sources_and_unwritable_targets_are_reported(server: Server,
         )
     folder = root / "raw"
     (folder / SUMS).write_text("junk")
-    assert fails(root, server, serve_training(server)).startswith("expected a line of sha256sum in ")
+    assert fetch_error(root, server, serve_training(server)).startswith("expected a line of sha256sum in ")
     assert (folder / SUMS).read_text() == "junk"
     shutil.rmtree(folder)
     folder.write_text("")
-    assert fails(root, server, "race-train-data.bz2").startswith(f"cannot write {root}/raw/race-train-data.bz2: ")
+    assert fetch_error(root, server, "race-train-data.bz2").startswith(f"cannot write {root}/raw/race-train-data.bz2: ")
 
 
 def test_download_resumes_after_a_full_disk(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, real_open = serve_training(server), Path.open
+    """A download that filled the disk is reported, and the next one goes on from the part that is kept."""
+    name = serve_training(server)
+    real_open = Path.open
 
     class FullAfter1000Bytes:
         def __init__(self, file: Any) -> None:
@@ -510,7 +526,7 @@ def test_download_resumes_after_a_full_disk(server: Server, root: Path, monkeypa
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", open_on_full_disk)
-        message = fails(root, server, name)
+        message = fetch_error(root, server, name)
     assert message.startswith(f"cannot write {root}/raw/{name}: the disk is full; free some space and try again")
     assert (root / "raw" / f"{name}.partial").stat().st_size == 1000
     fetch(root, server, name)

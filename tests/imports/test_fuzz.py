@@ -7,7 +7,7 @@ import random
 import pytest
 
 from bgdata.errors import NoRowsError
-from tests.faults.corrupting import corrupted_text
+from tests.faults.corrupting import corrupt_lines
 from tests.faults.lines import FORMATS, Lines, Sessions
 from tests.formats import sessions
 from tests.imports.importing import IMPORTED, Imports, counts
@@ -36,7 +36,7 @@ def test_every_importer_has_corrupted_files() -> None:
 
 @pytest.mark.parametrize("kind", IMPORTED)
 def test_random_bytes_are_refused(imports: Imports, kind: str) -> None:
-    """The files also have the endings of other formats of the kind."""
+    """Files of random bytes are refused by every importer, whatever their ending."""
     chance = random.Random(kind)
     for name in ("contact.txt", "contact.jsonl", "contact.sgf"):
         text = chance.randbytes(50_000)
@@ -47,7 +47,7 @@ def test_random_bytes_are_refused(imports: Imports, kind: str) -> None:
     assert list(imports.warehouse.versions()) == []
 
 
-def test_corrupted_match_lines(imports: Imports) -> None:
-    """Some lines are in a different order."""
-    text = corrupted_text(sessions.MAT.encode().splitlines(keepends=True), LINES, random.Random("lines"))
+def test_every_line_of_a_corrupted_match_is_counted(imports: Imports) -> None:
+    """Every line of a corrupted match file is accounted for."""
+    text = corrupt_lines(sessions.MAT.encode().splitlines(keepends=True), LINES, random.Random("lines"))
     assert counts(imports.text("matches", text))[0] == len(lines_of(text))

@@ -42,7 +42,8 @@ WITHOUT_ROWS = {  # by content: what the error says was found
 
 @each_kind
 def test_files_without_rows_are_refused(memory_path: Path, kind: str) -> None:
-    """Nothing is published, earlier versions stay, the error has the counts, and the exit code is 1."""
+    """A file without a single valid row is refused with an error that counts its lines, and the warehouse does not
+    change."""
     imports = Imports(memory_path)
     before = imports.sample(kind, name="contact")
     files = sorted(imports.warehouse.root.rglob("*"))
@@ -85,7 +86,7 @@ def test_error_quotes_first_reasons(imports: Imports) -> None:
 
 
 def test_file_without_rows_among_others_is_named(imports: Imports) -> None:
-    """The other files are imported."""
+    """If one of several files has no valid row, the user is told which, and the others are imported."""
     files = [imports.file(name, text) for name, text in (("a", "# x\n"), ("b", POSITION_TEXT))]
     notes = Notes()
     table = imports.build("positions", files, progress=notes)
@@ -93,7 +94,7 @@ def test_file_without_rows_among_others_is_named(imports: Imports) -> None:
     assert notes.texts[0] == "positions/a-and-b: no row in a"
 
 
-def problems(warehouse: Warehouse) -> list[str]:
+def verify_problems(warehouse: Warehouse) -> list[str]:
     """The problems that `bgdata verify` finds."""
     tables = list(warehouse.versions())
     return [f.problem for f in verify(warehouse, tables, sample_rows=5, seed=0, progress=Silence()) if f.problem]
@@ -101,11 +102,12 @@ def problems(warehouse: Warehouse) -> list[str]:
 
 @each_kind
 def test_verify_finds_damaged_files(memory_path: Path, kind: str) -> None:
+    """`verify` finds one changed bit in each of the files of an imported table."""
     imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     path.write_bytes(path.read_bytes() + b"nonsense\n")
     table = imports.build(kind, [path])
-    assert problems(imports.warehouse) == []
+    assert verify_problems(imports.warehouse) == []
     for file in ("quarantine.parquet", "table.parquet", "sources.npy"):
         damaged = table.folder / file
         whole = bytearray(damaged.read_bytes())
@@ -113,18 +115,19 @@ def test_verify_finds_damaged_files(memory_path: Path, kind: str) -> None:
         corrupted[len(whole) // 2] ^= 1
         damaged.chmod(0o644)
         damaged.write_bytes(corrupted)
-        (problem,) = problems(imports.warehouse)
+        (problem,) = verify_problems(imports.warehouse)
         assert f"of {damaged}, found" in problem
         damaged.write_bytes(whole)
-    assert problems(imports.warehouse) == []
+    assert verify_problems(imports.warehouse) == []
 
 
 def test_verify_accepts_repeated_comments(imports: Imports) -> None:
-    """Parquet numbers dictionary texts differently from the arrays."""
+    """A version whose rows repeat a comment passes `verify`, although Parquet numbers strings in another order than the
+    arrays."""
     row = samples.TRAINING_ROW.decode()
     table = imports.text("gnubg_training", f"# a\n# b\n# b\n{row}# a\n{row}# c\n{row}")
     assert [row["comment"] for row in rows(table)] == ["# b", "# a", "# c"]
-    assert problems(imports.warehouse) == []
+    assert verify_problems(imports.warehouse) == []
 
 
 @pytest.mark.parametrize("kind", ["gnubg_training", "gnubg_benchmark"])
@@ -136,10 +139,11 @@ def test_verify_checks_all_row_groups(imports: Imports, kind: str, monkeypatch: 
     table = imports.build(kind, [imports.file(name, b"# c\n" + 5 * line) for name in names])
     assert pq.ParquetFile(table.parquet).num_row_groups == (4 if len(names) == 2 else 2)
     assert [row["line"] for row in rows(table)] == [2, 3, 4, 5, 6] * len(names)
-    assert problems(imports.warehouse) == []
+    assert verify_problems(imports.warehouse) == []
 
 
 def test_missing_files_are_refused(imports: Imports) -> None:
+    """An import without files, or with a path that is not a file, is refused and builds nothing."""
     for path, reason in ((imports.folder / "no", "no such file"), (imports.folder, "is a directory")):
         with pytest.raises(StorageError, match=f"expected a file at {path}, found: {reason}.*; check the path"):
             imports.build("positions", [path], name="x")
@@ -169,7 +173,7 @@ def test_killed_import_is_resumed(memory_path: Path) -> None:
         assert whole_versions(imports.warehouse) in ([], [expected])
         assert imports.text("positions", POSITION_TEXT, "x").name == expected
         assert [path.name for path in imports.warehouse.staging.iterdir()] == []
-        assert problems(imports.warehouse) == []
+        assert verify_problems(imports.warehouse) == []
     assert killed == 3
 
 
@@ -179,6 +183,6 @@ def test_repair_of_an_import_asks_for_its_files(imports: Imports) -> None:
     with pytest.raises(UsageError, match=r"expected files to import; try: bgdata import positions FILE\.\.\."):
         imports.warehouse.build("positions", IMPORTED["positions"].smallest)
     assert imports.sample("positions").folder == table.folder
-    assert problems(imports.warehouse) == []
+    assert verify_problems(imports.warehouse) == []
     with pytest.raises(MissingTableError, match=r"no positions/other in .* \(have: sample\)"):
         imports.warehouse.open("positions", "other")

@@ -104,7 +104,8 @@ def test_digest_of_an_import_in_one_part_is_unchanged(memory_path: Path, kind: s
 
 def computed_rows(imports: Imports, kind: str, pack: str, lines: int) -> list[list[dict[str, Any]]]:
     """The rows of all tables, computed in parts of so many lines without a warehouse."""
-    declared, folder = IMPORTED[kind], imports.folder / f"parts-of-{lines}"
+    declared = IMPORTED[kind]
+    folder = imports.folder / f"parts-of-{lines}"
     found = list[list[dict[str, Any]]]([] for _ in declared.tables)
     folder.mkdir()
     with declared.computation.read_files(sources(imports, kind, pack), folder) as files:
@@ -120,7 +121,8 @@ def computed_rows(imports: Imports, kind: str, pack: str, lines: int) -> list[li
 
 @each_kind
 def test_rows_do_not_depend_on_where_parts_end(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts end at a comment, a bad line, a heading, within a line end, and between files."""
+    """An import gives the same rows and quarantined lines however its lines are divided into parts and blocks, and
+    however the files are packed."""
     imports = Imports(memory_path)
     expected = computed_rows(imports, kind, "", 1000)
     rows, rejects = expected
@@ -138,6 +140,7 @@ def test_rows_do_not_depend_on_where_parts_end(memory_path: Path, kind: str, mon
 
 @each_kind
 def test_rows_of_parts_equal_those_of_one_part(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import in several parts has the rows and statistics of one in a single part, also from compressed files."""
     imports = Imports(memory_path)
     whole = imports.build(kind, sources(imports, kind), name="one")
     expected = all_rows(imports, whole)
@@ -178,7 +181,9 @@ class Stopping(Notes):
 
     def __init__(self, begun: int = 0) -> None:
         super().__init__()
-        self.left, self.read, self.is_reading = begun, 0, False
+        self.left = begun
+        self.read = 0
+        self.is_reading = False
 
     def start(self, label: str, total: int, unit: str) -> None:
         super().start(label, total, unit)
@@ -196,6 +201,7 @@ class Stopping(Notes):
 def test_stopped_import_goes_on_from_finished_parts(
     memory_path: Path, pack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """After a stop, the same import does not read the finished parts again and ends with the same digest."""
     imports = Imports(memory_path)
     in_parts(monkeypatch, 6)
     expected = imports.build("gnubg_training", sources(imports, "gnubg_training", pack))
@@ -211,6 +217,7 @@ def test_stopped_import_goes_on_from_finished_parts(
 
 
 def test_strict_import_in_parts_names_line_and_file(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A strict import in parts names the file's first bad line, also where that part was finished before."""
     imports = Imports(memory_path)
     in_parts(monkeypatch, 3)
     path = imports.file("x.csv", f"{START.id}\n" * 4 + "bad\n" + f"{START.id}\n" * 7)
@@ -229,6 +236,7 @@ def test_strict_import_in_parts_names_line_and_file(memory_path: Path, monkeypat
 
 
 def test_files_without_rows_are_refused_after_all_parts(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file without any row is refused with its first bad lines. Beside a file that has rows it is only mentioned."""
     imports = Imports(memory_path)
     in_parts(monkeypatch, 2)
     path = imports.file("x.csv", "bad\n" * 3 + "# c\n" + "worse\n" * 3)
@@ -299,8 +307,10 @@ def test_utf_16_and_old_mac_lists_are_split_into_parts(
 
 
 def test_memory_does_not_grow_with_the_file(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The most bytes of lines, and rows of arrays, that are read but not written yet do not grow with the file."""
-    held, parse, append = list[int](), positions_compute.READERS["positions"], positions_compute.GrowingArrays.append
+    """The lines and rows that an import has in memory at a time do not grow with the file."""
+    held = list[int]()
+    parse = positions_compute.READERS["positions"]
+    append = positions_compute.GrowingArrays.append
     changes: list[int] = []
 
     def counting_parse(file: Any, piece: Any) -> Any:
@@ -316,7 +326,8 @@ def test_memory_does_not_grow_with_the_file(memory_path: Path, monkeypatch: pyte
     monkeypatch.setattr(positions_compute.GrowingArrays, "append", counting_append)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     imports = Imports(memory_path)
-    path, most = imports.file("x.csv", f"{START.id}\n" * 20_000), dict[int, int]()
+    path = imports.file("x.csv", f"{START.id}\n" * 20_000)
+    most = dict[int, int]()
     for lines in (20_000, 5_000):
         in_parts(monkeypatch, lines, block=1500)
         changes.clear()
@@ -329,6 +340,7 @@ def test_memory_does_not_grow_with_the_file(memory_path: Path, monkeypatch: pyte
 
 
 def test_file_that_changes_meanwhile_is_refused(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import whose file changes before the end is refused, and publishes nothing."""
     imports = Imports(memory_path)
     in_parts(monkeypatch, 3)
     path = imports.file("x.csv", f"{START.id}\n" * 9)

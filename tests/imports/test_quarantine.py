@@ -18,12 +18,14 @@ from tests.store.toy import Notes, whole_versions
 from tests.subtests import each
 
 each_kind = pytest.mark.parametrize("kind", IMPORTED)
-START_ID, START_BOARD = START.id, list(START.board)
+START_ID = START.id
+START_BOARD = list(START.board)
 CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
 POSITION_TEXT = f"{START_ID}\n{START_ID[:13]}\n# x\n\nnonsense\n"
 
 
 def test_quarantine_has_file_line_and_reason(imports: Imports) -> None:
+    """Each bad line is set aside with its file, its number, its text (short and printable) and the reason."""
     files = [imports.file("b.csv", POSITION_TEXT), imports.file("a.csv", "\n4HPwATDgc/ABMB\x07" + "," * 600 + "\n")]
     table = imports.build("positions", files)
     assert counts(table) == (7, 1, 3, 3)
@@ -63,7 +65,8 @@ def test_manifest_groups_rare_reasons(imports: Imports) -> None:
 
 
 OVER = "expected a position of a game that goes on"
-START_KEY, AFTER_42 = test_gnubg_benchmark.START_KEY, test_gnubg_benchmark.AFTER_42
+START_KEY = test_gnubg_benchmark.START_KEY
+AFTER_42 = test_gnubg_benchmark.AFTER_42
 ILLEGAL = "expected plays that are legal for the roll"
 # rules of the readers of formats, then those of the kinds: a good line, bad lines with their reasons
 RULES: dict[str, tuple[str, dict[str, str]]] = {
@@ -104,7 +107,7 @@ def test_lines_of_position_files_that_break_a_rule_are_quarantined(memory_path: 
 
 
 def test_lines_of_bgsage_json_that_break_a_rule_are_quarantined(imports: Imports) -> None:
-    """The name of the file does not matter."""
+    """Bad JSON lines of bgsage are quarantined, each with its reason, whether the file is called .jsonl or not."""
     row = FORMATS["entries"].row.decode().strip()
     for name in ("x.jsonl", "x.txt"):
         check_rules(imports, "bgsage_rollouts", [row], BAD_ROWS["entries"], name)
@@ -118,7 +121,8 @@ def test_bgsage_chances_are_clipped(imports: Imports) -> None:
 
 
 def test_wildbg_files_with_other_headings_are_refused(imports: Imports) -> None:
-    """Files of inputs, for example, have exclusive chances, which would pass as cumulative ones."""
+    """A file with another heading than wildbg's is refused. It might have exclusive chances, which would pass as
+    cumulative ones."""
     heading = "expected the heading position_id,win,win_g,win_bg,lose_g,lose_bg or none"
     with pytest.raises(NoRowsError, match=rf"2 quarantined \(contact.txt, line 1: {heading}, got .* line 2: {heading}"):
         imports.text("wildbg_training", f"position_id,win_normal,win_g\n{START_ID},0.5,0.1,0,0.1,0\n")
@@ -135,8 +139,9 @@ def test_lines_of_gnubg_benchmarks_that_break_a_rule_are_quarantined(imports: Im
         assert rows(imports.warehouse.open("gnubg_benchmark", "contact"), name) == []
 
 
-def test_match_rules(imports: Imports) -> None:
-    """A bad line or illegal play quarantines all lines of its game; other games stay."""
+def test_lines_that_break_a_rule_quarantine_their_game(imports: Imports) -> None:
+    """In a match, a line that cannot be read, or a play that is illegal, quarantines its whole game; other games are
+    imported."""
     text = """\
  3 point match
 
@@ -171,7 +176,7 @@ def test_match_rules(imports: Imports) -> None:
 
 
 def test_error_names_the_cause_first(imports: Imports) -> None:
-    """Lines above the bad one are quarantined because of it, but the error starts with the bad line."""
+    """The error about a quarantined game begins with the line that breaks a rule, not with the lines above it."""
     game = " Game 1\n ann : 0      bob : 0\n  1) 31: 8/5 6/5                 Rolls 5 and 5\n      Wins 1 point\n"
     text = f" 3 point match\n{game}"
     cause = r"line 4: expected a roll with checker moves, .* in a column, got '  1\) 31: 8/5 6/5"
@@ -185,6 +190,7 @@ def test_error_names_the_cause_first(imports: Imports) -> None:
 
 @each_kind
 def test_strict_import_publishes_nothing(imports: Imports, kind: str) -> None:
+    """A strict import of a file with a bad line is refused, also after an import of it without `--strict`."""
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     path.write_bytes(path.read_bytes() + b"nonsense\n")
     message = (
@@ -203,6 +209,8 @@ def test_strict_import_publishes_nothing(imports: Imports, kind: str) -> None:
 
 
 def test_strict_import_ignores_unfinished_lenient_one(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A strict import does not go on from the finished arrays of one that was not strict."""
+
     def full(*_: Any) -> int:
         raise StorageError("cannot write: the disk is full")
 

@@ -57,7 +57,8 @@ SMALL_MATCH = " 1 point match\n Game 1\n a : 0      b : 0\n  1) 31: 8/5 6/5\n   
 
 
 def test_folder_is_read_with_subfolders(empty: Warehouse, tmp_path: Path) -> None:
-    """The variant has the folder's name; files without matches are counted as left out."""
+    """A folder is imported with its subfolders as one variant of the folder's name. Hidden files and files without
+    matches are left out."""
     folder = tmp_path / "My Matches"
     for name in ("a.mat", "sub/a.mat", "sub/deeper/b.TXT", "c.sgf.gz", "notes.pdf", ".hidden.mat", ".git/x.mat"):
         path = folder / name
@@ -78,8 +79,9 @@ def test_folder_is_read_with_subfolders(empty: Warehouse, tmp_path: Path) -> Non
 
 
 def test_damaged_packed_lists_of_a_folder_are_left_out(empty: Warehouse, tmp_path: Path) -> None:
-    """Each with a note, archives too; the others are imported."""
-    folder, packed = tmp_path / "lists", gzip.compress(b"4HPwATDgc/ABMA\n")
+    """Damaged packed files in a folder are left out, each with a message; one that is named itself is refused."""
+    folder = tmp_path / "lists"
+    packed = gzip.compress(b"4HPwATDgc/ABMA\n")
     folder.mkdir()
     for name, content in (
         ("a.gz", packed),
@@ -109,7 +111,7 @@ def test_warehouse_inside_the_folder_is_skipped(empty: Warehouse) -> None:
         assert [file.name for file in table.manifest.raw_files] == ["list.txt"]
 
 
-def test_import_from_pipes_and_standard_input(empty: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pipes_and_standard_input_are_imported(empty: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     for source, name in (("-", "in"), (None, "pipe")):
         end, start = os.pipe()
         os.write(start, b"4HPwATDgc/ABMA\n")

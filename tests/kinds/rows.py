@@ -1,7 +1,5 @@
 """Rows of each kind, read from its arrays one at a time, to compare with its Parquet files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from math import comb
 from typing import Any

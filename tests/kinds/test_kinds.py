@@ -1,7 +1,5 @@
 """Kinds and their computations; texts stored as arrays."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The networks and benchmarks of the package: whole, found by their parameters, and made by the current recipe."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

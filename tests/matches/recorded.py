@@ -26,14 +26,14 @@ def analyst(ply: int = 0, rules: CubeRules | None = None) -> Analyst:
     return Analyst(LookaheadPlayer(pips_player(), ply), CubeRules(met=published_met()) if rules is None else rules)
 
 
-def judged(by: Analyst, game: RecordedGame) -> JudgedGame:
+def judge_whole_game(by: Analyst, game: RecordedGame) -> JudgedGame:
     """Judge a whole game."""
     return whole_game(by, game, list(judge_game(by, game)))
 
 
 @lru_cache
-def played(length: int, count: int = 3, *, is_jacoby: bool = False) -> tuple[RecordedGame, ...]:
-    """Games of matches, or money games (length 0), that a weak network played with the cube."""
+def play_games(length: int, count: int = 3, *, is_jacoby: bool = False) -> tuple[RecordedGame, ...]:
+    """Games of matches, or money games if `length` is 0, that a weak network plays with the cube."""
     rules = CubefulRules(length, is_jacoby, published_met() if length else None)
     sides = CubeSide(janowski(0.0)), CubeSide(janowski(1.0), as_money=True)
     corpus = cubeful_self_play(random_player(0).chooser, sides, rules, count, 5)
@@ -41,7 +41,7 @@ def played(length: int, count: int = 3, *, is_jacoby: bool = False) -> tuple[Rec
 
 
 def game_of(corpus: CubefulCorpus, number: int, rules: CubefulRules) -> RecordedGame:
-    """A game of a corpus, to be judged."""
+    """One game of a corpus as acts, ready to be judged."""
     score_0, score_1, is_crawford, winner, points, *_ = corpus.results.games[number].tolist()
     rows = slice(*corpus.first_turns[number : number + 2].tolist())
 
@@ -60,7 +60,7 @@ def game_of(corpus: CubefulCorpus, number: int, rules: CubefulRules) -> Recorded
 
 
 def bearoff_board(own: list[int], other: list[int]) -> np.ndarray:
-    """A board of checkers on points 1, 2, ... of each side."""
+    """A board with the checkers of each side on its points 1, 2, ..."""
     board = np.zeros(26, np.int8)
     board[1 : 1 + len(own)] = own
     board[24 - np.arange(len(other))] = -np.array(other)

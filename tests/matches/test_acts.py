@@ -11,7 +11,7 @@ from bgdata.matches.acts import (
     Act,
     ActKind,
     CubeValues,
-    Judged,
+    JudgedAct,
     JudgedGame,
     RollJudgement,
     error_mark,
@@ -28,14 +28,14 @@ CUBE = CubeValues(0.5, 0.6, 1.0)
 
 def rolled(
     player: int, luck: float, loss: float, *, point: float = 1, drift: float = 0, forced: bool = False
-) -> Judged:
+) -> JudgedAct:
     roll = RollJudgement(0.1, 0.1 + luck, 0.1 + luck, 0.1 + luck - loss, (), is_forced=forced)
-    return Judged(Act(ActKind.ROLL, player, player, BOARD, MONEY, (3, 1)), point, 0.1, roll.after, drift, roll)
+    return JudgedAct(Act(ActKind.ROLL, player, player, BOARD, MONEY, (3, 1)), point, 0.1, roll.after, drift, roll)
 
 
-def doubled(player: int, loss: float) -> Judged:
+def doubled(player: int, loss: float) -> JudgedAct:
     act = Act(ActKind.DOUBLE, player, player, BOARD, MONEY)
-    return Judged(act, 2, 0.1, 0.1 - loss, 0, None, CUBE, loss, None, is_cube_decision=True)
+    return JudgedAct(act, 2, 0.1, 0.1 - loss, 0, None, CUBE, loss, None, is_cube_decision=True)
 
 
 ACTS = [
@@ -48,6 +48,7 @@ ACTS = [
 
 
 def test_score_sums_the_acts_of_a_player() -> None:
+    """The counts, luck, losses and ratings of each player are sums over that player's acts."""
     first, second = score_of(ACTS, 0), score_of(ACTS, 1)
     assert first.rolls == 2
     assert first.unforced_plays == 2
@@ -67,7 +68,7 @@ def test_score_sums_the_acts_of_a_player() -> None:
 
 
 def test_beavers_count_as_takes() -> None:
-    """A beaver is a take."""
+    """A player's beavers are counted among the takes."""
     kinds = (ActKind.TAKE, ActKind.BEAVER, ActKind.PASS)
     answers = [replace(doubled(0, 0.0), act=Act(kind, 0, 1, BOARD, MONEY)) for kind in kinds]
     assert (score_of(answers, 0).takes, score_of(answers, 0).passes, score_of(answers, 0).doubles) == (2, 1, 0)

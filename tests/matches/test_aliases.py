@@ -12,7 +12,7 @@ from bgdata.warehouse import open_whole
 from tests.subtests import each
 
 
-def test_aliases_of_a_file(tmp_path: Path) -> None:
+def test_aliases_are_read_from_the_file(tmp_path: Path) -> None:
     path = tmp_path / ALIASES
     assert read_aliases(path) == {}
     path.write_text('# Mine\nann = ["Ann B.", "it\'s me"]\n"Carl Lee" = ["carl"]\neve = []\nbob = ["bob"]\n')
@@ -32,7 +32,7 @@ def test_aliases_of_a_file(tmp_path: Path) -> None:
         (b'ann = ["bob"]\nbob = ["x"]', "expected aliases that are not names of players in"),
     ],
 )
-def test_wrong_files(tmp_path: Path, content: bytes, message: str) -> None:
+def test_invalid_alias_files_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / ALIASES
     path.write_bytes(content)
     with pytest.raises(CorruptFileError) as caught:
@@ -42,12 +42,12 @@ def test_wrong_files(tmp_path: Path, content: bytes, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_file_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_alias_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="expected aliases of players in"):
         read_aliases(tmp_path)
 
 
-def test_names_in_sql(tmp_path: Path) -> None:
+def test_sql_replaces_aliases_by_names(tmp_path: Path) -> None:
     warehouse = open_whole(tmp_path)
     query = "select player_named(name) as name from (values ('Ann B.'), ('bob'), (null)) as names(name)"
     assert [row["name"] for row in warehouse.rows(query)] == ["Ann B.", "bob", None]
@@ -57,7 +57,7 @@ def test_names_in_sql(tmp_path: Path) -> None:
         assert connection.sql(query).fetchall() == [("ann",), ("bob",), (None,)]
 
 
-def test_only_queries_of_names_need_the_file(tmp_path: Path) -> None:
+def test_only_queries_of_names_read_the_alias_file(tmp_path: Path) -> None:
     warehouse = open_whole(tmp_path)
     (tmp_path / ALIASES).write_text("ann = 3\n")
     assert warehouse.rows("select 1 as one") == [{"one": 1}]

@@ -34,7 +34,7 @@ MATCH = """ 3 point match
       Wins 1 point
 """
 FOREIGN_FORM = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
-EVIL = "<img src=x onerror=alert(1)>"
+HTML_NAME = "<img src=x onerror=alert(1)>"
 
 
 def match_text(name: str = "anna", first: str = "8/5 6/5") -> bytes:
@@ -44,7 +44,7 @@ def match_text(name: str = "anna", first: str = "8/5 6/5") -> bytes:
 
 @pytest.fixture(scope="module")
 def shared_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse with what the analysis of matches needs, to be written to."""
+    """A warehouse with everything that the analysis of matches needs, to which tests write."""
     root = tmp_path_factory.mktemp("import") / "warehouse"
     kinds = ("bearoff_one_sided", "bearoff_gammon", "bearoff_two_sided", "network", "match_equity")
     for kind in kinds:
@@ -53,31 +53,32 @@ def shared_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture
-def taking(shared_root: Path) -> Iterator[TestClient]:
-    """A client of a site that takes match files."""
+def importing_client(shared_root: Path) -> Iterator[TestClient]:
+    """A client of a site that accepts match files."""
     app = create_app(bgdata.open_warehouse(shared_root), Limits(upload_bytes=1 << 20), token=TOKEN)
     with open_client(app, follow_redirects=False) as client:
         yield client
 
 
 def send(client: TestClient, *files: tuple[str, bytes], where: str = PAGE, **more: Any) -> Any:
-    """The answer to a form with files, each a name and its content."""
+    """Submit a form with files, each a name and its content, and return the response."""
     return client.post(where, files=[("file", (name, content)) for name, content in files], **more)
 
 
-def ended(client: TestClient) -> dict[str, Any]:
-    """The state of the last import once it has ended."""
+def wait_for_import(client: TestClient) -> dict[str, Any]:
+    """Wait until the last import has ended, and return its state."""
     wait_until(lambda: client.get(f"{PAGE}.json").json()["state"] != "working", 240)
     found: dict[str, Any] = client.get(f"{PAGE}.json").json()
     return found
 
 
 @pytest.mark.slow
-def test_files_become_a_library_with_reports(taking: TestClient, shared_root: Path) -> None:
-    """Names with HTML are escaped everywhere; a second import adds to the first, and known files are left out."""
-    answer = send(taking, ("first.mat", match_text(EVIL)), ("notes.txt", b"no match at all"))
+def test_files_become_a_library_with_reports(importing_client: TestClient, shared_root: Path) -> None:
+    """Imported files give reports. Names with HTML are escaped everywhere; a second import adds to the first, and known
+    files are left out."""
+    answer = send(importing_client, ("first.mat", match_text(HTML_NAME)), ("notes.txt", b"no match at all"))
     assert (answer.status_code, answer.headers["location"]) == (303, PAGE)
-    state = ended(taking)
+    state = wait_for_import(importing_client)
     assert (state["state"], state["error"]) == ("done", "")
     assert "notes.txt: left out: expected a match file, found none" in state["notes"]
     assert "1 matches in the library" in state["notes"]
@@ -85,25 +86,26 @@ def test_files_become_a_library_with_reports(taking: TestClient, shared_root: Pa
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("club/second.mat", match_text("cora", "13/9"))
         archive.writestr("club/readme", "nothing")
-    third = match_text("dora", "13/10 6/5")
-    send(taking, ("again.mat", match_text(EVIL)), ("club.zip", packed.getvalue()), ("first.mat", third))
-    state = ended(taking)
+    third = b'; [DT "2026-11-28"]\n\n' + match_text("dora", "13/10 6/5")
+    send(importing_client, ("again.mat", match_text(HTML_NAME)), ("club.zip", packed.getvalue()), ("first.mat", third))
+    state = wait_for_import(importing_client)
     assert (state["state"], state["error"]) == ("done", "")
     assert "again.mat: is in the library already" in state["notes"]
     assert "1 of 3 games were judged before" in state["notes"]
     assert sorted(path.name for path in library_files(bgdata.open_warehouse(shared_root))) == [
         "club.zip", "first-2.mat", "first.mat",
     ]  # fmt: skip
-    found = taking.get("/matches.json").json()
-    assert {row["player_0"] for row in found["matches"]} == {EVIL, "cora", "dora"}
-    assert {row["player"] for row in found["players"]} == {EVIL, "cora", "dora", "ben"}
-    page = read(taking, PAGE)
+    found = importing_client.get("/matches.json").json()
+    assert {row["player_0"] for row in found["matches"]} == {HTML_NAME, "cora", "dora"}
+    assert {row["player"] for row in found["players"]} == {HTML_NAME, "cora", "dora", "ben"}
+    page = read(importing_client, PAGE)
     links = [link for link in page.links if link.startswith(("/matches?", "/quiz?"))]
     assert len(links) >= 12
-    for where in (PAGE, "/matches", f"/game/matches/{LIBRARY}", *links):
-        text = taking.get(where.partition("#")[0]).text
+    games = (f"/game/matches/{LIBRARY}", f"/game/matches/{LIBRARY}/0")
+    for where in (PAGE, "/matches", "/positions?source=matches", "/search?q=img", *games, *links):
+        text = importing_client.get(where.partition("#")[0]).text
         assert "<img src=x" not in text, where
-    report = taking.get("/matches.json?player=ben").json()
+    report = importing_client.get("/matches.json?player=ben").json()
     (own,) = (row for row in found["players"] if row["player"] == "ben")
     assert own["matches"] == 3
     (whole,) = (row for row in report["report"] if row["part"] == "all")
@@ -112,27 +114,39 @@ def test_files_become_a_library_with_reports(taking: TestClient, shared_root: Pa
     ]
     assert len([row for row in report["report"] if row["part"] == "match"]) == 3
     assert report["worst"][0]["loss"] == max(row["loss"] for row in report["worst"])
-    shown = read(taking, "/matches?player=ben")
+    (match,) = (row for row in report["report"] if row["part"] == "match" and "dora" in row["name"])
+    recent = importing_client.get("/matches.json?player=ben&since=2026-11-28").json()
+    (recent_match,) = (row for row in recent["report"] if row["part"] == "match")
+    assert recent_match == match, "the only match with a date"
+    assert {row["match"] for row in recent["worst"]} < {row["match"] for row in report["worst"]}
+    assert "No decision since then." in read(importing_client, "/matches?player=ben&since=9999-01-01").text
+    assert "<b>" not in importing_client.get("/matches", params={"player": "ben", "since": "'\"><b>"}).text
+    shown = read(importing_client, "/matches?player=ben")
     assert "Decisions of ben" in shown.text
     assert f"/game/matches/{LIBRARY}/0?turn=1#board" in shown.links
     for link in shown.links:
         if link.startswith(("/claims", "/match-equity", "#")):  # of what is not in this warehouse
             continue
-        answer = taking.get(link.partition("#")[0])
+        answer = importing_client.get(link.partition("#")[0])
         assert answer.status_code in (200, 303), (link, answer.text)
 
 
 @pytest.mark.slow
-def test_hostile_archives_are_left_out(taking: TestClient, shared_root: Path) -> None:
-    """The library stays as it was."""
+def test_hostile_archives_are_left_out(importing_client: TestClient, shared_root: Path) -> None:
+    """Hostile archives are left out, and the library stays as it was."""
     before = library_files(bgdata.open_warehouse(shared_root))
     outside, bomb = io.BytesIO(), io.BytesIO()
     with zipfile.ZipFile(outside, "w") as archive:
         archive.writestr("../../outside.mat", match_text("eve"))
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("bomb.mat", b"\0" * (1 << 27))
-    send(taking, ("outside.zip", outside.getvalue()), ("bomb.zip", bomb.getvalue()), ("torn.zip", b"PK\x03\x04torn"))
-    state = ended(taking)
+    send(
+        importing_client,
+        ("outside.zip", outside.getvalue()),
+        ("bomb.zip", bomb.getvalue()),
+        ("torn.zip", b"PK\x03\x04torn"),
+    )
+    state = wait_for_import(importing_client)
     assert (state["state"], state["error"]) == ("failed", "expected a new file with matches, found none in 3")
     notes = " ".join(state["notes"])
     assert "outside.zip: left out: expected names inside the archive" in notes
@@ -156,8 +170,8 @@ def test_names_that_are_no_plain_names_are_refused(name: str) -> None:
         importing.checked_name(name)
 
 
-def test_path_as_a_name_is_refused_in_one_line(taking: TestClient, shared_root: Path) -> None:
-    answer = send(taking, ("../../evil<b>.mat", match_text()), headers={"accept": "application/json"})
+def test_path_as_a_name_is_refused_in_one_line(importing_client: TestClient, shared_root: Path) -> None:
+    answer = send(importing_client, ("../../evil<b>.mat", match_text()), headers={"accept": "application/json"})
     assert answer.status_code == 400
     assert answer.json()["error"] == (
         "expected the plain name of a file, at most 200 bytes long, got '../../evil<b>.mat'"
@@ -178,31 +192,33 @@ def test_path_as_a_name_is_refused_in_one_line(taking: TestClient, shared_root: 
         ({"content-length": str((1 << 20) + 1)}, 413, "at most 1,048,576 bytes"),
     ],
 )  # fmt: skip
-def test_requests_of_others_are_refused(taking: TestClient, headers: dict[str, str], status: int, words: str) -> None:
-    answer = send(taking, ("a.mat", match_text()), headers=headers)
+def test_requests_of_others_are_refused(
+    importing_client: TestClient, headers: dict[str, str], status: int, words: str
+) -> None:
+    answer = send(importing_client, ("a.mat", match_text()), headers=headers)
     assert (answer.status_code, words in answer.text) == (status, True), answer.text
     assert "content-security-policy" in answer.headers
 
 
-def test_address_without_the_token_is_unknown(taking: TestClient) -> None:
+def test_address_without_the_token_is_unknown(importing_client: TestClient) -> None:
     for where in ("/import/wrong", f"/import/{TOKEN[:-1]}", f"/import/{TOKEN}x", "/import/%C3%A9"):
-        assert taking.get(where).status_code == 404
-        answer = send(taking, ("a.mat", match_text()), where=where)
+        assert importing_client.get(where).status_code == 404
+        answer = send(importing_client, ("a.mat", match_text()), where=where)
         assert answer.status_code == 404, where
         assert "expected a page of this site" in answer.text
     for where in ("/import", "/import/", f"{PAGE}/more"):
-        assert taking.get(where).status_code == 404
-    assert TOKEN not in taking.get("/").text + taking.get("/matches").text
+        assert importing_client.get(where).status_code == 404
+    assert TOKEN not in importing_client.get("/").text + importing_client.get("/matches").text
 
 
-def test_other_pages_still_take_no_files(taking: TestClient) -> None:
+def test_other_pages_still_take_no_files(importing_client: TestClient) -> None:
     for where in ("/", "/matches", "/importer"):
-        answer = send(taking, ("a.mat", match_text()), where=where)
+        answer = send(importing_client, ("a.mat", match_text()), where=where)
         assert (answer.status_code, "expected GET or HEAD" in answer.text) == (405, True)
-    assert taking.put(PAGE, content=b"x").status_code == 405
+    assert importing_client.put(PAGE, content=b"x").status_code == 405
 
 
-def test_invalid_forms_are_refused(taking: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_forms_are_refused(importing_client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importing, "MAX_FILES", 2)
     monkeypatch.setattr(importing, "library_files", lambda _: [])
     for form, words in (
@@ -213,29 +229,29 @@ def test_invalid_forms_are_refused(taking: TestClient, monkeypatch: pytest.Monke
         ({"content": b"--x", "headers": {"content-type": "multipart/form-data; boundary=y"}}, "expected a form"),
         ({"content": b"--x", "headers": {"content-type": "multipart/form-data"}}, "expected a form"),
     ):
-        answer = taking.post(PAGE, **form)
+        answer = importing_client.post(PAGE, **form)
         assert (answer.status_code, words in answer.text) == (400, True), answer.text
-    assert taking.get(f"{PAGE}.json").json()["state"] == "idle"
+    assert importing_client.get(f"{PAGE}.json").json()["state"] == "idle"
 
 
-def test_second_import_is_refused_while_one_works(taking: TestClient) -> None:
-    importer = taking.app.state.importer  # type: ignore[attr-defined]
+def test_second_import_is_refused_while_one_works(importing_client: TestClient) -> None:
+    importer = importing_client.app.state.importer  # type: ignore[attr-defined]
     importer._lock.acquire()
     try:
-        answer = send(taking, ("a.mat", match_text()))
+        answer = send(importing_client, ("a.mat", match_text()))
         assert (answer.status_code, "expected one import at a time" in answer.text) == (503, True)
     finally:
         importer._lock.release()
 
 
-def test_process_that_dies_is_a_failure(taking: TestClient, shared_root: Path) -> None:
-    """Nothing of it stays, and the next import may begin."""
-    importer = taking.app.state.importer  # type: ignore[attr-defined]
-    send(taking, ("late.mat", match_text("late")))
+def test_process_that_dies_is_a_failure(importing_client: TestClient, shared_root: Path) -> None:
+    """If the importing process dies, nothing of the import stays, and the next one may begin."""
+    importer = importing_client.app.state.importer  # type: ignore[attr-defined]
+    send(importing_client, ("late.mat", match_text("late")))
     importer._process.kill()
-    state = ended(taking)
+    state = wait_for_import(importing_client)
     assert (state["state"], "found that its process was ended" in state["error"]) == ("failed", True)
-    assert "message" in taking.get(PAGE).text
+    assert "message" in importing_client.get(PAGE).text
     assert importer._lock.acquire(timeout=30)
     importer._lock.release()
     assert not list((shared_root / "raw").glob(".incoming-*"))

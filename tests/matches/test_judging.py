@@ -28,7 +28,7 @@ from bgdata.matches.judging import Analyst, judge_game
 from tests.equity.samples import published_met
 from tests.evaluation.sample_evaluators import NearlyWon
 from tests.evaluation.sample_networks import pips_networks, pips_player
-from tests.matches.recorded import MONEY, analyst, bearoff_board, judged, played
+from tests.matches.recorded import MONEY, analyst, bearoff_board, judge_whole_game, play_games
 from tests.random_games import random_game_positions
 from tests.reference.analysis import Board, worth_of_roll, worth_of_rolling
 from tests.subtests import each as in_parts
@@ -80,7 +80,8 @@ def test_double_take_equals_rolling_with_the_opponents_cube() -> None:
 
 
 def test_exact_tables_equal_their_mean_over_rolls(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The cube is in every state, doubled or not."""
+    """The exact values of rolling and of doubling equal the means over rolls of exact values one roll later, with a
+    centered and an owned cube."""
     table = bgdata.open_warehouse(tmp_path_factory.mktemp("exact")).build("bearoff_two_sided", TwoSidedParameters(5, 3))
     player = NetworkPlayer(pips_networks(), map_tables(table, None, None))
     exact = MoneyBearoff(table)
@@ -100,7 +101,7 @@ def test_exact_tables_equal_their_mean_over_rolls(tmp_path_factory: pytest.TempP
 
 
 def test_worth_of_a_dead_cube_is_the_winning_chance() -> None:
-    """At double match point, values at 1-ply are the winning chances of a player that looks 1 roll further."""
+    """At double match point, values at 1-ply are the winning chances of a player that looks one roll further."""
     stakes = Stakes(MatchScore(1, 1))
     board = bearoff_board([0, 0, 0, 0, 2, 2], [0, 0, 0, 2, 2])
     look_ahead = evaluate_ahead(pips_player(), board[None], 1).chances[0, 0]
@@ -110,7 +111,8 @@ def test_worth_of_a_dead_cube_is_the_winning_chance() -> None:
 def test_looking_ahead_evaluates_the_best_play_at_0_ply() -> None:
     by, static = analyst(1), analyst()
     board = np.array(START.board, np.int8)
-    plays, found = by.plays(board), by.rolls(board, MONEY)
+    plays = by.plays(board)
+    found = by.rolls(board, MONEY)
     for roll in range(21):
         rows = np.arange(*plays.offsets[roll : roll + 2])
         best = rows[[int(np.argmax(found.static[rows]))]]
@@ -122,17 +124,17 @@ MATCH = Stakes(MatchScore(5, 3))
 
 
 def sample(length: int, ply: int) -> list[RecordedGame]:
-    games = played(length)
+    games = play_games(length)
     return list(games) if ply == 0 else [min(games, key=lambda game: len(game.acts))]
 
 
 @pytest.mark.parametrize(("length", "ply"), [(0, 0), (3, 0), (5, 0), (0, 1), (5, 1)])
 def test_luck_losses_and_drift_sum_to_the_result(length: int, ply: int) -> None:
-    """The sums are equal by act and by game, within rounding."""
+    """Luck, losses and drift sum to the result, by act and by game, within rounding."""
     by = analyst(ply, CubeRules(met=published_met() if length else None))
     kinds: set[ActKind] = set()
     for game in sample(length, ply):
-        found = judged(by, game)
+        found = judge_whole_game(by, game)
         for each in found.acts:
             kinds.add(each.act.kind)
             assert each.end - each.start == pytest.approx(
@@ -152,8 +154,8 @@ def test_luck_losses_and_drift_sum_to_the_result(length: int, ply: int) -> None:
 
 
 def test_values_of_consecutive_games_are_continuous() -> None:
-    """The initial worth of a game is the result of the previous one."""
-    games = [judged(analyst(), game) for game in played(5, 1)]
+    """The value before a game of a match is the result of the previous game."""
+    games = [judge_whole_game(analyst(), game) for game in play_games(5, 1)]
     assert games[0].initial == pytest.approx(0.5)
     for before, after in pairwise(games):
         assert before.result == pytest.approx(after.initial)
@@ -166,8 +168,8 @@ def test_values_of_consecutive_games_are_continuous() -> None:
 
 @pytest.mark.parametrize("ply", [0, 1, 2])
 def test_values_do_not_depend_on_batches(ply: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The judgements of acts that are prepared together, some at a time, and not at all are equal to the last bit."""
-    games = [replace(game, acts=game.acts[: (40, 20, 4)[ply]]) for game in (*played(3)[:2], *played(0)[:2])]
+    """Judgements are equal to the last bit whether acts are prepared together, some at a time, or not at all."""
+    games = [replace(game, acts=game.acts[: (40, 20, 4)[ply]]) for game in (*play_games(3)[:2], *play_games(0)[:2])]
     expected = [repr(list(judge_game(analyst(ply), game))) for game in games]
     for batch in (1, 7):
         monkeypatch.setattr("bgdata.matches.judging.BATCH", batch)
@@ -179,7 +181,8 @@ def test_values_do_not_depend_on_batches(ply: int, monkeypatch: pytest.MonkeyPat
 
 
 def test_preparing_computes_all_that_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    by, game = analyst(2), replace(played(3)[0], acts=played(3)[0].acts[:4])
+    by = analyst(2)
+    game = replace(play_games(3)[0], acts=play_games(3)[0].acts[:4])
     by.prepare(game.acts, starts_game=True)
     expected = repr(list(judge_game(analyst(2), game)))
     monkeypatch.setattr(by, "prepare", lambda *_arguments, **_options: None)
@@ -189,7 +192,7 @@ def test_preparing_computes_all_that_is_needed(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_exact_values_have_no_drift(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The games are random plays and doubles in bearoffs that a table has solved with the cube."""
+    """In bearoffs that a table has solved with the cube, random plays and doubles have no drift."""
     table = bgdata.open_warehouse(tmp_path_factory.mktemp("exact")).build("bearoff_two_sided", TwoSidedParameters(5, 3))
     player = NetworkPlayer(pips_networks(), map_tables(table, None, None))
     by = Analyst(LookaheadPlayer(player, cubes=[MoneyBearoff(table)]), CubeRules())
@@ -208,12 +211,13 @@ def test_exact_values_have_no_drift(tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def random_bearoff(generator: np.random.Generator) -> RecordedGame:
-    """A game of up to three checkers a side with random plays, doubles and answers."""
+    """A game from up to three checkers a side, with random plays, doubles and answers."""
     board = np.zeros(26, np.int8)
     np.add.at(board, generator.integers(1, 6, 3), 1)
     np.add.at(board, 25 - generator.integers(1, 6, 3), -1)
     acts: list[Act] = []
-    player, cube = 0, Cube()
+    player = 0
+    cube = Cube()
     while True:
         stakes = Stakes(Money(is_jacoby=False), cube)
         if stakes.may_double and acts and generator.random() < 0.3:
@@ -230,14 +234,16 @@ def random_bearoff(generator: np.random.Generator) -> RecordedGame:
         acts.append(Act(ActKind.ROLL, player, player, board, stakes, (die, other), after))
         if not (after > 0).any():
             return RecordedGame(MONEY, acts, (1 - 2 * player) * cube.value)
-        board, player, cube = flip_boards(after[None])[0], 1 - player, cube.flip()
+        board = flip_boards(after[None])[0]
+        player = 1 - player
+        cube = cube.flip()
 
 
 @pytest.mark.parametrize(("ply", "stakes"), [(0, MATCH), (1, MATCH), (0, MONEY)])
 def test_luck_averages_to_zero(ply: int, stakes: Stakes) -> None:
-    """The mean is over the rolls of a position, and over both players and their first rolls."""
+    """The mean luck is zero over the rolls of a position, and over both players and their first rolls."""
     by = analyst(ply, CubeRules(met=published_met() if stakes is MATCH else None))
-    board = played(5)[0].acts[12].board
+    board = play_games(5)[0].acts[12].board
 
     def luck(board: np.ndarray, player: int, dice: tuple[int, int], *, is_first: bool) -> float:
         given = stakes if player == 0 else stakes.flip()
@@ -258,8 +264,9 @@ def test_luck_averages_to_zero(ply: int, stakes: Stakes) -> None:
 
 @pytest.mark.parametrize("ply", [0, 1])
 def test_best_play_loses_nothing(ply: int) -> None:
+    """The best candidate loses nothing, and luck does not depend on the play."""
     by = analyst(ply)
-    acts = [act for act in played(5)[0].acts if act.kind is ActKind.ROLL][4:9]
+    acts = [act for act in play_games(5)[0].acts if act.kind is ActKind.ROLL][4:9]
     lost = 0
     for act in acts:
         (found,) = judge_game(by, RecordedGame(MATCH, [act], None))
@@ -276,10 +283,12 @@ def test_best_play_loses_nothing(ply: int) -> None:
 
 
 def test_plays_before_a_cash_are_ordered_by_cubeless_equity() -> None:
-    """All such plays have the same value at 0-ply."""
+    """Plays before a cash of the opponent, which have the same value at 0-ply, are in order of cubeless equity."""
     by = Analyst(LookaheadPlayer(NearlyWon(), 1), CubeRules())
-    board, dice = np.array(START.board, np.int8), (6, 1)
-    plays, place = by.plays(board), roll_place(*dice)
+    board = np.array(START.board, np.int8)
+    dice = (6, 1)
+    plays = by.plays(board)
+    place = roll_place(*dice)
     rows = np.arange(plays.offsets[place], plays.offsets[place + 1])
     rolls = by.rolls(board, MONEY)
     assert set(rolls.static[rows].tolist()) == {-1.0}
@@ -295,6 +304,7 @@ def test_plays_before_a_cash_are_ordered_by_cubeless_equity() -> None:
 
 
 def test_wrong_answers_lose_the_difference_to_the_right_one() -> None:
+    """A wrong take or pass loses the difference to the right answer."""
     board = bearoff_board([1, 1], [0, 0, 0, 0, 2, 3])  # the doubler bears off at once
     by = analyst()
     double = Act(ActKind.DOUBLE, 0, 0, board, MATCH)
@@ -314,7 +324,8 @@ def test_wrong_answers_lose_the_difference_to_the_right_one() -> None:
 
 
 def test_beavers_and_raccoons_double_the_values() -> None:
-    board = played(0)[0].acts[10].board
+    """Each beaver doubles the value of the game, and a passed one costs twice the cube."""
+    board = play_games(0)[0].acts[10].board
     by = analyst(rules=CubeRules(has_beavers=True))
     acts = [Act(ActKind.DOUBLE, 0, 0, board, MONEY), Act(ActKind.BEAVER, 1, 0, board, MONEY)]
     raccoon = [*acts, Act(ActKind.BEAVER, 0, 0, board, MONEY), Act(ActKind.TAKE, 1, 0, board, MONEY)]
@@ -329,9 +340,9 @@ def test_beavers_and_raccoons_double_the_values() -> None:
 
 
 def test_some_rolls_have_no_cube_decision() -> None:
-    """There is none before the first roll, in the Crawford game, with the opponent's cube, and with a cube that
-    already wins the match."""
-    board = played(5)[0].acts[12].board
+    """There is no cube decision before the first roll, in the Crawford game, with the opponent's cube, and with a cube
+    that already wins the match."""
+    board = play_games(5)[0].acts[12].board
     stakes = [
         Stakes(MatchScore(1, 3, is_crawford=True)),
         Stakes(MatchScore(5, 3), Cube(2, CubeOwner.OPPONENT)),

@@ -28,6 +28,7 @@ TAKE = {
 
 
 def test_answers_to_doubles_are_drawn_from_the_side_that_answers() -> None:
+    """Boards of answers to doubles show the player who answers below, in reports, errors and quizzes."""
     found = parse_xgid(XGID)
     drawn = answer_board(TAKE, "first-")
     assert "ben, 3-away, 133 pips" in drawn
@@ -46,7 +47,8 @@ def test_answers_to_doubles_are_drawn_from_the_side_that_answers() -> None:
 
 
 def test_report_counts_decisions_at_the_score_of_who_decides() -> None:
-    """The table has the score of the player on roll, who for an answer is the doubler."""
+    """The report counts an answer to a double at the score of the player who answers, although the table has the
+    doubler's."""
     with duckdb.connect() as connection:
         connection.execute("create macro player_named(name) as name")
         connection.execute("""create table match_analysis as
@@ -61,7 +63,7 @@ def test_report_counts_decisions_at_the_score_of_who_decides() -> None:
 
 
 def test_matches_show_their_results(client: TestClient, site_root: Path) -> None:
-    """The score of a match after its last game, or the points that were won for money."""
+    """The page shows the score of a match after its last game, or the points that were won for money."""
     warehouse = bgdata.open_warehouse(site_root)
     rows = client.get("/matches.json").json()["matches"]
     assert rows

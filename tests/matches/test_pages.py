@@ -26,13 +26,15 @@ def turns_of(warehouse: bgdata.Warehouse, game: int) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("game", [0, 3])
 def test_play_losses_equal_those_of_ranked_plays(small_root: Path, game: int) -> None:
-    """PubEval makes errors, so not all losses are 0."""
+    """The losses of PubEval's plays, not all of them 0, equal those of ranked plays."""
     warehouse = bgdata.open_warehouse(small_root)
-    player, turns = map_player(warehouse), turns_of(warehouse, game)
+    player = map_player(warehouse)
+    turns = turns_of(warehouse, game)
     losses = play_losses(player.evaluator, turns)
     expected = []
     for row in turns:
-        position, roll = Position(row["position_id"]), f"{row['die1']}{row['die2']}"
+        position = Position(row["position_id"])
+        roll = f"{row['die1']}{row['die2']}"
         board = parse_play(row["play"], position, roll).next_position
         ranked = player.rank_plays(position, roll)
         expected.append(next(each.loss for each in ranked if each.play.next_position == board))
@@ -42,7 +44,8 @@ def test_play_losses_equal_those_of_ranked_plays(small_root: Path, game: int) ->
 
 def test_best_plays_are_those_of_ranked_plays(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    player, turns = map_player(warehouse), turns_of(warehouse, 3)
+    player = map_player(warehouse)
+    turns = turns_of(warehouse, 3)
     for row in turns[:12]:
         best = best_play(player.evaluator, row)
         ranked = player.rank_plays(Position(row["position_id"]), f"{row['die1']}{row['die2']}")
@@ -52,9 +55,10 @@ def test_best_plays_are_those_of_ranked_plays(small_root: Path) -> None:
 
 
 def test_turns_without_a_readable_play_have_no_loss(small_root: Path) -> None:
-    """One turn has no play, one an illegal play, and one lacks the resulting board."""
+    """A turn without a play, with an illegal play, or without the board after it has no loss."""
     warehouse = bgdata.open_warehouse(small_root)
-    evaluator, turns = map_player(warehouse).evaluator, turns_of(warehouse, 3)
+    evaluator = map_player(warehouse).evaluator
+    turns = turns_of(warehouse, 3)
     double = turns[0] | {"action": "double", "die1": None, "die2": None, "play": None}
     assert play_losses(evaluator, [double]) == [None]
     assert play_losses(evaluator, [turns[0] | {"play": "24/1"}]) == [None]
@@ -65,7 +69,7 @@ def test_turns_without_a_readable_play_have_no_loss(small_root: Path) -> None:
 
 
 def game_with_cube(warehouse: bgdata.Warehouse) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """(game, turns) of the first game with a double in the corpus of matches to 3 points."""
+    """The first game with a double in the corpus of matches to 3 points, and its turns."""
     where = "where dataset = 'cubeful_selfplay' and variant like 'tiny-match-3-%'"
     (first,) = warehouse.rows(f"select min(game) as game from turns {where} and action = 'double'")
     (game,) = warehouse.rows(f"from games {where} and game = $game", first)
@@ -74,7 +78,7 @@ def game_with_cube(warehouse: bgdata.Warehouse) -> tuple[dict[str, Any], list[di
 
 
 def test_verdicts_equal_cube_decisions(small_root: Path) -> None:
-    """The page and `decide_cube` are compared turn by turn, at the stakes of the turn."""
+    """The page's verdicts equal `decide_cube` turn by turn, at the stakes of the turn."""
     warehouse = bgdata.open_warehouse(small_root)
     player, (game, turns), rules = map_player(warehouse), game_with_cube(warehouse), CubeRules(met=published_met())
     verdicts = cube_verdicts(player, rules, game, turns)
@@ -98,7 +102,7 @@ def test_verdicts_equal_cube_decisions(small_root: Path) -> None:
 
 
 def test_money_game_is_judged_in_points(small_root: Path) -> None:
-    """Losses are per unit cube, also at a cube of 4."""
+    """Losses in a money game are in points per unit cube, also at a cube of 4."""
     warehouse = bgdata.open_warehouse(small_root)
     player, (game, turns) = map_player(warehouse), game_with_cube(warehouse)
     money = game | {"match_length": 0, "score_0": 0, "score_1": 0}
@@ -115,7 +119,7 @@ def test_money_game_is_judged_in_points(small_root: Path) -> None:
 
 
 def test_double_that_cannot_gain_has_no_loss(small_root: Path) -> None:
-    """An invalid score and a missing match equity table raise."""
+    """A double that could not gain has no loss; an invalid score or a missing match equity table raises."""
     warehouse = bgdata.open_warehouse(small_root)
     player, (game, turns) = map_player(warehouse), game_with_cube(warehouse)
     double = next(row for row in turns if row["action"] == "double") | {"cube_value": 1, "cube_owner": "centered"}

@@ -21,8 +21,8 @@ from bgdata.matches.quiz import (
     answer_of,
     choose_questions,
     cube_answers,
+    filter_questions,
     format_results,
-    keep,
     read_results,
     with_answers,
 )
@@ -58,8 +58,9 @@ def test_boxes_are_asked_after_longer_and_longer_pauses(box: int, pause: int) ->
     assert due == [number >= pause for number in range(1, 20)]
 
 
-def test_order_of_questions() -> None:
-    """Those of low boxes, then new ones, the greatest loss first; those that are not due are left out."""
+def test_due_questions_come_first() -> None:
+    """Due questions of low boxes come first, then new ones, the greatest loss first; those that are not due are left
+    out."""
     old, failed, learned, small, great = (
         question(roll, loss) for roll, loss in (("21", 0.1), ("31", 0.2), ("41", 0.9), ("51", 0.1), ("61", 0.5))
     )
@@ -72,12 +73,13 @@ def test_order_of_questions() -> None:
     assert choose_questions([small, small], results, 9) == [small]
 
 
-def test_questions_that_options_keep() -> None:
+def test_questions_are_filtered() -> None:
+    """Questions are filtered by theme, phase, subject and loss."""
     play, double, end = question("31", 0.1), question("00", 0.2, subject="double"), question("21", 0.3, text=BEAR_OFF)
     every = [play, double, end]
 
     def kept(**options: object) -> list[Question]:
-        return keep(every, **({"theme": None, "phase": None, "is_cube": None, "least_loss": 0.0} | options))  # type: ignore[arg-type]
+        return filter_questions(every, **({"theme": None, "phase": None, "is_cube": None, "least_loss": 0.0} | options))  # type: ignore[arg-type]
 
     assert kept() == every
     assert kept(theme="opening") == [play, double]
@@ -101,7 +103,7 @@ def test_order_of_answers_depends_on_the_seed_alone() -> None:
     assert sorted(asked.shuffled_answers(3), key=lambda each: each.text) == list(plays)
 
 
-def test_cube_answers() -> None:
+def test_cube_answers_are_ordered_by_value() -> None:
     values = {"no double": 0.75, "take": 0.875, "pass": 1.0}
     assert cube_answers("double", values) == (Answer("double", 0.875, 0.0), Answer("no double", 0.75, 0.125))
     assert cube_answers("answer", values) == (Answer("take", -0.875, 0.0), Answer("pass", -1.0, 0.125))
@@ -109,7 +111,7 @@ def test_cube_answers() -> None:
     assert [(answer.text, answer.loss) for answer in too_good] == [("no double", 0), ("double", pytest.approx(0.2))]
 
 
-def test_answers_that_a_user_types() -> None:
+def test_typed_answers_are_recognized() -> None:
     shown = [Answer("8/5 6/5", 0.1, 0.0), Answer("no double", 0.0, 0.1)]
     for text, place in (("1", 0), ("8/5  6/5", 0), (" 2 ", 1), ("n", 1), ("No Double", 1)):
         assert answer_of(text.strip(), shown) is shown[place]
@@ -117,8 +119,8 @@ def test_answers_that_a_user_types() -> None:
         assert answer_of(text, shown) is None
 
 
-def test_answers_by_a_player() -> None:
-    """The best plays, and the one that was made; in a match equities are normalised."""
+def test_player_evaluates_answers() -> None:
+    """The player's answers are the best plays and the one that was made; in a match, equities are normalised."""
     player = LookaheadPlayer(pips_player())
     money = with_answers(Question(START.format("31"), "play", 0.2, "here", made="24/20"), player, CubeRules())
     texts = [answer.text for answer in money.answers]
@@ -154,13 +156,13 @@ def test_results_are_read_again(tmp_path: Path) -> None:
         '{"sessions": 1, "questions": {"a": {"box": 1}}}', "\x00",
     ],
 )  # fmt: skip
-def test_wrong_files_of_results(tmp_path: Path, content: str) -> None:
+def test_damaged_results_are_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "quiz.json"
     path.write_text(content)
     with pytest.raises(CorruptFileError, match=r"expected results of a quiz in .*; to begin anew, delete it"):
         read_results(path)
 
 
-def test_results_in_a_folder(tmp_path: Path) -> None:
+def test_folder_as_results_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="expected results of a quiz"):
         read_results(tmp_path)

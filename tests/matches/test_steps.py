@@ -20,7 +20,7 @@ from tests.equity.samples import published_met
 from tests.evaluation.sample_networks import pips_player
 from tests.formats.sessions import MAT
 
-CUT = """\
+CUT_RECORD = """\
  3 point match
 
  Game 1
@@ -36,7 +36,8 @@ def session() -> Match:
 
 
 def test_acts_of_a_session_have_stakes() -> None:
-    """Answers record the cube before the double, also after beavers; rolls record the current cube."""
+    """Acts have the stakes before them: answers the cube before the double, also after beavers; rolls the current
+    cube."""
     found = replayed_situations([session()], "session")
     assert [each.record.result for each in found] == [8, -8, -2, 4, 8, -1, *(each.record.result for each in found[6:])]
     kinds = [act.kind for act in found[3].record.acts]
@@ -58,7 +59,7 @@ def test_acts_of_a_session_have_stakes() -> None:
     [(False, None, False), (True, None, True), (True, False, False), (False, True, True)],
 )
 def test_jacoby_rule_is_taken_from_the_record(is_said: bool, asked: bool | None, is_jacoby: bool) -> None:
-    """An explicit choice overrides the record."""
+    """The Jacoby rule is taken from the record, unless it is set explicitly."""
     told = replace(session(), info=(JACOBY,) * is_said)
     for each in replayed_situations([told], "session", is_jacoby=asked):
         assert each.record.stakes == Stakes(Money(is_jacoby))
@@ -75,8 +76,9 @@ def test_crawford_game_is_the_first_at_one_point() -> None:
 
 
 def test_game_with_a_double_is_not_the_crawford_game() -> None:
-    """A record may begin after the Crawford game; a mark in the file takes precedence."""
-    (match,) = parse_mat(CUT.encode()).matches
+    """A game with a double is not the Crawford game, as a record may begin later; a mark in the file takes
+    precedence."""
+    (match,) = parse_mat(CUT_RECORD.encode()).matches
     assert replayed_situations([match], "cut")[0].record.stakes == Stakes(MatchScore(3, 1))
     later = replace(match.games[0], number=2, turns=match.games[0].turns[:2])
     games = with_crawford(replace(match, games=(*match.games, later))).games
@@ -88,7 +90,7 @@ def test_game_with_a_double_is_not_the_crawford_game() -> None:
 
 
 def test_stakes_are_from_the_view_of_the_player_on_roll() -> None:
-    file = parse_mat(CUT.replace("right : 2", "right : 1").encode())
+    file = parse_mat(CUT_RECORD.replace("right : 2", "right : 1").encode())
     first, second, double, take = replayed_situations(list(file.matches), "cut")[0].record.acts
     assert first.stakes.score == MatchScore(3, 2)
     assert second.stakes.score == MatchScore(2, 3)
@@ -109,12 +111,12 @@ def test_stakes_are_from_the_view_of_the_player_on_roll() -> None:
 )
 def test_invalid_records_are_refused(change: tuple[str, str], message: str) -> None:
     with pytest.raises(InvalidGameError, match=f"^{message}$"):
-        replayed_situations(list(parse_mat(CUT.replace(*change).encode()).matches), "cut")
+        replayed_situations(list(parse_mat(CUT_RECORD.replace(*change).encode()).matches), "cut")
 
 
 def test_judging_without_a_fitting_met_raises() -> None:
     player = LookaheadPlayer(pips_player())
-    match = list(parse_mat(CUT.replace("right : 2", "right : 1").encode()).matches)
+    match = list(parse_mat(CUT_RECORD.replace("right : 2", "right : 1").encode()).matches)
     (judged,) = judge_all(player, CubeRules(met=published_met()), replayed_situations(match, "cut"), Silence())
     assert (judged.judged.result, len(judged.judged.acts)) == (None, 4)
     with pytest.raises(InvalidParameterError, match=r"^expected a match equity table for a match, got none at "):

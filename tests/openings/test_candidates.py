@@ -1,7 +1,5 @@
 """Candidates of a decision: their choice, rollouts with the same dice, and when they stop."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -26,18 +24,20 @@ from bgdata.selfplay.rollout_decisions import Window, roll_out_decision
 from tests.evaluation.sample_networks import random_player
 
 BOARD = np.array(START.board, np.int8)
-SHORT = RolloutSettings("end", 3)
+THREE_TURNS = RolloutSettings("end", 3)
 ROUND = Limits(72)
 
 
 def roll_out(wanted: RolloutTarget, objective: Objective = Objective.MONEY, item: int = 3, k: int = 5) -> RolledPlays:
     chooser = objective.chooser(random_player(4).chooser)
     boards, _ = candidates_of(BOARD, (4, 1), chooser, objective, 9.0, k)
-    return roll_out_candidates(boards, chooser, objective, wanted, SHORT, 7, item)
+    return roll_out_candidates(boards, chooser, objective, wanted, THREE_TURNS, 7, item)
 
 
 @pytest.mark.parametrize("objective", Objective)
 def test_candidates_are_near_the_best_one_roll_ahead(objective: Objective) -> None:
+    """Candidates are the plays near the best by 1-ply equity for the objective, between the least and the most
+    allowed."""
     chooser = objective.chooser(random_player(4).chooser)
     after = flip_boards(batch_plays(BOARD[None], np.array([(6, 2)], np.int8))[1])
     ahead = NetworkPlayer(random_player(4).networks, NO_TABLES)
@@ -58,7 +58,7 @@ def test_candidates_are_near_the_best_one_roll_ahead(objective: Objective) -> No
 
 
 def test_one_round_matches_roll_out_decision() -> None:
-    expected = roll_out_decision(BOARD, (4, 1), random_player(4).chooser, 7, SHORT, Window(9.0, 2, 40), ROUND)
+    expected = roll_out_decision(BOARD, (4, 1), random_player(4).chooser, 7, THREE_TURNS, Window(9.0, 2, 40), ROUND)
     found = roll_out(RolloutTarget(ROUND, 9.0), item=0, k=30)
     assert np.array_equal(found.boards, expected.boards)
     for values, others in zip(found.result, expected.result, strict=True):
@@ -75,10 +75,13 @@ def test_game_equity_counts_wins_only() -> None:
 
 
 def test_candidates_are_rolled_out_until_known() -> None:
+    """Candidates get rounds until they are precise enough; those that are known after the first round stay
+    unchanged."""
     first = roll_out(RolloutTarget(ROUND, 9.0))
     until = float(np.median(first.result.equity_standard_errors))
     found = roll_out(RolloutTarget(Limits(72, until, 288), 9.0))
-    result, places = found.result, {board.tobytes(): row for row, board in enumerate(first.boards)}
+    result = found.result
+    places = {board.tobytes(): row for row, board in enumerate(first.boards)}
     assert len(set(result.trials.tolist())) > 1
     assert (result.trials[result.equity_standard_errors > until] == 288).all()
     for row in np.flatnonzero(result.trials == 72).tolist():  # candidates known after the first round are unchanged
@@ -90,7 +93,8 @@ def test_candidates_are_rolled_out_until_known() -> None:
 
 
 def test_clear_losers_get_no_more_games() -> None:
-    limits, first = Limits(72, 1e-9, 288), roll_out(RolloutTarget(ROUND, 9.0))
+    limits = Limits(72, 1e-9, 288)
+    first = roll_out(RolloutTarget(ROUND, 9.0))
     assert roll_out(RolloutTarget(limits, 9.0)).result.trials.tolist() == [288] * 5
     sure = first.losses - 3 * first.loss_standard_errors
     within = float(sure.max()) / 2

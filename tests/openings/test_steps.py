@@ -1,7 +1,5 @@
 """Comparisons of a book with others: clearly worse plays, different equities, and plays that the book lacks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -12,23 +10,14 @@ from bgdata.evaluation.chances import Evaluations
 from bgdata.game.codec import Boards
 from bgdata.game.plays import legal_plays, parse_play
 from bgdata.game.position import START
+from bgdata.openings import steps
 from bgdata.openings.kinds.openings import FIRST_ROLLS
-from bgdata.openings.steps import (
-    PublishedEquity,
-    PublishedOpenings,
-    evaluator_differences,
-    find_first_roll,
-    find_reply,
-    first_rolls,
-    published_differences,
-    published_sources,
-)
 
 PLAYS = ("24/23 13/8", "13/8 6/5", "13/7")
 
 
 def decision(roll: str, plays: tuple[str, ...], *, objective: str = "money", **changes: Any) -> list[dict[str, Any]]:
-    """Candidates 0.02 apart, with standard errors of 0.005 of the losses."""
+    """A decision whose candidates lose 0.02 points more each, with standard errors of 0.005."""
     after = {str(play): play.next_position.id for play in legal_plays(START, roll)}
     return [
         {
@@ -44,8 +33,8 @@ BOOK = [decision("51", PLAYS), decision("31", ("8/5 6/5", "24/23 13/10"))]
 REPLY = decision("51", ("8/5 6/5",), first_play="13/8 6/5", reply_roll="31")
 
 
-def published(**what: Any) -> PublishedOpenings:
-    return PublishedOpenings("somebody", "a book", "1999", "http://nowhere", **what)
+def published_openings(**what: Any) -> steps.PublishedOpenings:
+    return steps.PublishedOpenings("somebody", "a book", "1999", "http://nowhere", **what)
 
 
 @pytest.mark.parametrize(
@@ -59,26 +48,27 @@ def published(**what: Any) -> PublishedOpenings:
     ],
 )
 def test_published_plays_that_lose_are_differences(plays: tuple[str, ...], expected: list[tuple[Any, ...]]) -> None:
-    found = list(published_differences([*BOOK, REPLY], published(plays={"51": plays})))
+    found = list(steps.published_differences([*BOOK, REPLY], published_openings(plays={"51": plays})))
     assert [(row["play"], row["difference"], row["standard_error"]) for row in found] == expected
     assert all((row["source"], row["best_play"], row["quantity"]) == ("somebody", PLAYS[0], "loss") for row in found)
 
 
 def test_loss_within_three_standard_errors_is_not_a_difference() -> None:
     near = [decision("51", PLAYS, loss_standard_error=0.0067)]
-    assert list(published_differences(near, published(plays={"51": ("13/8 6/5",)}))) == []
+    assert list(steps.published_differences(near, published_openings(plays={"51": ("13/8 6/5",)}))) == []
 
 
 def test_published_equities_that_differ_are_listed() -> None:
-    """Our equities are 0.01, -0.01 and -0.03, with an error of 0.002."""
+    """Published equities that differ from ours by more than three standard errors, or whose play was not rolled out,
+    are listed."""
     rows = (
-        PublishedEquity("51", "24/23 13/8", 0.0159, 0.0001),
-        PublishedEquity("51", "13/8 6/5", -0.025, 0.0001),
-        PublishedEquity("51", "13/7", 0.0, 0.013),
-        PublishedEquity("51", "24/18", 0.0, 0.001),
-        PublishedEquity("62", "24/16", 0.0, 0.001),
+        steps.PublishedEquity("51", "24/23 13/8", 0.0159, 0.0001),
+        steps.PublishedEquity("51", "13/8 6/5", -0.025, 0.0001),
+        steps.PublishedEquity("51", "13/7", 0.0, 0.013),
+        steps.PublishedEquity("51", "24/18", 0.0, 0.001),
+        steps.PublishedEquity("62", "24/16", 0.0, 0.001),
     )
-    found = list(published_differences(BOOK, published(equities=rows)))
+    found = list(steps.published_differences(BOOK, published_openings(equities=rows)))
     assert [row["play"] for row in found] == ["13/8 6/5", "24/18"]
     assert found[0]["difference"] == pytest.approx(-0.015)
     assert found[0]["standard_error"] == pytest.approx(np.hypot(0.002, 0.0001))
@@ -86,7 +76,7 @@ def test_published_equities_that_differ_are_listed() -> None:
 
 
 class SampleEvaluator:
-    """Returns given chances of the opponent to win, and to win a gammon, for each play."""
+    """An evaluator with fixed chances of the opponent to win, and to win a gammon, after each play."""
 
     def __init__(self, *chances: tuple[float, float]) -> None:
         self.chances = chances
@@ -101,32 +91,33 @@ class SampleEvaluator:
 def test_evaluators_are_compared_by_the_objective(objective: str, play: str) -> None:
     book = [decision("51", PLAYS, objective=objective)]
     differs: Any = SampleEvaluator((0.5, 0.5), (0.4, 0.4), (0.45, 0.1))
-    (row,) = evaluator_differences(book, "somebody", differs)
+    (row,) = steps.evaluator_differences(book, "somebody", differs)
     assert row["play"] == play
     assert row["best_play"] == PLAYS[0]
     assert row["first_roll"] == "51"
     assert row["reply_roll"] is None
     agrees: Any = SampleEvaluator((0.1, 0.1), (0.4, 0.4), (0.45, 0.1))
-    assert list(evaluator_differences(book, "somebody", agrees)) == []
+    assert list(steps.evaluator_differences(book, "somebody", agrees)) == []
 
 
 def test_decisions_are_found_by_roll_and_reply() -> None:
+    """First rolls and replies are found in a book; those that it lacks are errors that name what it has."""
     book = [*BOOK, REPLY]
-    assert first_rolls(book) == BOOK
-    assert find_first_roll(book, "31") == BOOK[1]
-    assert find_reply(book, "51", "13/8 6/5", "31") == REPLY
+    assert steps.first_rolls(book) == BOOK
+    assert steps.find_first_roll(book, "31") == BOOK[1]
+    assert steps.find_reply(book, "51", "13/8 6/5", "31") == REPLY
     with pytest.raises(UsageError, match=r"expected a first roll of this book \(51, 31\), got 62"):
-        find_first_roll(book, "62")
+        steps.find_first_roll(book, "62")
     with pytest.raises(
         UsageError, match=r"expected a play of 51 that this book answers \(13/8 6/5\), got '24/23 13/8'"
     ):
-        find_reply(book, "51", "", "31")
+        steps.find_reply(book, "51", "", "31")
     with pytest.raises(UsageError, match=r"expected a play of 31 that this book answers \(none\), got '13/9'"):
-        find_reply(book, "31", "13/9", "31")
+        steps.find_reply(book, "31", "13/9", "31")
 
 
 def test_sources_are_named() -> None:
-    sources = published_sources()
+    sources = steps.published_sources()
     assert len({source.name for source in sources}) == len(sources) >= 3
     for source in sources:
         assert source.source
@@ -135,7 +126,7 @@ def test_sources_are_named() -> None:
 
 
 def test_published_plays_are_legal_and_in_our_notation() -> None:
-    for source in published_sources():
+    for source in steps.published_sources():
         plays = [(roll, play) for roll, plays in source.plays.items() for play in plays]
         for roll, text in plays + [(each.roll, each.play) for each in source.equities]:
             assert roll in FIRST_ROLLS
@@ -143,6 +134,6 @@ def test_published_plays_are_legal_and_in_our_notation() -> None:
 
 
 def test_published_equities_have_standard_errors() -> None:
-    (stick,) = [source for source in published_sources() if source.name == "Stick 2006"]
-    assert stick.equities[0] == PublishedEquity("51", "24/23 13/8", 0.0069, 0.0007)
-    assert all(each.standard_error > 0 for source in published_sources() for each in source.equities)
+    (stick,) = [source for source in steps.published_sources() if source.name == "Stick 2006"]
+    assert stick.equities[0] == steps.PublishedEquity("51", "24/23 13/8", 0.0069, 0.0007)
+    assert all(each.standard_error > 0 for source in steps.published_sources() for each in source.equities)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from bgdata.openings.pages import trainer
-from bgdata.openings.pages.trainer import BookPlay, verdict_on, weighed_plays
+from bgdata.openings.pages.trainer import BookPlay, verdict_text, weighed_plays
 from tests.subtests import each
 from tests.web.reading import read
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 BOOK = "objective=double-match-point"
 
 
-def asked(client: TestClient, query: str) -> dict[str, Any]:
-    """The JSON of the page."""
+def page_json(client: TestClient, query: str) -> dict[str, Any]:
+    """The JSON of the trainer's page for this query."""
     answer = client.get(f"/openings/train.json?{query}")
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
@@ -28,17 +28,17 @@ def asked(client: TestClient, query: str) -> dict[str, Any]:
 
 
 @each("ask", ["first", "replies"])
-def test_every_question_is_told_as_the_book_has_it(client: TestClient, ask: str) -> None:
-    """Nothing is told before an answer; then all plays, the best first, as in the table."""
-    count = asked(client, f"{BOOK}&ask={ask}")["questions"]
+def test_answers_show_the_values_of_the_book(client: TestClient, ask: str) -> None:
+    """Before an answer the page tells no values; after it, all plays as the book has them, the best first."""
+    count = page_json(client, f"{BOOK}&ask={ask}")["questions"]
     seen = set[tuple[str, ...]]()
     for number in range(1, min(count, 12) + 1):
-        question = asked(client, f"{BOOK}&ask={ask}&number={number}")
+        question = page_json(client, f"{BOOK}&ask={ask}&number={number}")
         assert (question["verdict"], question["plays"]) == (None, [])
         assert (question["first_play"] is None) == (ask == "first")
         seen.add((question["first_roll"], str(question["first_play"]), question["roll"]))
         for choice in question["choices"]:
-            told = asked(client, f"{BOOK}&ask={ask}&number={number}&answer={quote(choice)}")
+            told = page_json(client, f"{BOOK}&ask={ask}&number={number}&answer={quote(choice)}")
             losses = [row["loss"] for row in told["plays"]]
             assert losses == sorted(losses)
             assert losses[0] == 0
@@ -58,8 +58,9 @@ def test_every_question_is_told_as_the_book_has_it(client: TestClient, ask: str)
     assert len(seen) == min(count, 12)
 
 
-def test_page_says_whether_the_position_agrees(client: TestClient) -> None:
-    question = asked(client, BOOK)
+def test_page_compares_the_player_with_the_book(client: TestClient) -> None:
+    """After any answer the page says once whether the site's player agrees with the book, and shows its best play."""
+    question = page_json(client, BOOK)
     for choice in question["choices"]:
         where = f"/openings/train?{BOOK}&answer={quote(choice)}"
         page = read(client, where)
@@ -78,10 +79,10 @@ def test_page_says_whether_the_position_agrees(client: TestClient) -> None:
 
 def test_links_go_through_the_questions_and_to_replies(client: TestClient) -> None:
     page = read(client, f"/openings/train?{BOOK}")
-    choices = asked(client, BOOK)["choices"]
+    choices = page_json(client, BOOK)["choices"]
     assert len([link for link in page.links if "answer=" in link]) == len(choices)
-    count = asked(client, BOOK)["questions"]
-    assert asked(client, f"{BOOK}&number={count + 1}")["choices"] == choices, "after the last comes the first"
+    count = page_json(client, BOOK)["questions"]
+    assert page_json(client, f"{BOOK}&number={count + 1}")["choices"] == choices, "after the last comes the first"
     told = read(client, f"/openings/train?{BOOK}&answer={quote(choices[0])}")
     (replies,) = (link for link in told.links if "ask=replies" in link and "roll=" in link)
     assert client.get(replies).status_code == 200
@@ -89,7 +90,7 @@ def test_links_go_through_the_questions_and_to_replies(client: TestClient) -> No
 
 
 def row(play: str, win: float, win_gammon: float, lose_gammon: float) -> dict[str, Any]:
-    """A row of the book with errors of 0.001, 0.002 and 0.003."""
+    """A row of the book with these chances, whose errors are 0.001, 0.002 and 0.003."""
     return {
         "play": play, "next_position_id": play, "win": win, "win_gammon": win_gammon, "lose_gammon": lose_gammon,
         "win_standard_error": 0.001, "win_gammon_standard_error": 0.002, "lose_gammon_standard_error": 0.003,
@@ -98,7 +99,7 @@ def row(play: str, win: float, win_gammon: float, lose_gammon: float) -> dict[st
 
 
 def test_chances_are_weighed_by_the_match() -> None:
-    """Match winning chances by hand: a gammon-go gammon wins the match, a plain win half of it."""
+    """Plays are valued by match winning chances: a gammon wins the match at gammon-go, a plain win half of it."""
     rows = [row("quiet", 0.52, 0.10, 0.10), row("bold", 0.50, 0.16, 0.18)]
     go, save = (trainer.OBJECTIVES[name].weighed for name in ("gammon-go", "gammon-save"))
     best, other = weighed_plays(rows, go)
@@ -122,7 +123,7 @@ def test_chances_are_weighed_by_the_match() -> None:
      (0.02, 0.001, "Wrong")],
 )  # fmt: skip
 def test_verdict_depends_on_loss_and_error(loss: float, error: float, verdict: str) -> None:
-    assert verdict_on(BookPlay("8/5 6/5", "", 0.1, 0.001, loss, error, 72)) == verdict
+    assert verdict_text(BookPlay("8/5 6/5", "", 0.1, 0.001, loss, error, 72)) == verdict
 
 
 @each(
@@ -138,5 +139,5 @@ def test_wrong_values_are_refused(client: TestClient, query: str, words: str) ->
 
 def test_missing_book_and_roll_are_named(client: TestClient, empty: TestClient) -> None:
     assert "No such book here" in read(empty, "/openings/train").text
-    assert asked(empty, "objective=gammon-save")["questions"] == 0
+    assert page_json(empty, "objective=gammon-save")["questions"] == 0
     assert "The book has no such roll" in read(client, f"/openings/train?{BOOK}&roll=65").text

@@ -1,7 +1,5 @@
 """The smallest work of two steps for each flow, of which tests finish one and hold the other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 

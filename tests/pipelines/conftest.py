@@ -1,7 +1,5 @@
 """One run of every case of `flows`, in a new process."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -58,7 +56,7 @@ class Run(NamedTuple):
     started: list[int]
 
 
-def split(text: str) -> dict[str, str]:
+def output_by_case(text: str) -> dict[str, str]:
     """The text below the mark of each case."""
     parts = [part.partition("\n") for part in re.split(f"^{MARK}", text, flags=re.MULTILINE)]
     return {name: below for name, _, below in parts[1:]}
@@ -85,8 +83,9 @@ def flows(tmp_path_factory: pytest.TempPathFactory) -> Run:
         capture_output=True, text=True, timeout=1200, cwd=folder, env=environment(folder), check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    cases, errors = {}, split(done.stderr)
-    for name, text in split(done.stdout).items():
+    cases = {}
+    errors = output_by_case(done.stderr)
+    for name, text in output_by_case(done.stdout).items():
         *output, result = text.splitlines()
         cases[name] = Case("\n".join(output), errors[name], json.loads(result))
     started = [int(path.name.removeprefix("offline-")) for path in (folder / "offline").glob("offline-*")]

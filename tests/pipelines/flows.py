@@ -4,8 +4,6 @@ Starting Prefect's server takes seconds, so one process runs every case. A line 
 line of JSON ends it on standard output.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import runpy
@@ -26,7 +24,14 @@ from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import save_lock
 
 MARK = "=== "
-FEW = {"start": "network/tiny", "games": 20, "epochs": 1, "score-games": 4, "luck-adjusted-games": 0, "decisions": 20}
+SMALL_PLAN = {
+    "start": "network/tiny",
+    "games": 20,
+    "epochs": 1,
+    "score-games": 4,
+    "luck-adjusted-games": 0,
+    "decisions": 20,
+}
 
 
 def case(name: str, function: Callable[[], Any]) -> None:
@@ -70,7 +75,8 @@ def main(folder: Path) -> None:
     """Run every case, in order: later ones use the versions of earlier ones."""
     for kind in all_kinds().values():
         if kind.defaults:
-            kind.defaults, kind.more = (kind.smallest,), ()
+            kind.defaults = (kind.smallest,)
+            kind.more = ()
     gammon = all_kinds()["bearoff_gammon"]
     gammon.more = (RaceParameters(2),)
     gammon.defaults += gammon.more
@@ -93,7 +99,7 @@ def main(folder: Path) -> None:
     words = ["--warehouse", str(folder / "page"), "--plies", "0", "--length", "7"]
     case("page", lambda: match_equity.main(words))
     trained = shutil.copytree(root, folder / "trained")
-    few = [f"--{name}={value}" for name, value in FEW.items()]
+    few = [f"--{name}={value}" for name, value in SMALL_PLAN.items()]
     for name in ("train", "train again"):
         case(name, lambda: train.main(["mine", "--warehouse", str(trained), *few]))
     case("train wrong", lambda: train.main(["tiny", "--warehouse", str(trained), *few]))

@@ -1,7 +1,5 @@
 """A mirror of published files on this machine, which can hold back the second half of one."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import suppress
 from http import HTTPStatus
@@ -15,7 +13,9 @@ class Mirror(ThreadingHTTPServer):
 
     def __init__(self, name: str, content: bytes) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.name, self.content, self.rest = name, content, threading.Event()
+        self.name = name
+        self.content = content
+        self.rest = threading.Event()
         self.asked: list[str] = []  # the header Range of each request, empty for the whole file
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -44,7 +44,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_error(HTTPStatus.NOT_FOUND)
             return
         content = self.server.content
-        first, half = int(wanted.removeprefix("bytes=").rstrip("-") or 0), len(content) // 2
+        first = int(wanted.removeprefix("bytes=").rstrip("-") or 0)
+        half = len(content) // 2
         self.send_response(HTTPStatus.PARTIAL_CONTENT if wanted else HTTPStatus.OK)
         self.send_header("Content-Length", str(len(content) - first))
         self.end_headers()

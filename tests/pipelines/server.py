@@ -1,7 +1,5 @@
 """A real Prefect server with the deployments of prefect.yaml and a worker of their pool, over HTTP."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess
@@ -26,7 +24,8 @@ class PrefectServer:
     """The server, its pool and worker; `close` ends them and their processes."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.port = folder, free_port()
+        self.folder = folder
+        self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}/api"
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
         self.environment = kept | {  # separate from any other Prefect on this machine

@@ -1,7 +1,5 @@
 """Command lines of the flows, and checks before anything runs."""
 
-from __future__ import annotations
-
 import socket
 import sys
 import threading
@@ -20,6 +18,7 @@ from tests.subtests import each
 
 
 def test_arguments_are_fields_of_plans() -> None:
+    """The options of each pipeline's command fill the fields of its plan, and have the plan's defaults."""
     from pipelines import corpora, match_equity, rebuild, train  # they import Prefect
 
     assert train.parse_arguments(["mine"]) == ("warehouse", TrainingPlan("mine"))
@@ -65,6 +64,7 @@ def test_missing_matplotlib_is_refused_before_the_work(
 
 
 def test_sources_name_kinds_and_files(tmp_path: Path) -> None:
+    """A source is KIND:FILE or the name of a published file, and anything else is refused."""
     from pipelines import imports
 
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
@@ -83,7 +83,7 @@ def test_sources_name_kinds_and_files(tmp_path: Path) -> None:
         imports.sources(warehouse, [f"network:{path}"])
 
 
-def test_leakage_is_a_table(small_root: Path) -> None:
+def test_leakage_report_is_a_markdown_table(small_root: Path) -> None:
     from pipelines import imports
 
     head, rule, *rows = imports.leakage(bgdata.open_warehouse(small_root)).splitlines()
@@ -92,7 +92,7 @@ def test_leakage_is_a_table(small_root: Path) -> None:
 
 
 def test_missing_server_gives_a_one_line_error() -> None:
-    """Prefect would print a traceback. A running server reports its own errors."""
+    """If no Prefect server answers at the address, a flow ends with one line before it begins."""
     from pipelines.tasks import check_server
 
     with socket.create_server(("127.0.0.1", 0)) as closed:

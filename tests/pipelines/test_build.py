@@ -1,7 +1,5 @@
 """The Prefect flow builds what the library builds, quietly and offline, and reports an error in one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -44,7 +42,7 @@ def all_tables(flows: Run) -> list[Table]:
 
 @pytest.mark.prefect
 def test_flow_builds_the_tables_of_the_library(flows: Run, small_root: Path) -> None:
-    """The flow builds all kinds or some; the catalog is written once, at the end."""
+    """The flow builds the same digests as the library, of all kinds or of one, and leaves an up-to-date catalog."""
     fresh = flows.cases["fresh"]
     assert fresh.result == 0
     assert fresh.output.splitlines()[-1] == f"{flows.folder / 'warehouse'}: built"
@@ -60,8 +58,8 @@ def test_flow_builds_the_tables_of_the_library(flows: Run, small_root: Path) -> 
 
 @pytest.mark.prefect
 def test_summary_fits_a_screen(flows: Run) -> None:
-    """The summary has one line for each kind with its tables, rows and size, and commands to look at them and to
-    try."""
+    """The summary has a line for each kind with the right numbers of tables and rows, and six commands that exist, in
+    at most 40 lines."""
     lines = flows.cases["fresh"].output.splitlines()
     assert len(lines) <= 40
     sizes: dict[str, tuple[int, int]] = {}
@@ -86,15 +84,16 @@ def test_report_names_every_version(flows: Run, small_root: Path) -> None:
 
 @pytest.mark.prefect
 def test_built_tables_are_compared_with_the_lock(flows: Run) -> None:
-    same = flows.cases["locked"]
-    assert same.result == 0
-    verdicts = [line for line in same.output.splitlines() if ": locked " in line]
-    last = same.output.splitlines()[-1]
+    """The build pipeline compares each table with the lock, and returns 1 where the digest of one differs."""
+    locked = flows.cases["locked"]
+    assert locked.result == 0
+    verdicts = [line for line in locked.output.splitlines() if ": locked " in line]
+    last = locked.output.splitlines()[-1]
     built = [table.name.rpartition("/")[0] for table in all_tables(flows)]
     assert [verdict.partition(":")[0] for verdict in verdicts] == built
     assert all(verdict.endswith(", same") for verdict in verdicts)
     assert last == f"{flows.folder / 'warehouse'}: built and equal to its lock"
-    assert same.errors.count("already built") == same.errors.count("\n")
+    assert locked.errors.count("already built") == locked.errors.count("\n")
     other = flows.cases["all"]
     assert other.result == 1
     differing = "^bearoff_.*: locked 0{16}, DIFFERS: current is [0-9a-f]{16}$"
@@ -112,7 +111,7 @@ def test_all_builds_slow_variants(flows: Run) -> None:
 
 
 @pytest.mark.prefect
-def test_output_is_our_notes_and_one_line_for_an_error(flows: Run) -> None:
+def test_flows_print_notes_and_one_line_for_an_error(flows: Run) -> None:
     failed = flows.cases["file in its place"]
     assert failed.result == 1
     assert failed.output == ""
@@ -141,7 +140,7 @@ def test_flows_leave_no_process_and_connect_to_no_machine(flows: Run) -> None:
 
 @pytest.mark.prefect
 def test_settings_are_valid_and_used_by_prefect(flows: Run) -> None:
-    """Prefect ignores a misspelt setting silently. All files of Prefect are in its home."""
+    """Prefect knows and uses every setting that the flows make, and writes files nowhere but in its home."""
     settings = flows.cases["settings"].result
     expected = flows.cases["environment"].result
     assert expected.pop("DO_NOT_TRACK") == "1"
@@ -182,8 +181,8 @@ IMPORT = "import pipelines, os, json, sys; assert 'prefect' not in sys.modules; 
 
 
 def test_importing_pipelines_sets_prefect_quiet_local_and_offline(tmp_path: Path) -> None:
-    """Importing them does not import Prefect, and keeps settings of the user. A home that cannot be written is replaced
-    for this run."""
+    """Importing `pipelines` makes Prefect quiet, local and offline without importing it, keeps settings of the user,
+    and replaces a home that cannot be written."""
     mine = {"PREFECT_HOME": str(tmp_path / "mine" / "home"), "PREFECT_LOGGING_LEVEL": "DEBUG"}
     found = json.loads(run_python(tmp_path, IMPORT, **mine).stdout)
     assert {name: found[name] for name in mine} == mine
@@ -207,7 +206,7 @@ def test_importing_pipelines_sets_prefect_quiet_local_and_offline(tmp_path: Path
 
 @pytest.mark.prefect
 def test_libraries_of_prefect_print_nothing(tmp_path: Path) -> None:
-    """SQLAlchemy, for example, printed something when Prefect's server ended inside a connection."""
+    """Errors that the libraries of Prefect log, such as those of SQLAlchemy when a server ends, are not printed."""
     program = """
 import logging, pipelines
 from prefect.logging.configuration import setup_logging  # as at the beginning of a flow, and of its server

@@ -1,7 +1,5 @@
 """The tasks of a build, and their order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from tests.subtests import each
 
 @each("is_all", [False, True])
 def test_every_variant_is_built_once_after_its_inputs(tmp_path: Path, is_all: bool) -> None:
+    """Every wanted variant is in exactly one job, and the jobs that it needs come before that one."""
     from pipelines.build import Variant, default_jobs  # imports Prefect
 
     warehouse = bgdata.open_warehouse(tmp_path)
@@ -33,6 +32,7 @@ def test_every_variant_is_built_once_after_its_inputs(tmp_path: Path, is_all: bo
 
 
 def test_shipped_kinds_are_one_task_and_slow_jobs_begin_first(tmp_path: Path) -> None:
+    """A kind's shipped variants are one job, nothing waits for them, and the longest jobs begin first."""
     from pipelines.build import LONGEST, default_jobs, is_shipped
 
     warehouse = bgdata.open_warehouse(tmp_path)
@@ -67,13 +67,14 @@ class Task:
 
 
 def test_running_tasks_are_limited_by_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first jobs whose inputs are built begin; the last to begin finishes first."""
+    """Only as many tasks run at a time as there are processes, and a job begins only after its inputs are built."""
     from pipelines import build
 
     a, b, c, d = (build.Variant("bearoff_gammon", RaceParameters(points)) for points in range(1, 5))
     jobs = [build.Job([a], set()), build.Job([b], {a}), build.Job([c], set()), build.Job([d], set())]
     running: list[Task] = []
-    most, order = 0, []
+    most = 0
+    order = []
 
     def begin(job: Any) -> Any:
         nonlocal most

@@ -1,8 +1,6 @@
 """The deployments on a real Prefect server: they run, publish artifacts, and go on from finished steps, with digests of
 the library, after the server, the worker or tasks are killed."""
 
-from __future__ import annotations
-
 import base64
 import bz2
 import json
@@ -29,7 +27,8 @@ from tests.pipelines.mirror import Mirror
 from tests.pipelines.server import ROOT, PrefectServer, kill
 
 pytestmark = pytest.mark.prefect
-PNG, SVG = ("image/png", b"\x89PNG\r\n\x1a\n"), ("image/svg+xml", b"<svg ")
+PNG = ("image/png", b"\x89PNG\r\n\x1a\n")
+SVG = ("image/svg+xml", b"<svg ")
 GAMES = 10_000  # in ten parts: a fast machine does not finish before both kills
 PLAN = {"player": "network/tiny", "games": 40, "seed": 3, "cubeful_games": 4, "most": 2, "trials": 72}
 FETCHED = "crashed-train-data"
@@ -62,7 +61,7 @@ def test_every_flow_is_deployed_with_its_schedule(server: PrefectServer) -> None
     assert server.deployment("train-network")["schedules"] == []
 
 
-def test_schedules_make_runs(server: PrefectServer) -> None:
+def test_schedules_start_runs(server: PrefectServer) -> None:
     if int(version("sqlalchemy").split(".")[1]) > 0:
         pytest.skip("this environment is older than the lock: the scheduler of Prefect 3.8 needs SQLAlchemy 2.0")
 
@@ -101,7 +100,8 @@ def resumed(server: PrefectServer, small_root: Path, tmp_path_factory: pytest.Te
     """Each flow has finished a step and waits for another one, which another process builds, when the server is killed;
     then the worker of new runs; then the tasks of newer runs, which are processes, or else the process of the flow."""
     folder = tmp_path_factory.mktemp("resumed")
-    root, wanted = Path(shutil.copytree(small_root, folder / "warehouse")), cases(folder)
+    root = Path(shutil.copytree(small_root, folder / "warehouse"))
+    wanted = cases(folder)
     locks = {name: root / ".staging" / f"{case.held.replace('/', '-')}.lock" for name, case in wanted.items()}
 
     def begin() -> dict[str, str]:
@@ -124,7 +124,8 @@ def resumed(server: PrefectServer, small_root: Path, tmp_path_factory: pytest.Te
         server.start_worker()
         runs = begin()
         kill(orphans)  # processes of flows that are no longer needed
-        orphans, lost = server.processes(*runs.values()), runs["match-equity"]
+        orphans = server.processes(*runs.values())
+        lost = runs["match-equity"]
         server.kill_worker()  # its flows cannot report any more
         server.start_worker()
         runs = begin()
@@ -141,7 +142,8 @@ def resumed(server: PrefectServer, small_root: Path, tmp_path_factory: pytest.Te
 
 @pytest.mark.kills
 def test_every_flow_resumes_after_kills(resumed: Resumed) -> None:
-    """A flow whose tasks are processes is tried again by itself. Finished steps are found, and not built again."""
+    """After the server, the worker and the tasks were killed, every flow completes, and no finished step is done
+    again."""
     found = {name: (run["state_type"], run["run_count"]) for name, run in resumed.runs.items()}
     assert found == dict.fromkeys(cases(resumed.folder), ("COMPLETED", 2)), resumed.log
     assert resumed.retried == {"rebuild-from-nothing", "train-network"}
@@ -152,7 +154,7 @@ def test_every_flow_resumes_after_kills(resumed: Resumed) -> None:
 
 @pytest.mark.kills
 def test_resumed_flows_build_what_the_library_builds(resumed: Resumed, small_root: Path) -> None:
-    """They copy what is part of the package."""
+    """What flows build after they were killed has the same digests as when the library builds it."""
     warehouse = bgdata.open_warehouse(resumed.folder / "warehouse")
     old = {table.name for table in bgdata.open_warehouse(small_root).current()}
     made = [table for table in warehouse.current() if table.name not in old]
@@ -170,6 +172,7 @@ def test_resumed_flows_build_what_the_library_builds(resumed: Resumed, small_roo
 
 
 def test_reports_and_pictures_are_published(server: PrefectServer, resumed: Resumed) -> None:
+    """The pipelines publish their tables, scores and pictures as artifacts on the Prefect server."""
     found = {name: server.artifacts(run["id"]) for name, run in resumed.runs.items()}
     built, trained, mets = (found[name] for name in ("build-warehouse", "train-network", "match-equity"))
     kinds = map(bgdata.all_kinds().__getitem__, ("network", "supervised_network"))
@@ -194,8 +197,8 @@ def parts_of_games(root: Path) -> dict[Path, int]:
 
 @pytest.mark.kills
 def test_corpora_go_on_from_parts(server: PrefectServer, root: Path) -> None:
-    """The flow is tried again when its tasks are killed. When all of its processes are killed, another run, which is
-    requested before another worker starts, goes on with another executor."""
+    """When its tasks are killed, the flow of corpora is tried again, and when all processes are killed, another run
+    with another executor goes on. Finished parts of the games are kept each time."""
     plan = PLAN | {"games": GAMES}
     lost = server.begin("make-corpora", root=str(root), plan=plan)
     server.wait_for(lambda: parts_of_games(root), "the first part of the games")
@@ -275,7 +278,8 @@ def written_files(folder: Path) -> list[str]:
         assert isinstance(declared, ImportedDataset)
         (folder / kind).mkdir()
         found += [f"{kind}:{path}" for path in declared.computation.write_sample(folder / kind)]
-    positions, samples = SHARED / "wildbg" / "contact.csv", SHARED / "gnubg" / "benchmark_samples.bm"
+    positions = SHARED / "wildbg" / "contact.csv"
+    samples = SHARED / "gnubg" / "benchmark_samples.bm"
     if positions.exists() and samples.exists():
         lines = [line.split(maxsplit=2) for line in samples.read_text().splitlines() if line.startswith("contact ")]
         (folder / "contact-samples.bm").write_text("".join(f"{line}\n" for _, _, line in lines))
@@ -284,7 +288,8 @@ def written_files(folder: Path) -> list[str]:
 
 
 def test_killed_import_resumes_its_download(imported: Imported) -> None:
-    """All files are imported, checked and searched for leaks."""
+    """A flow that was killed during a download resumes it, and then imports and checks all files, and reports leaked
+    positions."""
     assert imported.killed == "CRASHED"
     whole, rest = imported.asked
     assert whole == ""

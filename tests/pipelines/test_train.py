@@ -1,7 +1,5 @@
 """The training flow: every step builds a version, and no version is built twice."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -19,6 +17,7 @@ NOTES = (
 
 @pytest.mark.prefect
 def test_each_step_builds_a_version(flows: Run) -> None:
+    """Each step of the training pipeline builds a version from that of the step before. The scores are printed."""
     case = flows.cases["train"]
     assert case.result == 0, case.errors
     learned, first, *rows = case.output.splitlines()
@@ -44,7 +43,7 @@ def test_each_step_builds_a_version(flows: Run) -> None:
 
 @pytest.mark.prefect
 def test_unchanged_steps_are_skipped(flows: Run) -> None:
-    """Only our notes are printed, and a failing step prints one line."""
+    """A second run of the training flow builds nothing; a flow with a wrong argument prints one line."""
     again = flows.cases["train again"]
     assert (again.result, again.output) == (0, flows.cases["train"].output)
     assert ": built " not in again.errors

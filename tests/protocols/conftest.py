@@ -1,7 +1,5 @@
 """A match equity table for tests of matches."""
 
-from __future__ import annotations
-
 import pytest
 
 import bgdata
@@ -11,7 +9,7 @@ from bgdata.equity.match_equity import MatchEquity, find_met
 
 @pytest.fixture(scope="session")
 def met(tmp_path_factory: pytest.TempPathFactory) -> MatchEquity:
-    """A published table."""
+    """A published match equity table."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("met") / "warehouse")
     warehouse.build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
     return find_met(warehouse, "published-12")

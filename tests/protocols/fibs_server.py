@@ -27,12 +27,12 @@ OWN_INFO = f"2 {USER} 1 0 0 1 0 0 1 1 2396 0 0 1 0 3457.85 0 0 0 0 0 UTC"  # not
 
 
 class GoneError(Exception):
-    """The player has left, or was left."""
+    """The player has left the server, or the server has dropped the player."""
 
 
 @dataclass
 class SavedMatch:
-    """The state of a match; sides are 0, the player, and 1, the opponent."""
+    """The state of an interrupted match. Sides are 0, the player, and 1, the opponent."""
 
     length: int
     scores: list[int] = field(default_factory=lambda: [0, 0])
@@ -47,7 +47,8 @@ class SavedMatch:
 
 
 class FibsServer(threading.Thread):
-    """Serves connections one after the other until closed. `heard` contains every line of the player."""
+    """A server that serves connections one after the other until it is closed. `heard` contains every line of the
+    player."""
 
     def __init__(
         self,
@@ -91,7 +92,7 @@ class FibsServer(threading.Thread):
 
 
 class _Session:
-    """One connection."""
+    """One connection of the player to the server."""
 
     def __init__(self, server: FibsServer, connection: socket.socket) -> None:
         self.server, self.connection = server, connection
@@ -132,7 +133,7 @@ class _Session:
                 self.begin(self.server.invites, "** You are now playing {what} with {who}.")
 
     def command(self) -> list[str]:
-        """The next command, after handling settings and requests for the board."""
+        """The player's next command. Settings and requests for the board are handled before it."""
         while True:
             words = self.hear()
             if words[:1] == ["toggle"] and words[1] in self.settings:
@@ -251,7 +252,7 @@ class _Session:
             self.one_play()
 
     def before_roll(self) -> bool:
-        """Whether the turn goes on to the roll."""
+        """Let the side on roll double or resign. Returns whether the turn goes on to the roll."""
         match = self.match
         may = match.owner in (None, match.turn) and match.crawford != "now"
         if match.turn == 1:
@@ -310,7 +311,8 @@ class _Session:
 
     def one_play(self) -> None:
         match = self.match
-        roll, side = roll_of(*match.dice), match.turn
+        roll = roll_of(*match.dice)
+        side = match.turn
         plays = legal_plays(match.position, roll)
         if not plays[0].moves:
             self.say(f"{self.name(side)} can't move.")
@@ -349,7 +351,7 @@ class _Session:
 
     @property
     def direction(self) -> int:
-        """The direction of the player, which changes with every game."""
+        """The direction in which the player moves, which changes with every game."""
         return 1 if self.match.games % 2 else -1
 
     @property
@@ -357,7 +359,7 @@ class _Session:
         return 1 if self.match.games % 3 else -1
 
     def shown(self, play: Play, side: int = 1) -> str:
-        """`13-8 6-5`; `24-1` for the fault of an illegal play."""
+        """A play in the server's notation, `13-8 6-5`, or `24-1` if an illegal play is due."""
         if side == 1 and self.fault("illegal play"):
             return "24-1"
         is_up = (self.direction if side == 0 else -self.direction) > 0
@@ -366,7 +368,7 @@ class _Session:
         return " ".join(f"{place[start]}-{place[end]}" for start, end, _ in play.moves)
 
     def fault(self, name: str) -> bool:
-        """Whether this fault is due; it happens once."""
+        """Whether the fault called `name` is due; it happens once."""
         for number, fault in list(self.server.faults.items()):
             if fault == name and self.server.boards >= number:
                 del self.server.faults[number]

@@ -1,7 +1,5 @@
 """Games of the installed gnubg against `bgdata external`, as recorded by both."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading
@@ -43,22 +41,22 @@ gnubg.command("save match match.sgf")
 
 
 class Played(NamedTuple):
-    """A match as gnubg recorded it, and all its questions."""
+    """A match as gnubg recorded it, and all questions that it asked with our replies."""
 
     match: Match
     exchanges: list[Exchange]
 
 
 class Act(NamedTuple):
-    """One side's act where it had a choice: the position after a play, or a word."""
+    """What one side did where it had a choice: the position after a play, or a word for a cube action."""
 
     position_id: str
     done: str
 
 
 def gnubg_script(port: int, **settings: object) -> str:
-    """A script that makes gnubg play a match to `length` points or a session of `games`, with its `side` 0 or 1 at a
-    port. `extra` adds settings of gnubg."""
+    """A script that makes gnubg play a match to `length` points or a session of `games` games, in which the program at
+    the port plays side `side`. `extra` contains more settings of gnubg."""
     chosen = {"side": 0, "length": 0, "games": 1, "seed": 1, "noise": 0, "extra": []} | settings
     script = SCRIPT.replace("OTHER", str(1 - int(str(chosen["side"])))).replace("PORT", str(port))
     for name, value in chosen.items():
@@ -67,7 +65,7 @@ def gnubg_script(port: int, **settings: object) -> str:
 
 
 def play_gnubg(decisions: Decisions, folder: Path, *, is_jacoby: bool = True, **settings: object) -> Played:
-    """Play as `gnubg_script` says and collect every exchange."""
+    """Play against gnubg as `gnubg_script` says, and collect every exchange."""
     exchanges: list[Exchange] = []
     with closing(socket.create_server(("localhost", 0))) as listening:
 
@@ -86,13 +84,13 @@ def play_gnubg(decisions: Decisions, folder: Path, *, is_jacoby: bool = True, **
 
 
 def gnubg_acts(match: Match, side: int) -> Iterator[Act]:
-    """One side's acts in gnubg's record: plays with a choice, and cube actions."""
+    """Yield one side's acts in gnubg's record: plays with a choice, and cube actions."""
     for game in match.games:
         yield from game_acts(match, game, side)
 
 
 def game_acts(match: Match, game: Game, side: int) -> Iterator[Act]:
-    """The acts of one side in one game."""
+    """Yield the acts of one side in one game."""
     for replayed in replay_game(match, game).turns:
         turn, position = replayed.turn, replayed.position
         if turn.player != side or turn.kind is TurnKind.ROLL:
@@ -110,7 +108,7 @@ WORDS = {"double": "double", "take": "take", "drop": "pass", "beaver": "beaver"}
 
 
 def our_acts(exchanges: list[Exchange]) -> Iterator[Act]:
-    """Our acts from the exchanges. gnubg also asks for forced plays, and before each roll."""
+    """Yield our acts from the exchanges, without forced plays and rolls, for which gnubg also asks."""
     for line, reply, question in ((each.line, each.reply, each.question) for each in exchanges):
         assert question, f"{line}: {reply}"
         position = Position(question.position)

@@ -1,7 +1,5 @@
 """Accepted resignations, which are worth at least what playing on would win; rolled-out decisions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,8 +24,8 @@ from tests.evaluation.sample_evaluators import Scrambled
 MONEY = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))
 
 
-class Sure(Scrambled):
-    """The same five chances for every unfinished game."""
+class SureEvaluator(Scrambled):
+    """An evaluator that gives the same five chances for every unfinished game."""
 
     def __init__(self, *chances: float) -> None:
         super().__init__()
@@ -39,41 +37,43 @@ class Sure(Scrambled):
         return Evaluations(chances, np.full(len(boards), AnswerSource.CONTACT_NETWORK, np.int8))
 
 
-def losing(gammons: float, rules: CubeRules = DEFAULT_RULES) -> Decisions:
-    """A player by which the side on roll always loses, with this share of gammons."""
-    return Decisions(LookaheadPlayer(Sure(0, 0, 0, gammons, 0)), rules)
+def losing_player(gammons: float, rules: CubeRules = DEFAULT_RULES) -> Decisions:
+    """A player that expects the side on roll to lose always, with this share of gammons."""
+    return Decisions(LookaheadPlayer(SureEvaluator(0, 0, 0, gammons, 0)), rules)
 
 
 @pytest.mark.parametrize(("gammons", "least"), [(0.0, 1), (0.00005, 1), (0.5, 2), (1.0, 2)])
 def test_resignation_depends_on_lost_gammons(gammons: float, least: int) -> None:
-    decisions = losing(gammons)
+    decisions = losing_player(gammons)
     assert [decisions.accepts(START, MONEY, size) for size in (1, 2, 3)] == [size >= least for size in (1, 2, 3)]
 
 
 def test_resignation_in_a_match(met: MatchEquity) -> None:
-    """Points beyond the match are worth nothing, and a single game is too little where a gammon is lost."""
-    decisions = losing(1.0, CubeRules(met=met))
+    """In a match, points beyond its end are worth nothing, and a single game is too little where a gammon is lost."""
+    decisions = losing_player(1.0, CubeRules(met=met))
     for away, least in ((1, 1), (2, 2), (4, 2)):
         stakes = Stakes(MatchScore(4, away))
         assert [decisions.accepts(START, stakes, size) for size in (1, 2, 3)] == [size >= least for size in (1, 2, 3)]
 
 
 def test_resignation_after_the_roll_depends_on_its_plays() -> None:
-    """The side on roll always wins a gammon: before the roll that is the resigning side, after its play the other."""
-    decisions = Decisions(LookaheadPlayer(Sure(1, 1, 0, 0, 0)))
+    """A resignation after the roll is judged by the best play: if the side on roll always wins a gammon, that is the
+    resigning side before the roll, the other side after it."""
+    decisions = Decisions(LookaheadPlayer(SureEvaluator(1, 1, 0, 0, 0)))
     assert decisions.accepts(START, MONEY, 1)
     assert not decisions.accepts(START, MONEY, 1, parse_roll("31"))
     assert decisions.accepts(START, MONEY, 2, parse_roll("31"))
 
 
 def test_resignation_follows_the_jacoby_rule() -> None:
-    """A gammon counts as a single game while the cube is centered."""
-    assert losing(1.0).accepts(START, Stakes(Money(is_jacoby=True)), 1)
-    assert not losing(1.0).accepts(START, Stakes(Money(is_jacoby=False)), 1)
+    """Under the Jacoby rule, resigning a single game is enough while the cube is centered, even if a gammon is lost."""
+    assert losing_player(1.0).accepts(START, Stakes(Money(is_jacoby=True)), 1)
+    assert not losing_player(1.0).accepts(START, Stakes(Money(is_jacoby=False)), 1)
 
 
 def test_rolled_out_plays_keep_their_values(player_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rolled-out plays need not be adjacent in the ranking, because not all plays are searched to the same depth."""
+    """Plays that are rolled out need not follow each other in the ranking: not all plays are searched to the same
+    depth."""
     player = bgdata.open_player(player_root, "random")
     roll = parse_roll("31")
     best, second, third, *_, worst = player.rank_plays(START, roll, MONEY)

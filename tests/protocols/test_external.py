@@ -1,8 +1,6 @@
 """gnubg's external player: its lines, invalid lines, and real games play by play; records made from its questions, with
 certain rolls, uncertain rolls, and unexpected boards."""
 
-from __future__ import annotations
-
 import os
 import socket
 import threading
@@ -32,22 +30,13 @@ from bgdata.game.fibs_board import parse_fibs_board
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import find_play, legal_plays
 from bgdata.game.position import START, Position
+from bgdata.protocols import external
 from bgdata.protocols.decisions import Answer, Decisions
-from bgdata.protocols.external import (
-    REFUSED,
-    Exchange,
-    ExternalPlayer,
-    ExternalRecord,
-    Question,
-    QuestionKind,
-    color_to_decide,
-    parse_question,
-)
 from tests.beside_gnubg import MET
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.oracles import needs_gnubg_tool
 from tests.protocols.gnubg_games import Played, gnubg_acts, our_acts, play_gnubg
-from tests.protocols.test_fibs import Whims
+from tests.protocols.test_fibs import RandomEvaluator
 from tests.subtests import each
 
 # lines sent by gnubg 1.07
@@ -73,22 +62,22 @@ CRAWFORD = (
 )
 
 
-def asked(line: str, known: int | None = None, *, is_jacoby: bool = False) -> Question:
+def asked(line: str, known: int | None = None, *, is_jacoby: bool = False) -> external.Question:
     board = parse_fibs_board(line)
-    return parse_question(board, color_to_decide(board, known), is_jacoby=is_jacoby)
+    return external.parse_question(board, external.color_to_decide(board, known), is_jacoby=is_jacoby)
 
 
 def test_opening_question_is_understood() -> None:
     question = asked(OPENING)
-    assert (question.kind, question.position, str(question.roll)) == (QuestionKind.PLAY, START, "41")
+    assert (question.kind, question.position, str(question.roll)) == (external.QuestionKind.PLAY, START, "41")
     assert question.players == ("gnubg", "root")
     assert question.stakes == Stakes(MatchScore(3, 3))
 
 
 def test_double_has_the_view_of_the_doubling_side() -> None:
-    """Names and scores are swapped, the checkers are not."""
+    """A board after a double shows names and scores from the other side, but not the checkers."""
     question = asked(DOUBLED)
-    assert (question.kind, question.roll) == (QuestionKind.ANSWER, None)
+    assert (question.kind, question.roll) == (external.QuestionKind.ANSWER, None)
     assert (question.players, question.scores) == (("gnubg", "root"), (0, 1))
     assert question.stakes == Stakes(MatchScore(6, 7), Cube(2, CubeOwner.ON_ROLL))
     assert (question.position.board[6], question.position.board[24]) == (5, -1 + 1)
@@ -101,7 +90,8 @@ RACCOON = BEAVER.replace("gnubg:root", "root:gnubg").replace(":-1:0:0:0:0:2:1:0:
 
 
 def test_beavers_and_raccoons_are_answered() -> None:
-    """In both cases the opponent of the player on roll owns the cube; the lines before tell which side is asked."""
+    """Beavers and raccoons, in which the opponent of the player on roll owns the cube, are told apart by the lines
+    before."""
     beaver, raccoon = asked(BEAVER, -1), asked(RACCOON, -1)
     assert (beaver.is_beaver, beaver.players) == (True, ("gnubg", "root"))
     assert beaver.stakes.cube == Cube(2, CubeOwner.OPPONENT)
@@ -110,16 +100,16 @@ def test_beavers_and_raccoons_are_answered() -> None:
 
 
 def test_refused_resignation_is_not_offered_again() -> None:
-    """The player on roll needs two rolls, the opponent only one."""
+    """After gnubg refuses a resignation, the player, who needs two rolls against one, plays on."""
     points = [0, -1, *[0] * 23, 0]
     points[24] = 3
     line = "board:gnubg:root:0:0:0:" + ":".join(map(str, points)) + ":1:0:0:0:0:2:0:1:0:1:-1:0:25:12:14:0:0:0:0:0:1"
-    player = ExternalPlayer(Decisions(LookaheadPlayer(Lost())))
+    player = external.ExternalPlayer(Decisions(LookaheadPlayer(LostEvaluator())))
     assert [player.exchange(line).reply for _ in range(3)] == ["resign 1", "roll", "roll"]
 
 
-class Lost(Scrambled):
-    """The side on roll has lost a single game, by an exact table."""
+class LostEvaluator(Scrambled):
+    """An evaluator by which the side on roll has lost a single game, as if from an exact table."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See chances.Evaluator."""
@@ -140,8 +130,8 @@ def test_crawford_game_and_money_stakes_are_understood() -> None:
     assert asked(money, is_jacoby=True).stakes == Stakes(Money(is_jacoby=True))
 
 
-def simple_player() -> ExternalPlayer:
-    return ExternalPlayer(Decisions(LookaheadPlayer(Scrambled())))
+def simple_player() -> external.ExternalPlayer:
+    return external.ExternalPlayer(Decisions(LookaheadPlayer(Scrambled())))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +155,7 @@ def simple_player() -> ExternalPlayer:
 )
 def test_invalid_lines_get_an_error(line: str, reason: str) -> None:
     exchange = simple_player().exchange(line)
-    assert exchange.reply.startswith(REFUSED + reason)
+    assert exchange.reply.startswith(external.REFUSED + reason)
     assert exchange.question is None
 
 
@@ -178,8 +168,8 @@ def pair() -> tuple[socket.socket, Talk]:
     return theirs, talk
 
 
-def replies_to(player: ExternalPlayer, data: bytes, pair: tuple[socket.socket, Talk]) -> tuple[list[str], str]:
-    """Send bytes and hang up. Returns the replies and the error of the conversation."""
+def replies_to(player: external.ExternalPlayer, data: bytes, pair: tuple[socket.socket, Talk]) -> tuple[list[str], str]:
+    """Send bytes and close the connection. Returns the replies, and the error that ended the conversation."""
     theirs, talk = pair
 
     def send() -> None:
@@ -188,7 +178,8 @@ def replies_to(player: ExternalPlayer, data: bytes, pair: tuple[socket.socket, T
 
     sender = threading.Thread(target=send)
     sender.start()
-    replies, error = [], ""
+    replies = []
+    error = ""
     try:
         replies = [exchange.reply for exchange in player.exchanges(talk, 30)]
     except ExternalProgramError as found:
@@ -197,25 +188,29 @@ def replies_to(player: ExternalPlayer, data: bytes, pair: tuple[socket.socket, T
     return replies, error
 
 
-GOOD = OPENING.replace("root:3:", "root:0:").encode() + b"\n\0"
+VALID_LINE = OPENING.replace("root:3:", "root:0:").encode() + b"\n\0"
 
 
 def test_invalid_lines_do_not_end_a_game(pair: tuple[socket.socket, Talk]) -> None:
-    """After binary data, a line of 100 MB and a blank line, the next question is answered normally."""
+    """After binary data, a line of 100 MB and a blank line, the next question is answered."""
     wrong = os.urandom(500).replace(b"\n", b"").replace(b"\r", b"") + b"\n" + b"9" * 100_000_000 + b"\n\n\0"
-    replies, error = replies_to(simple_player(), GOOD + wrong + GOOD, pair)
+    replies, error = replies_to(simple_player(), VALID_LINE + wrong + VALID_LINE, pair)
     assert error == ""
-    assert [reply.startswith(REFUSED) for reply in replies] == [False, True, True, False]
+    assert [reply.startswith(external.REFUSED) for reply in replies] == [False, True, True, False]
     assert replies[0] == replies[3]
-    assert replies[2] == REFUSED + "expected lines of at most 4096 bytes, got a longer one"
+    assert replies[2] == external.REFUSED + "expected lines of at most 4096 bytes, got a longer one"
 
 
 @each(
     ("sent", "is_closed", "reason"),
     [
         (b"board:half", False, r"expected a line of gnubg within 0.05 s, got none, only 'board:half'"),
-        (GOOD + b"board:gnubg:ro", True, "expected gnubg to end its last line, found it gone after 'board:gnubg:ro'"),
-        (GOOD, True, "expected gnubg to listen, found it gone"),
+        (
+            VALID_LINE + b"board:gnubg:ro",
+            True,
+            "expected gnubg to end its last line, found it gone after 'board:gnubg:ro'",
+        ),
+        (VALID_LINE, True, "expected gnubg to listen, found it gone"),
     ],
 )
 def test_silent_or_gone_programs_end_the_connection(sent: bytes, is_closed: bool, reason: str) -> None:
@@ -223,19 +218,19 @@ def test_silent_or_gone_programs_end_the_connection(sent: bytes, is_closed: bool
     with ours, theirs:
         theirs.sendall(sent)
         if is_closed:
-            (theirs.close if sent == GOOD else partial(theirs.shutdown, socket.SHUT_WR))()
+            (theirs.close if sent == VALID_LINE else partial(theirs.shutdown, socket.SHUT_WR))()
         with pytest.raises(ExternalProgramError, match=reason):
             list(simple_player().exchanges(Talk(ours.fileno(), ours.fileno(), "gnubg"), 30 if is_closed else 0.05))
 
 
 @each("lines", [b"nonsense\n", b"\n", b"\xff\n\0"])
 def test_endless_lines_without_questions_end_the_connection(lines: bytes) -> None:
-    """Otherwise bgdata would answer and print such lines forever."""
+    """A connection that sends lines forever, but no question, is ended."""
     ours, theirs = socket.socketpair()
     with ours, theirs, theirs.makefile("rb") as replies:
         reader = threading.Thread(target=replies.readlines)  # otherwise our writes would block
         reader.start()
-        theirs.sendall(GOOD + lines * 500)
+        theirs.sendall(VALID_LINE + lines * 500)
         with pytest.raises(ExternalProgramError, match=r"^expected boards of gnubg, got 100 other lines in a row$"):
             list(simple_player().exchanges(Talk(ours.fileno(), ours.fileno(), "gnubg"), 30))
         ours.shutdown(socket.SHUT_WR)
@@ -247,19 +242,19 @@ def test_endless_lines_without_questions_end_the_connection(lines: bytes) -> Non
 
 @pytest.fixture(scope="module")
 def decisions(player_root: Path) -> Decisions:
-    """A published network with small bearoff tables and a match equity table of gnubg."""
+    """A player with a published network, small bearoff tables and gnubg's match equity table."""
     met = find_met_or_file(bgdata.open_warehouse(player_root), MET)
     return Decisions(open_player(player_root), CubeRules(met=met))
 
 
 @pytest.fixture(scope="module")
-def quick(decisions: Decisions) -> Decisions:
-    """The same without exact tables of the cube, whose solution takes longer than the games."""
+def quick_decisions(decisions: Decisions) -> Decisions:
+    """The same player without exact tables of the cube, which take longer to solve than the games."""
     return Decisions(decisions.player, replace(decisions.rules, by_model=True))
 
 
 def check_same(played: Played, side: int, *, has_refusals: bool = False) -> None:
-    """gnubg has recorded exactly our replies, act by act; it does not record what it refuses."""
+    """Check that gnubg has recorded exactly our replies, act by act, except those that it refuses."""
     theirs, ours = list(gnubg_acts(played.match, side)), list(our_acts(played.exchanges))
     if has_refusals:
         theirs, ours = ([act for act in acts if act.done != "resign"] for acts in (theirs, ours))
@@ -278,8 +273,9 @@ def test_gnubg_games_play_by_play(decisions: Decisions, side: int, settings: dic
     check_same(played, side)
 
 
-class Wild(Decisions):
-    """Doubles mostly whenever it may, beavers half of the doubles, and resigns games that are not lost."""
+class WildDecisions(Decisions):
+    """A player that mostly doubles whenever it may, beavers half of the doubles, and resigns games that are not
+    lost."""
 
     def doubles(self, position: Position, stakes: Stakes) -> bool:
         """Doubles in two of three positions, up to a cube of 8, because gnubg stops games at 128."""
@@ -298,9 +294,10 @@ class Wild(Decisions):
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("length", [0, 4])
-def test_gnubg_cube_actions_play_by_play(quick: Decisions, side: int, length: int, tmp_path: Path) -> None:
-    """The games have redoubles, beavers, raccoons, and resignations that gnubg accepts or refuses."""
-    wild = Wild(quick.player, quick.rules)
+def test_gnubg_cube_actions_play_by_play(quick_decisions: Decisions, side: int, length: int, tmp_path: Path) -> None:
+    """Games with redoubles, beavers, raccoons and resignations, which gnubg accepts or refuses, are recorded alike by
+    both programs."""
+    wild = WildDecisions(quick_decisions.player, quick_decisions.rules)
     played = play_gnubg(wild, tmp_path, side=side, length=length, games=16, seed=3)
     replies = [each.reply for each in played.exchanges if each.question]
     check_same(played, side, has_refusals=True)
@@ -313,13 +310,13 @@ def test_gnubg_cube_actions_play_by_play(quick: Decisions, side: int, length: in
 @needs_gnubg_tool("gnubg")
 @pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1])
-def test_seven_point_matches_play_by_play(quick: Decisions, side: int, tmp_path: Path) -> None:
-    """The matches have Crawford games, and games after them."""
+def test_seven_point_matches_play_by_play(quick_decisions: Decisions, side: int, tmp_path: Path) -> None:
+    """Seven-point matches, with Crawford games and games after them, are recorded alike by both programs."""
     crawford = post_crawford = 0
     for seed in range(10):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        played = play_gnubg(quick, folder, side=side, length=7, seed=seed)
+        played = play_gnubg(quick_decisions, folder, side=side, length=7, seed=seed)
         check_same(played, side)
         scores = [each.question.stakes.score for each in played.exchanges if each.question]
         crawford += any(score.is_crawford for score in scores if isinstance(score, MatchScore))
@@ -330,9 +327,9 @@ def test_seven_point_matches_play_by_play(quick: Decisions, side: int, tmp_path:
 
 @needs_gnubg_tool("gnubg")
 @pytest.mark.slow
-def test_hundred_money_games_are_recorded_like_gnubg(quick: Decisions, tmp_path: Path) -> None:
-    """gnubg plays with noise, so that games are redoubled."""
-    played = play_gnubg(quick, tmp_path, games=100, seed=7, noise=0.05)
+def test_hundred_money_games_are_recorded_like_gnubg(quick_decisions: Decisions, tmp_path: Path) -> None:
+    """A hundred money games, in which gnubg plays with noise and redoubles, are recorded alike by both programs."""
+    played = play_gnubg(quick_decisions, tmp_path, games=100, seed=7, noise=0.05)
     assert len(played.match.games) == 100
     check_same(played, 0)
     assert {"double", "take", "drop", "roll"} < {each.reply for each in played.exchanges}
@@ -344,37 +341,39 @@ def test_hundred_money_games_are_recorded_like_gnubg(quick: Decisions, tmp_path:
 OPEN_ROLLS = "rolls of root may have been others that lead to the same board"
 
 
-def after(position: Position, *plays: tuple[str, str]) -> Position:
-    """The position after rolls and plays of both sides in turn."""
+def position_after(position: Position, *plays: tuple[str, str]) -> Position:
+    """The position after these rolls and plays of both sides in turn."""
     for roll, play in plays:
         position = find_play(play, legal_plays(position, roll)).next_position
     return position
 
 
-def make_question(position: Position, roll: str = "", scores: tuple[int, int] = (0, 0), **others: object) -> Question:
-    """A question to the player on roll, about a play or a turn, in a match to 3 points."""
-    what = QuestionKind.PLAY if roll else QuestionKind.TURN
+def make_question(
+    position: Position, roll: str = "", scores: tuple[int, int] = (0, 0), **others: object
+) -> external.Question:
+    """A question about a play, or about a turn if there is no roll, to the player on roll in a match to 3 points."""
+    what = external.QuestionKind.PLAY if roll else external.QuestionKind.TURN
     stakes = Stakes(MatchScore(3 - scores[0], 3 - scores[1]))
-    question = Question(what, ("ann", "root"), 3, scores, position, stakes, parse_roll(roll) if roll else None)
+    question = external.Question(what, ("ann", "root"), 3, scores, position, stakes, parse_roll(roll) if roll else None)
     return replace(question, **others)  # type: ignore[arg-type]
 
 
-def make_record(*exchanges: tuple[Question, str]) -> ExternalRecord:
-    record = ExternalRecord()
+def make_record(*exchanges: tuple[external.Question, str]) -> external.ExternalRecord:
+    record = external.ExternalRecord()
     for question, reply in exchanges:
-        record.add(Exchange("", reply, question))
+        record.add(external.Exchange("", reply, question))
     return record
 
 
-def shown(match: Match) -> list[str]:
-    """The turns of the last game, one word each, and its result."""
+def turn_texts(match: Match) -> list[str]:
+    """The turns of the last game as text, one string each, and its result."""
     game = match.games[-1]
     turns = [f"{turn.player} {''.join(map(str, turn.dice)) if turn.dice else turn.kind.value}" for turn in game.turns]
     return [*turns, *([f"{game.winner} wins {game.points}"] if game.points else [])]
 
 
 def check_legal(match: Match) -> None:
-    """Write the match, read it back, and check that it is legal."""
+    """Check that a match is legal after it is written to a file and read back."""
     file = replay_file(parse_mat(b"".join(format_mat(match))))
     assert not file.ledger.rejects
     assert len(file.matches[0].games) == len(match.games)
@@ -384,33 +383,37 @@ FIRST, SECOND = ("31", "8/5 6/5"), ("62", "24/18 13/11")
 
 
 def test_rolls_are_inferred_from_boards() -> None:
-    """gnubg rolled 62 between these questions; 41 and 32 both allow 13/8."""
-    there = after(START, FIRST, SECOND)
-    run = after(there, ("21", "24/23 13/11"), ("41", "13/8"))
+    """gnubg's roll is inferred from two boards; if several rolls allow the play, as 41 and 32 do for 13/8, the record
+    says so."""
+    there = position_after(START, FIRST, SECOND)
+    run = position_after(there, ("21", "24/23 13/11"), ("41", "13/8"))
     record = make_record(
         (make_question(START, "31"), FIRST[1]),
         (make_question(there, "21"), "24/23 13/11"),
         (make_question(run), "roll"),
     )
     (match,) = record.matches
-    assert shown(match) == ["0 31", "1 62", "0 21", "1 32"]
+    assert turn_texts(match) == ["0 31", "1 62", "0 21", "1 32"]
     assert match.players == ("ann", "root")
     assert match.info == (("Note", f"game 1: 1 of 2 {OPEN_ROLLS}"),)
     check_legal(match)
 
 
 def test_first_player_is_inferred_from_the_board() -> None:
-    (match,) = make_record((make_question(after(START, FIRST)), "roll")).matches
-    assert shown(match) == ["1 31"]
+    (match,) = make_record((make_question(position_after(START, FIRST)), "roll")).matches
+    assert turn_texts(match) == ["1 31"]
     check_legal(match)
 
 
-OPENED = (make_question(START, "31"), FIRST[1])
-THERE = after(START, FIRST, SECOND)
+OPENING_EXCHANGE = (make_question(START, "31"), FIRST[1])
+AFTER_TWO_PLAYS = position_after(START, FIRST, SECOND)
 
 
 def test_gnubg_passes_a_double() -> None:
-    record = make_record(OPENED, (make_question(THERE), "double"), (make_question(START, "31", (1, 0)), FIRST[1]))
+    """If a new game begins after our double with a point for us, gnubg has passed."""
+    record = make_record(
+        OPENING_EXCHANGE, (make_question(AFTER_TWO_PLAYS), "double"), (make_question(START, "31", (1, 0)), FIRST[1])
+    )
     (match,) = record.matches
     first, second = match.games
     assert [turn.kind.value for turn in first.turns[-2:]] == ["double", "pass"]
@@ -424,55 +427,60 @@ def test_gnubg_passes_a_double() -> None:
 def test_gnubg_takes_a_double() -> None:
     cube = Stakes(MatchScore(3, 3), Cube(2, CubeOwner.OPPONENT))
     (match,) = make_record(
-        OPENED, (make_question(THERE), "double"), (make_question(THERE, "31", stakes=cube), "24/20")
+        OPENING_EXCHANGE,
+        (make_question(AFTER_TWO_PLAYS), "double"),
+        (make_question(AFTER_TWO_PLAYS, "31", stakes=cube), "24/20"),
     ).matches
-    assert shown(match) == ["0 31", "1 62", "0 double", "1 take", "0 31"]
+    assert turn_texts(match) == ["0 31", "1 62", "0 double", "1 take", "0 31"]
     check_legal(match)
 
 
 @pytest.mark.parametrize(("reply", "end"), [("take", ["0 take"]), ("drop", ["0 pass", "1 wins 1"])])
 def test_gnubg_doubles(reply: str, end: list[str]) -> None:
-    doubled = make_question(after(START, FIRST), kind=QuestionKind.ANSWER)
-    record = make_record(OPENED)
-    assert record.add(Exchange("", reply, doubled)) is (reply == "drop")
-    assert shown(record.matches[0]) == ["0 31", "1 double", *end]
+    doubled = make_question(position_after(START, FIRST), kind=external.QuestionKind.ANSWER)
+    record = make_record(OPENING_EXCHANGE)
+    assert record.add(external.Exchange("", reply, doubled)) is (reply == "drop")
+    assert turn_texts(record.matches[0]) == ["0 31", "1 double", *end]
     check_legal(record.matches[0])
 
 
 def test_game_won_by_gnubg_between_questions() -> None:
-    (match,) = make_record(OPENED, (make_question(START, "31", (0, 2)), FIRST[1])).matches
+    (match,) = make_record(OPENING_EXCHANGE, (make_question(START, "31", (0, 2)), FIRST[1])).matches
     assert (match.games[0].winner, match.games[0].points, len(match.games)) == (1, 2, 2)
     check_legal(match)
 
 
 def test_game_won_by_the_last_play() -> None:
-    """The result is known at once; the beginning is missing, because the first board is in mid-game."""
+    """The result of a game that a play wins is known at once. A game whose first board is in mid-game lacks its
+    beginning."""
     last = Position([0, 1, *[0] * 22, -1, 0])
     (match,) = make_record((make_question(last, "31"), "1/off")).matches
-    assert shown(match) == ["0 31", "0 wins 1"]
+    assert turn_texts(match) == ["0 31", "0 wins 1"]
     assert match.info == (("Note", "begun elsewhere: the first turns of game 1 are not here"),)
 
 
 def test_repeated_question_keeps_the_last_answer() -> None:
-    """gnubg repeats questions after errors and when its user goes back."""
-    play = make_question(THERE, "31")
-    (match,) = make_record(OPENED, (play, "24/20"), (play, "8/5 6/5")).matches
-    assert shown(match) == ["0 31", "1 62", "0 31"]
+    """If gnubg repeats a question, after an error or when its user goes back, only the last answer is recorded."""
+    play = make_question(AFTER_TWO_PLAYS, "31")
+    (match,) = make_record(OPENING_EXCHANGE, (play, "24/20"), (play, "8/5 6/5")).matches
+    assert turn_texts(match) == ["0 31", "1 62", "0 31"]
     assert [move[:2] for move in match.games[0].turns[-1].checker_moves] == [(8, 5), (6, 5)]
-    doubled = make_question(after(START, FIRST), kind=QuestionKind.ANSWER)
-    (match,) = make_record(OPENED, (doubled, "drop"), (doubled, "take")).matches
-    assert shown(match) == ["0 31", "1 double", "0 take"]
-    (match,) = make_record(OPENED, (play, "24/20"), (make_question(THERE), "roll")).matches
-    assert shown(match) == ["0 31", "1 62"]
+    doubled = make_question(position_after(START, FIRST), kind=external.QuestionKind.ANSWER)
+    (match,) = make_record(OPENING_EXCHANGE, (doubled, "drop"), (doubled, "take")).matches
+    assert turn_texts(match) == ["0 31", "1 double", "0 take"]
+    (match,) = make_record(OPENING_EXCHANGE, (play, "24/20"), (make_question(AFTER_TWO_PLAYS), "roll")).matches
+    assert turn_texts(match) == ["0 31", "1 62"]
 
 
 @pytest.mark.parametrize(
-    "again", [make_question(START, "31"), replace(OPENED[0], length=5), make_question(START, "42")]
+    "again", [make_question(START, "31"), replace(OPENING_EXCHANGE[0], length=5), make_question(START, "42")]
 )
-def test_another_match_is_recognized(again: Question) -> None:
-    """A match begins at 0-0 again, at another length, and after the end of a match."""
+def test_another_match_is_recognized(again: external.Question) -> None:
+    """A new match begins if the score is 0-0 again, if the length changes, and after the end of a match."""
     record = make_record(
-        OPENED, (make_question(THERE, "31"), "24/20"), (again, str(legal_plays(START, again.roll or "31")[0]))
+        OPENING_EXCHANGE,
+        (make_question(AFTER_TWO_PLAYS, "31"), "24/20"),
+        (again, str(legal_plays(START, again.roll or "31")[0])),
     )
     assert [[len(game.turns) for game in match.games] for match in record.matches] == [[3], [1]]
     for match in record.matches:
@@ -480,7 +488,7 @@ def test_another_match_is_recognized(again: Question) -> None:
 
 
 def test_jacoby_rule_is_recorded() -> None:
-    """The rule is an option of the command, because gnubg does not send it."""
+    """The Jacoby rule, which gnubg does not send, is recorded as the command's option says."""
     for is_jacoby in (False, True):
         question = make_question(START, "31", length=0, stakes=Stakes(Money(is_jacoby)))
         (match,) = make_record((question, FIRST[1])).matches
@@ -490,12 +498,12 @@ def test_jacoby_rule_is_recorded() -> None:
 
 
 def test_falling_score_begins_a_match() -> None:
-    record = make_record(OPENED, (make_question(START, "31", (0, 2)), FIRST[1]), OPENED)
+    record = make_record(OPENING_EXCHANGE, (make_question(START, "31", (0, 2)), FIRST[1]), OPENING_EXCHANGE)
     assert [[game.score for game in match.games] for match in record.matches] == [[(0, 0), (0, 2)], [(0, 0)]]
 
 
 def test_names_are_made_valid_for_a_file() -> None:
-    """An odd name must not end the games."""
+    """Names that a .mat file cannot contain are changed, instead of ending the games."""
     for name in ("", ";", "a : 0", "x" * 400, "Wins 3 points"):
         (match,) = make_record((make_question(START, "31", players=(name, name)), FIRST[1])).matches
         check_legal(match)
@@ -505,8 +513,8 @@ def test_names_are_made_valid_for_a_file() -> None:
 
 
 def acts(match: Match, game: Game, first: int = 0) -> list[tuple[int, TurnKind, str]]:
-    """(side, kind, board after) of each act, with side `first` as 0. Rolls, and takes that files leave out, are left
-    out."""
+    """(side, kind, board after) of each act, where side `first` is 0. Rolls, and takes that files leave out, are not
+    among them."""
     return [
         (turn.turn.player ^ first, turn.turn.kind, (turn.play.next_position if turn.play else turn.position).id)
         for turn in replay_game(match, game).turns
@@ -515,8 +523,8 @@ def acts(match: Match, game: Game, first: int = 0) -> list[tuple[int, TurnKind, 
 
 
 def check_same_games(ours: Match, theirs: Match, side: int) -> None:
-    """gnubg's own record of its `side` has the same acts and results as ours, at most one roll more; our last result
-    may be missing."""
+    """Check that our record has the acts and results of gnubg's own record of its `side`, at most one roll less; our
+    last result may be missing."""
     check_legal(ours)
     assert len(ours.games) == len(theirs.games)
     for game, other in zip(ours.games, theirs.games, strict=True):
@@ -534,10 +542,10 @@ def check_same_games(ours: Match, theirs: Match, side: int) -> None:
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("length", [0, 5])
 def test_gnubg_recorded_the_same_games(side: int, length: int, met: MatchEquity, tmp_path: Path) -> None:
-    """The games contain all cube actions and a random player, so they are long and wild."""
-    wild = Wild(LookaheadPlayer(Whims()), CubeRules(met=met))
+    """Long, wild games with all cube actions and a random player are recorded alike by both programs."""
+    wild = WildDecisions(LookaheadPlayer(RandomEvaluator()), CubeRules(met=met))
     played = play_gnubg(wild, tmp_path, side=side, length=length, games=6, seed=3)
-    record = ExternalRecord()
+    record = external.ExternalRecord()
     for exchange in played.exchanges:
         record.add(exchange)
     (ours,) = record.matches

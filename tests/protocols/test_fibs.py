@@ -1,7 +1,5 @@
 """FIBS: matches against a small fake server, its messages, and its faults."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +21,7 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.protocols.decisions import Decisions
-from bgdata.protocols.fibs import Ending, FibsPlayer, Wish, find_fibs_play, format_fibs_play, parse_message
+from bgdata.protocols.fibs import Ending, FibsPlayer, MatchRequest, find_fibs_play, format_fibs_play, parse_message
 from bgdata.protocols.session import Record
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.protocols.fibs_server import OPPONENT, OWN_INFO, PASSWORD, USER, FibsServer
@@ -34,14 +32,15 @@ PATIENCE = 60.0
 pytestmark = pytest.mark.slow  # plays whole matches
 
 
-class Whims(Scrambled):
-    """Arbitrary but valid chances."""
+class RandomEvaluator(Scrambled):
+    """An evaluator with arbitrary but valid chances."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See chances.Evaluator."""
         found = super().evaluate_many(boards)
         win, shares = found.chances[:, :1], found.chances[:, 1:]
-        gammons, most = shares[:, ::2], np.hstack([win, 1 - win])
+        gammons = shares[:, ::2]
+        most = np.hstack([win, 1 - win])
         first = most * gammons
         chances = np.stack([win[:, 0], first[:, 0], first[:, 0] / 8, first[:, 1], first[:, 1] / 8], axis=1)
         return found._replace(chances=chances.astype(np.float32))
@@ -49,22 +48,22 @@ class Whims(Scrambled):
 
 @pytest.fixture(scope="module")
 def decisions(met: MatchEquity) -> Decisions:
-    """Arbitrary decisions, so that games have acts of every kind."""
-    return Decisions(LookaheadPlayer(Whims()), CubeRules(met=met))
+    """A player whose decisions are arbitrary, so that games have acts of every kind."""
+    return Decisions(LookaheadPlayer(RandomEvaluator()), CubeRules(met=met))
 
 
 @contextmanager
 def session(
     server: FibsServer, decisions: Decisions, record: Record | None = None, patience: float = PATIENCE
 ) -> Iterator[tuple[FibsPlayer, list[str]]]:
-    """A connected player, and the lines that it reports."""
+    """Connect a player to the server. Yields the player, and the lines that it reports."""
     told: list[str] = []
     with socket.create_connection(("localhost", server.port)) as connection:
         talk = Talk(connection.fileno(), connection.fileno(), "the server")
         yield FibsPlayer(talk, decisions, USER, told.append, patience, record), told
 
 
-def played(server: FibsServer, decisions: Decisions, wish: Wish) -> tuple[FibsPlayer, list[str]]:
+def play_match(server: FibsServer, decisions: Decisions, wish: MatchRequest) -> tuple[FibsPlayer, list[str]]:
     with session(server, decisions) as (player, told):
         player.log_in(PASSWORD)
         assert player.play(wish) is Ending.PLAYED
@@ -76,7 +75,7 @@ def played(server: FibsServer, decisions: Decisions, wish: Wish) -> tuple[FibsPl
 
 
 def check_record(server: FibsServer, record: Record) -> Match:
-    """Check that the record contains the server's games, play by play, and is read back as a legal match."""
+    """Check that the record contains the server's games, play by play, and is a legal match after it is read back."""
     file = replay_file(parse_mat(b"".join(format_mat(record.match))))
     assert not file.ledger.rejects
     (match,) = file.matches
@@ -99,7 +98,7 @@ def check_record(server: FibsServer, record: Record) -> Match:
 @pytest.mark.parametrize(("length", "seed"), [(1, 1), (3, 2), (5, 3), (7, 4)])
 def test_match_by_own_invitation(decisions: Decisions, length: int, seed: int) -> None:
     with FibsServer(seed) as server:
-        player, told = played(server, decisions, Wish(OPPONENT, True, length))
+        player, told = play_match(server, decisions, MatchRequest(OPPONENT, True, length))
     assert player.record
     match = check_record(server, player.record)
     assert (match.length, match.players) == (length, (USER, OPPONENT))
@@ -111,9 +110,10 @@ def test_match_by_own_invitation(decisions: Decisions, length: int, seed: int) -
 
 
 def test_games_have_acts_of_every_kind(decisions: Decisions) -> None:
-    """There are doubles of both sides, takes, passes, refused and accepted resignations, and changing directions."""
+    """A match has doubles, takes and passes of both sides, refused and accepted resignations, and both directions of
+    play."""
     with FibsServer(13) as server:
-        player, _ = played(server, decisions, Wish(OPPONENT, True, 11))
+        player, _ = play_match(server, decisions, MatchRequest(OPPONENT, True, 11))
     assert player.record
     check_record(server, player.record)
     kinds = {(turn.player, turn.kind) for game in player.record.games for turn in game.turns}
@@ -127,13 +127,14 @@ def test_games_have_acts_of_every_kind(decisions: Decisions) -> None:
 
 
 def test_invitation_is_accepted(decisions: Decisions) -> None:
+    """An invitation to a match or an unlimited match is accepted, and the match is played to its end."""
     with FibsServer(5, invites="3") as server:
-        player, told = played(server, decisions, Wish())
+        player, told = play_match(server, decisions, MatchRequest())
     assert player.record
     check_record(server, player.record)
     assert told[0] == f"3-point match with {OPPONENT}"
     with FibsServer(6, invites="unlimited") as server:
-        player, told = played(server, decisions, Wish(OPPONENT, games=3))
+        player, told = play_match(server, decisions, MatchRequest(OPPONENT, games=3))
     assert player.record
     assert check_record(server, player.record).length == 0
     assert len(server.results) == 3
@@ -145,7 +146,7 @@ def test_other_invitations_are_ignored(decisions: Decisions) -> None:
     with FibsServer(7, invites="3") as server, session(server, decisions, patience=1) as (player, _):
         player.log_in(PASSWORD)
         with pytest.raises(ExternalProgramError, match="expected a line of the server within"):
-            player.play(Wish("bob"))
+            player.play(MatchRequest("bob"))
     assert not any(line.startswith("join") for line in server.heard)
 
 
@@ -165,7 +166,7 @@ def test_refused_invitation_raises(decisions: Decisions, answer: str, length: in
     with FibsServer(1, refuses=answer) as server, session(server, decisions) as (player, _):
         player.log_in(PASSWORD)
         with pytest.raises(EngineRefusedError, match=words):
-            player.play(Wish(OPPONENT, True, length))
+            player.play(MatchRequest(OPPONENT, True, length))
     with FibsServer(1) as server, session(server, decisions) as (player, _):
         with pytest.raises(EngineRefusedError, match="to let ann in, found a wrong name or password"):
             player.log_in("wrong")
@@ -189,7 +190,7 @@ def test_refused_invitation_raises(decisions: Decisions, answer: str, length: in
     ],
 )
 def test_server_with_another_protocol_is_refused(decisions: Decisions, own_info: str, words: str) -> None:
-    """The login fails, no setting is toggled, and no one is invited."""
+    """If the server speaks another protocol, the login fails, no setting is changed, and no one is invited."""
     with FibsServer(1, own_info=own_info) as server, session(server, decisions) as (player, _):
         with pytest.raises(EngineRefusedError, match=f"^{words}$") as raised:
             player.log_in(PASSWORD)
@@ -212,7 +213,7 @@ def test_record_is_passed_on_after_every_game(decisions: Decisions) -> None:
     with FibsServer(2) as server, session(server, decisions) as (player, _):
         player.keep = lambda record: kept.append(record.match)
         player.log_in(PASSWORD)
-        player.play(Wish(OPPONENT, True, 5))
+        player.play(MatchRequest(OPPONENT, True, 5))
     assert [len(match.games) for match in kept] == [*range(1, len(server.results) + 1)]
     assert [(match.games[-1].winner, match.games[-1].points) for match in kept] == server.results
 
@@ -220,7 +221,7 @@ def test_record_is_passed_on_after_every_game(decisions: Decisions) -> None:
 @pytest.mark.parametrize("fault", ["binary", "long"])
 def test_invalid_lines_are_skipped(decisions: Decisions, fault: str) -> None:
     with FibsServer(8, faults={9: fault}) as server:
-        player, told = played(server, decisions, Wish(OPPONENT, True, 3))
+        player, told = play_match(server, decisions, MatchRequest(OPPONENT, True, 3))
     assert player.record
     check_record(server, player.record)
     (passed,) = (line for line in told if line.startswith("skipped: expected "))
@@ -230,11 +231,11 @@ def test_invalid_lines_are_skipped(decisions: Decisions, fault: str) -> None:
 
 @pytest.mark.parametrize("fault", ["chatter", "nothing"])
 def test_server_that_only_chats_counts_as_hanging(decisions: Decisions, fault: str) -> None:
-    """Meaningless lines must not extend the wait."""
+    """Lines without meaning for the game do not extend the wait for the server."""
     with FibsServer(8, faults={9: fault}) as server, session(server, decisions, patience=1) as (player, _):
         player.log_in(PASSWORD)
         with pytest.raises(ExternalProgramError, match=r"expected .*the server .*within 1 s, got"):
-            player.play(Wish(OPPONENT, True, 3))
+            player.play(MatchRequest(OPPONENT, True, 3))
 
 
 @each(
@@ -246,14 +247,14 @@ def test_server_that_only_chats_counts_as_hanging(decisions: Decisions, fault: s
     },
 )
 def test_flood_of_lines_ends_the_session_and_logs_little(decisions: Decisions, lines: bytes, words: str) -> None:
-    """The flood is of valid or invalid lines."""
+    """A flood of valid or invalid lines ends the session, and only a few of them are reported."""
     with (
         FibsServer(8, faults={9: "flood"}, flood=lambda: lines) as server,
         session(server, decisions, patience=1) as (player, told),
     ):
         player.log_in(PASSWORD)
         with pytest.raises(ExternalProgramError, match=words):
-            player.play(Wish(OPPONENT, True, 3))
+            player.play(MatchRequest(OPPONENT, True, 3))
     assert len([line for line in told if not line.startswith(("  ", "the match"))]) < 30
 
 
@@ -269,7 +270,7 @@ def test_cheating_server_ends_the_session(decisions: Decisions, fault: str, word
     with FibsServer(9, faults={12: fault}) as server, session(server, decisions) as (player, _):
         player.log_in(PASSWORD)
         with pytest.raises(InvalidGameError, match=words) as raised:
-            player.play(Wish(OPPONENT, True, 3))
+            player.play(MatchRequest(OPPONENT, True, 3))
     assert len(str(raised.value)) < 400
     assert player.record
     game = player.record.games[-1]
@@ -287,17 +288,17 @@ def test_cheating_server_ends_the_session(decisions: Decisions, fault: str, word
     ],
 )
 def test_lost_connection_is_resumed(decisions: Decisions, fault: str, words: str) -> None:
-    """The server saved the match; the record contains every play once."""
+    """After a lost connection, the match that the server saved is resumed, and the record contains every play once."""
     with FibsServer(10, faults={15: fault}) as server:
         with session(server, decisions, patience=3 if fault == "hang" else PATIENCE) as (player, _):
             player.log_in(PASSWORD)
             with pytest.raises(ExternalProgramError, match=words):
-                player.play(Wish(OPPONENT, True, 5))
+                player.play(MatchRequest(OPPONENT, True, 5))
         record = player.record
         assert record
         with session(server, decisions, record) as (again, told):
             again.log_in(PASSWORD)
-            assert again.play(Wish(OPPONENT, True)) is Ending.PLAYED
+            assert again.play(MatchRequest(OPPONENT, True)) is Ending.PLAYED
             again.leave()
         assert again.record is record
         assert told[0] == "the match with mary goes on"
@@ -306,15 +307,17 @@ def test_lost_connection_is_resumed(decisions: Decisions, fault: str, words: str
 
 
 def test_opponent_leaves_and_match_is_resumed_elsewhere(decisions: Decisions) -> None:
+    """If the opponent leaves, the server saves the match; another session resumes it and notes the missing
+    beginning."""
     with FibsServer(12, faults={20: "saved"}) as server:
         with session(server, decisions) as (player, told):
             player.log_in(PASSWORD)
-            assert player.play(Wish(OPPONENT, True, 3)) is Ending.SAVED
+            assert player.play(MatchRequest(OPPONENT, True, 3)) is Ending.SAVED
         assert told[-1] == "the server has saved the game"
         server.invites = "3"
         with session(server, decisions) as (other, _):
             other.log_in(PASSWORD)
-            assert other.play(Wish()) is Ending.PLAYED
+            assert other.play(MatchRequest()) is Ending.PLAYED
             other.leave()
     assert other.record
     assert other.record.info == [("Note", "begun elsewhere: the first turns of game 1 are not here")]
@@ -371,4 +374,4 @@ def test_game_messages_before_a_match_are_refused(decisions: Decisions) -> None:
         for line in ("mary doubles. Type 'accept' or 'reject'.", "board:1:2", "mary moves 8-7 ."):
             theirs.sendall(line.encode() + b"\r\n")
             with pytest.raises(BgdataError, match=r"^expected "):
-                player.play(Wish())
+                player.play(MatchRequest())

@@ -1,7 +1,5 @@
 """Sessions: dice, legal cube actions, undo, and records that are read back and replayed."""
 
-from __future__ import annotations
-
 from random import Random
 
 import numpy as np
@@ -23,7 +21,7 @@ MONEY = Money(is_jacoby=False)
 
 
 def act(session: Session, random: Random) -> None:
-    """Make a random legal act: a double in one turn of four, if allowed."""
+    """Make a random legal act: a double in one turn of four, if it is allowed."""
     asked = session.now.kind
     if asked is DecisionKind.PLAY:
         session.make(random.choice(legal_plays(session.now.position, session.roll)))
@@ -35,7 +33,7 @@ def act(session: Session, random: Random) -> None:
 
 
 def play_out(session: Session, random: Random) -> None:
-    """Play all games, with some resignations."""
+    """Play all games of a session with random acts and some resignations."""
     while True:
         while not session.ending:
             if random.random() < 0.002 and session.now.kind is DecisionKind.PLAY:
@@ -48,10 +46,11 @@ def play_out(session: Session, random: Random) -> None:
 
 
 def check_replay(match: Match, session: Session) -> set[TurnKind]:
-    """Check that the file contains the played games, legal from the start position, with the same points. Returns the
-    kinds of turns in the file."""
+    """Check that a match contains the session's games, legal from the start position, with the same points. Returns the
+    kinds of its turns."""
     assert (match.players, match.length) == (session.players, session.record.length)
-    points, kinds = [0, 0], set[TurnKind]()
+    points = [0, 0]
+    kinds = set[TurnKind]()
     for game, kept in zip(match.games, session.record.games, strict=True):
         replayed = replay_game(match, game).turns
         assert [(each.turn.player, each.turn.kind, each.turn.dice, each.turn.cube_value) for each in replayed] == [
@@ -66,7 +65,7 @@ def check_replay(match: Match, session: Session) -> set[TurnKind]:
 
 
 def test_dice_equal_match_0_of_the_seed() -> None:
-    """Game 0 also uses the dice of cubeless games."""
+    """A session has the dice of match 0 of its seed; game 0 also has those of the cubeless game."""
     for seed in range(8):
         session = Session(seed, NAMES)
         for rolls in range(40):
@@ -74,7 +73,9 @@ def test_dice_equal_match_0_of_the_seed() -> None:
             assert session.dice() == dice(seed, 0, rolls)
             assert (session.roll.high, session.roll.low) == (max(session.dice()), min(session.dice()))
     assert {Session(seed, NAMES).now.on_roll for seed in range(8)} == {0, 1}
-    session, found, numbers = Session(5, NAMES, MatchScore(9, 9)), np.empty((20, 2), np.int8), np.arange(20)
+    session = Session(5, NAMES, MatchScore(9, 9))
+    found = np.empty((20, 2), np.int8)
+    numbers = np.arange(20)
     for game in range(3):
         fill_dice(5, np.zeros(20, np.int64), np.full(20, game), numbers, found)
         assert session.now.on_roll == int(found[0, 0] < found[0, 1])
@@ -87,7 +88,7 @@ def test_dice_equal_match_0_of_the_seed() -> None:
 
 @pytest.mark.parametrize("score", [None, MONEY, Money(is_jacoby=True), MatchScore(5, 5), MatchScore(1, 1)], ids=str)
 def test_records_round_trip_and_replay(score: MatchScore | Money | None) -> None:
-    """Every act is legal and the result is the same."""
+    """The record of a random session is written and read back with legal acts and the same result."""
     seen: set[TurnKind] = set()
     for seed in range(6):
         session = Session(seed, NAMES, score, has_beavers=True)
@@ -102,10 +103,11 @@ def test_records_round_trip_and_replay(score: MatchScore | Money | None) -> None
 
 
 def test_undo_takes_back_any_act() -> None:
-    """The record forgets the act too; the dice stay."""
+    """Undo takes back any act, also in the record, and keeps the dice."""
     kinds = set()
     for seed in range(40):
-        session, random = Session(seed, NAMES, MONEY, has_beavers=True), Random(seed)
+        session = Session(seed, NAMES, MONEY, has_beavers=True)
+        random = Random(seed)
         assert not session.undo()
         kept = []
         for _ in range(60):
@@ -125,12 +127,13 @@ def test_undo_takes_back_any_act() -> None:
 
 
 def play_first_roll(session: Session) -> Session:
-    """Play the first roll."""
+    """Play the first roll of a session, and return the session."""
     session.make(legal_plays(session.now.position, session.roll)[0])
     return session
 
 
 def test_why_no_double_gives_the_reason() -> None:
+    """The reason why a side may not double is given at each moment of a money game."""
     session = Session(3, NAMES, MONEY)
     assert session.why_no_double == "the first roll of a game decides who begins"
     assert play_first_roll(session).now.kind is DecisionKind.TURN
@@ -148,6 +151,7 @@ def test_why_no_double_gives_the_reason() -> None:
 
 
 def test_no_double_in_the_crawford_game_or_with_a_dead_cube() -> None:
+    """No side may double in the Crawford game, or at a score where the cube already wins the match."""
     session = Session(3, NAMES, MatchScore(3, 3))
     session.now = Moment(START, 0, session.now.stakes)
     session._end(0, 2)
@@ -176,6 +180,7 @@ def test_score_is_from_the_view_of_the_player_on_roll() -> None:
 
 
 def test_passed_beaver_costs_twice_the_cube_and_taken_one_four_times() -> None:
+    """A passed beaver ends the game for two points; a taken one leaves the cube at four."""
     for is_taken in (False, True):
         session = play_first_roll(Session(3, NAMES, MONEY, has_beavers=True))
         doubler = session.now.on_roll
@@ -205,7 +210,7 @@ def test_cube_goes_up_to_64() -> None:
 
 
 def test_gammons_count_by_the_jacoby_rule() -> None:
-    """Gammons are single games while the cube is centered."""
+    """Under the Jacoby rule, a resigned gammon is a single game while the cube is centered."""
     last = Position([0, 1, *[0] * 22, -15, 0])
     for is_jacoby, cube, points in ((True, Cube(), 1), (False, Cube(), 2), (True, Cube(2, CubeOwner.ON_ROLL), 4)):
         session = Session(3, NAMES, Money(is_jacoby))

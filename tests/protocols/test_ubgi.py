@@ -1,7 +1,5 @@
 """UBGI: conversations, settings, and invalid lines."""
 
-from __future__ import annotations
-
 import random
 import re
 import socket
@@ -45,16 +43,17 @@ def engine(player_root: Path) -> UbgiEngine:
 
 @pytest.fixture
 def match_engine(player_root: Path, met: MatchEquity) -> UbgiEngine:
-    """An engine that also plays matches."""
+    """An engine that also plays matches, because it has a match equity table."""
     return UbgiEngine(Decisions(open_player(player_root), CubeRules(met=met)))
 
 
-def simple() -> UbgiEngine:
-    """An engine that loads nothing."""
+def simple_engine() -> UbgiEngine:
+    """An engine that loads no files."""
     return UbgiEngine(Decisions(LookaheadPlayer(Scrambled())))
 
 
 def test_conversation_for_money_has_known_answers(engine: UbgiEngine) -> None:
+    """A conversation from `ubgi` to `quit` in money play has the known answers."""
     hello = engine.answers("ubgi")
     assert hello[0] == "id name bgdata diverse-19"
     assert hello[-2:] == ["proto 0.2", "ubgiok"]
@@ -76,6 +75,7 @@ def test_conversation_for_money_has_known_answers(engine: UbgiEngine) -> None:
 
 
 def test_plies_trials_and_seeds_can_be_set(engine: UbgiEngine) -> None:
+    """Plies, trials and seeds change answers, whether they are set for the engine or for one question."""
     for line in (f"position gnubgid {START.id}", "dice 6 2", "set engine.ply 2"):
         assert engine.answers(line) == []
     assert engine.answers("get engine.ply") == ["value engine.ply 2"]
@@ -99,17 +99,18 @@ def test_rollouts_bear_off_the_last_checkers(engine: UbgiEngine) -> None:
 
 
 def test_example_session_of_the_page_is_repeated(engine: UbgiEngine) -> None:
-    """Typed lines are unindented, replies indented. Of rollouts only the last line is compared, because values depend
-    on the tables present."""
+    """The engine answers as the documentation shows: typed lines are not indented there, replies are. Of rollouts only
+    the last line is compared, because values depend on the tables present."""
     (session,) = re.findall(r"```\n(ubgi\n.*?)```", PAGE.read_text(), re.DOTALL)
     for part in re.split(r"^(?=\S)", session, flags=re.MULTILINE)[1:]:
         typed, *shown = part.splitlines()
-        answers, first = engine.answers(typed), -1 if "trials" in typed else 0
+        answers = engine.answers(typed)
+        first = -1 if "trials" in typed else 0
         assert answers[first:] == [line.strip() for line in shown[first:]]
 
 
 def position_of(stakes: Stakes, position: Position = START, *, is_doubled: bool = False) -> str:
-    """The command for a position with the bottom side on roll, which may have doubled."""
+    """The command that sets a position, in which the bottom side is on roll, and may have doubled."""
     state = MatchState.from_stakes(stakes)
     if is_doubled:
         state = replace(state, to_decide=Side.TOP, is_double_offered=True)
@@ -117,7 +118,7 @@ def position_of(stakes: Stakes, position: Position = START, *, is_doubled: bool 
 
 
 def bearing_off(*points: int) -> Position:
-    """A position in which only these checkers of the side on roll are left; the other side wins with its next roll."""
+    """A position in which the side on roll has only these checkers left; the other side wins with its next roll."""
     return Position([points.count(point) if point else 0 for point in range(24)] + [-1, 0])
 
 
@@ -139,14 +140,16 @@ WON, LIKELY, UNLIKELY, LOST = bearing_off(1), bearing_off(2, 2), bearing_off(6, 
     ],
 )
 def test_answer_to_a_double(match_engine: UbgiEngine, position: Position, stakes: Stakes, best: str) -> None:
-    """One roll decides these positions, for money and at scores, with centered and owned cubes."""
+    """Where one roll decides, the engine takes or passes correctly, for money and at scores, with centered and owned
+    cubes."""
     assert match_engine.answers(position_of(stakes, position, is_doubled=True)) == []
     assert match_engine.answers("go cube")[-1] == f"bestcube {best}"
 
 
 @pytest.mark.parametrize(("is_allowed", "best"), [("true", "beaver"), ("false", "take")])
 def test_beaver_only_where_it_is_allowed(match_engine: UbgiEngine, is_allowed: str, best: str) -> None:
-    """The doubling side wins 13 of 36 games; matches have no beavers."""
+    """A double of a side that wins 13 of 36 games is beavered where beavers are allowed, and taken elsewhere, as in
+    matches."""
     assert match_engine.answers(f"set game.beavers {is_allowed}") == []
     for stakes, expected in ((Stakes(MONEY), best), (Stakes(MONEY, OWNED), best), (Stakes(MatchScore(7, 7)), "take")):
         assert match_engine.answers(position_of(stakes, UNLIKELY, is_doubled=True)) == []
@@ -171,7 +174,7 @@ def test_xgid_decides_about_beavers(engine: UbgiEngine, rules: int, best: str) -
     ],
 )
 def test_answers_to_beavers(engine: UbgiEngine, position: Position, value: int, side: Side, best: str) -> None:
-    """The doubling side answers the beaver, and the other side the raccoon."""
+    """The doubling side answers a beaver, and the other side a raccoon."""
     state = MatchState(cube_value=value, cube_owner=Side.TOP, to_decide=side, is_double_offered=True)
     assert state.offer == (Offer.BEAVER if side == Side.BOTTOM else Offer.RACCOON)
     assert engine.answers(f"position gnubgid {format_gnubg_id(position, state)}") == []
@@ -179,13 +182,14 @@ def test_answers_to_beavers(engine: UbgiEngine, position: Position, value: int, 
 
 
 def cube_values(answers: list[str]) -> dict[str, float]:
-    """The values of `info cube` by name."""
+    """The values of `info cube` lines by name."""
     words = answers[0].removeprefix("info cube ").split()
     return dict(zip(words[::2], map(float, words[1::2]), strict=True))
 
 
 def test_conversation_at_a_score_is_in_mwc(match_engine: UbgiEngine) -> None:
-    """Values are match winning chances. At 2-away 2-away one roll decides the match after double and take."""
+    """In a match, values are match winning chances: at 2-away 2-away one roll decides the match after double and
+    take."""
     ask = match_engine.answers
     assert ask("newgame") == ask(position_of(Stakes(MatchScore(2, 2)), LIKELY)) == []
     told = ask("go cube")
@@ -208,7 +212,7 @@ def test_conversation_at_a_score_is_in_mwc(match_engine: UbgiEngine) -> None:
 
 @each("change", list(CHANGES))
 def test_every_xgid_field_matters(match_engine: UbgiEngine, change: str) -> None:
-    """Two positions that differ in one field get different answers."""
+    """Two positions whose XGIDs differ in one field get different answers."""
     answers = []
     for state in CHANGES[change][:2]:
         ended = state if state.roll or change != "roll" else replace(state, roll=parse_roll("42"))
@@ -219,14 +223,14 @@ def test_every_xgid_field_matters(match_engine: UbgiEngine, change: str) -> None
 
 
 def test_engine_without_a_table_refuses_matches(engine: UbgiEngine) -> None:
-    """The engine plays for money only, and the error says so."""
+    """An engine without a match equity table plays for money only, and its error says so."""
     assert engine.answers(position_of(Stakes(MatchScore(2, 2)), LIKELY)) == []
     message = "error bad_value expected a match equity table for a match, got none"
     assert engine.answers("go cube")[0].startswith(message)
 
 
 def test_keys_are_listed_and_set() -> None:
-    engine = simple()
+    engine = simple_engine()
     told = engine.answers("keys")
     assert [line.split()[1] for line in told] == ["game.variant", *KEYS]
     assert "key engine.seed int 0..4611686018427387904 0 ! of the dice of rollouts" in told
@@ -257,13 +261,13 @@ def test_keys_are_listed_and_set() -> None:
     ],
 )
 def test_invalid_lines_get_errors(line: str, error: str) -> None:
-    (answer,) = simple().answers(line)
+    (answer,) = simple_engine().answers(line)
     assert answer.startswith(f"error {error}")
 
 
-def test_limits_of_every_key() -> None:
-    """The limits are the smallest and largest values that `keys` lists."""
-    engine = simple()
+def test_limits_of_every_key_can_be_set() -> None:
+    """The smallest and largest values that `keys` lists can be set and read back."""
+    engine = simple_engine()
     for name, key in KEYS.items():
         for number in (key.least, key.most) if key.kind == "int" else ():
             assert engine.answers(f"set {name} {number}") == []
@@ -271,7 +275,7 @@ def test_limits_of_every_key() -> None:
 
 
 def test_missing_state_gets_an_error() -> None:
-    engine = simple()
+    engine = simple_engine()
     engine.answers(f"position gnubgid {START.id}")
     assert engine.answers("go") == ["error bad_state missing dice"]
     assert engine.answers("go ply")[0].startswith("error bad_command expected ply, trials or seed and N, got 'ply'")
@@ -284,17 +288,19 @@ WORDS = ("ubgi", "isready", "newgame", "stop", "position", "gnubgid", "xgid", "d
          "turn", "eval", "set", "setoption", "name", "value", "get", "keys", "engine.ply", "engine.seed", "ply", "seed",
          "1", "3", "6", "-1", "999999999999999999999", "true", START.id, "XGID=:::::::::", "4HPwATDgc/ABMA:zzz", "é",
          "\x7f")  # fmt: skip
-SILENT = ("newgame", "stop", "position", "dice", "set", "setoption")
+UNANSWERED = ("newgame", "stop", "position", "dice", "set", "setoption")
 
 
 def test_every_line_is_answered_or_changes_the_state() -> None:
-    """The test sends ten thousand random lines of valid words."""
-    chance, engine, errors = random.Random(5), simple(), 0
+    """Ten thousand random lines of valid words are answered, or change the state of the engine."""
+    chance = random.Random(5)
+    engine = simple_engine()
+    errors = 0
     for _ in range(10_000):
         line = " ".join(chance.choices(WORDS, k=chance.randint(1, 6)))
         answers = engine.answers(line)
         errors += any(answer.startswith("error ") for answer in answers)
-        assert answers or line.split()[0] in SILENT, line
+        assert answers or line.split()[0] in UNANSWERED, line
         assert all("\n" not in answer and len(answer) < 1000 for answer in answers), line
     assert errors > 3000
 
@@ -309,7 +315,7 @@ def test_moves_are_written_singly(roll: str) -> None:
 
 # a process, and a player that runs it
 
-TINY = """\
+TINY_PROGRAM = """\
 import sys
 for line in sys.stdin:
     word = line.split()[0]
@@ -321,15 +327,15 @@ for line in sys.stdin:
 
 
 def engine_file(folder: Path, text: str, *settings: str) -> str:
-    """An engine file that starts a Python program."""
+    """Write an engine file that starts a Python program with this text."""
     (folder / "program.py").write_text(text)
     path = folder / "tiny.ubgi"
     path.write_text("\n".join([f"{sys.executable} {folder / 'program.py'}", *settings]))
     return str(path)
 
 
-def tiny(folder: Path, answer: str, *settings: str) -> str:
-    return engine_file(folder, TINY.replace("ANSWER", answer), *settings)
+def tiny_engine_file(folder: Path, answer: str, *settings: str) -> str:
+    return engine_file(folder, TINY_PROGRAM.replace("ANSWER", answer), *settings)
 
 
 BOARD, ROLL = np.array([START.board], np.int8), np.array([[3, 1]], np.int8)
@@ -337,7 +343,7 @@ BOARD, ROLL = np.array([START.board], np.int8), np.array([[3, 1]], np.int8)
 
 @pytest.mark.parametrize("answer", ["bestmove 8/5 6/5", "info x\\nbestmove 6-5 8-5"])
 def test_any_engine_plays(answer: str, tmp_path: Path) -> None:
-    player = open_named_player(tiny(tmp_path, f'"{answer}"'))
+    player = open_named_player(tiny_engine_file(tmp_path, f'"{answer}"'))
     assert player.label == "tiny-0ply"
     chosen = parse_play("8/5 6/5", START, "31").next_position.board
     assert player.choose_plays(BOARD, ROLL).tolist() == [list(chosen)]
@@ -346,10 +352,11 @@ def test_any_engine_plays(answer: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_our_engine_is_a_player_and_evaluator(player_root: Path, tmp_path: Path) -> None:
-    """The engine gives the player's own answers through a separate process."""
+    """Through a process of its own, the engine gives the answers of the player that it runs."""
     path = tmp_path / "ours.ubgi"
     path.write_text(f"# ours\n{sys.executable} -m bgdata --warehouse {player_root} ubgi\nengine.seed 3\n")
-    player, direct = open_named_player(str(path), 1), open_player(player_root, ply=1)
+    player = open_named_player(str(path), 1)
+    direct = open_player(player_root, ply=1)
     assert player.label == "ours-1ply"
     found, expected = LookaheadPlayer(player).evaluate(START), direct.evaluate(START)  # type: ignore[arg-type]
     assert found.win == expected.win
@@ -357,7 +364,7 @@ def test_our_engine_is_a_player_and_evaluator(player_root: Path, tmp_path: Path)
 
 
 def test_command_answers_on_pipes(player_root: Path) -> None:
-    """The input contains bytes that are not text, and ends within a line."""
+    """The command answers on pipes, though the input contains bytes that are not text, and ends within a line."""
     command = [sys.executable, "-m", "bgdata", "--warehouse", str(player_root), "ubgi"]
     done = subprocess.run(command, input=b"isready\n\xff\xfe\nisready\nisrea", capture_output=True, check=False)
     assert done.stdout.decode().splitlines()[0] == "readyok"
@@ -368,7 +375,7 @@ def test_command_answers_on_pipes(player_root: Path) -> None:
 
 
 def test_line_of_100_megabytes_gets_one_error() -> None:
-    """Memory stays small, even if the line never ends."""
+    """A line of 100 MB gets one error, and uses little memory."""
     ours, theirs = socket.socketpair()
     chunk = b"9" * (1 << 16)
 
@@ -383,9 +390,10 @@ def test_line_of_100_megabytes_gets_one_error() -> None:
     tracemalloc.start()
     with ours, theirs:
         sender.start()
-        talk, answers = Talk(ours.fileno(), ours.fileno(), "somebody"), list[str]()
+        talk = Talk(ours.fileno(), ours.fileno(), "somebody")
+        answers = list[str]()
         with pytest.raises(ExternalProgramError, match="expected somebody to end its last line, found it gone after"):
-            answers.extend(each for _, lines in simple().conversation(talk) for each in lines)
+            answers.extend(each for _, lines in simple_engine().conversation(talk) for each in lines)
         sender.join()
     _, most_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -44,8 +44,10 @@ class Ranges(http.server.SimpleHTTPRequestHandler):
         if not path.is_file():
             self.send_error(404)
             return
-        size, wanted = path.stat().st_size, self.headers.get("Range")
-        begin, end = 0, size
+        size = path.stat().st_size
+        wanted = self.headers.get("Range")
+        begin = 0
+        end = size
         if wanted:
             first, _, last = wanted.removeprefix("bytes=").partition("-")
             begin, end = (int(first), min(size, int(last) + 1 if last else size)) if first else (size - int(last), size)
@@ -64,7 +66,7 @@ class Ranges(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="session")
-def address(published: Path) -> Iterator[str]:
+def published_address(published: Path) -> Iterator[str]:
     """The published folder on a web server of this machine, which supports ranges."""
     server = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), functools.partial(Ranges, directory=os.fspath(published))

@@ -110,6 +110,8 @@ def test_layouts_are_numbered_as_the_card_says(places: int, most: int) -> None:
 
 
 def test_pack_builds_what_is_missing(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`bgdata publish --pack` builds the missing versions of the pack, and publishes it with its own or a given
+    title."""
     kinds = bgdata.all_kinds()
     plan = [(name, kinds[name].smallest) for name in ("contact_endgame", "match_equity")]
     remove(warehouse, warehouse.open("contact_endgame", "1"))
@@ -123,7 +125,7 @@ def test_pack_builds_what_is_missing(warehouse: Warehouse, tmp_path: Path, monke
     assert read_contents(tmp_path / "pack").title == "Mine"
 
 
-def test_pack_takes_no_kind(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_pack_of_a_kind_is_refused(warehouse: Warehouse, tmp_path: Path) -> None:
     message = error_of(run(warehouse.root, "publish", tmp_path / "pack", "selfplay", "--pack"), 2)
     assert message == "expected no KIND with --pack, got 'selfplay'"
     assert not (tmp_path / "pack").exists()
@@ -152,9 +154,9 @@ def test_script_trains_a_player_without_bgdata(small_pack: Path, tmp_path: Path)
         assert [net[name].shape for name in net.files] == [(202, 128), (128,), (128, 5), (5,)]
 
 
-def test_best_and_worst_engine_lose_what_the_table_says(scripts: tuple[ModuleType, ModuleType]) -> None:
-    """The table has two decisions, and lists the plays of the second out of order. An engine that likes all plays
-    equally loses their mean."""
+def test_script_scores_the_best_and_the_worst_engine(scripts: tuple[ModuleType, ModuleType]) -> None:
+    """An engine that knows the table loses nothing, its opposite loses the most, and one that likes all plays equally
+    loses the mean of a decision's plays. The plays of the second decision are not in order."""
     score, _ = scripts
     boards = np.arange(5 * 26, dtype=np.int8).reshape(5, 26)
     loss = np.array([0.0, 0.25, 0.5, 0.125, 0.0])
@@ -170,7 +172,7 @@ def test_best_and_worst_engine_lose_what_the_table_says(scripts: tuple[ModuleTyp
     assert score.losses(plays, lambda found: np.zeros(len(found))).tolist() == [0.25, 0.0625]
 
 
-def test_racer_counts_pips(scripts: tuple[ModuleType, ModuleType]) -> None:
+def test_score_script_estimates_equity_from_pip_counts(scripts: tuple[ModuleType, ModuleType]) -> None:
     score, _ = scripts
     for text in ("4HPwATDgc/ABMA", "sGfDAUiw18EBJA", "zO1MBgDGnsQALA"):
         position = Position(text)
@@ -194,7 +196,7 @@ def test_plays_of_the_script_are_the_legal_ones(scripts: tuple[ModuleType, Modul
 def test_games_of_the_script_end_with_their_points(
     scripts: tuple[ModuleType, ModuleType], monkeypatch: pytest.MonkeyPatch, others: dict[int, int], points: int
 ) -> None:
-    """The player on roll bears its last checker off; the others of the opponent make a gammon or a backgammon."""
+    """A game ends with 1, 2 or 3 points by where the opponent's checkers are when the last checker is borne off."""
     score, train = scripts
     board = np.zeros(26, np.int64)
     board[1] = 1

@@ -20,7 +20,7 @@ from bgdata.publishing.shards import GROUP_BYTES, GROUP_ROWS, Source, write_spli
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.dataset import Column, TableShape
 from bgdata.store.progress import Silence
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.publishing.conftest import KINDS
 
 
@@ -37,7 +37,7 @@ def test_folder_has_every_table_or_a_reason(small_root: Path, tmp_path: Path) ->
 
 
 def test_published_rows_equal_those_of_the_warehouse(published: Path, small_root: Path) -> None:
-    """The rows of all splits together are compared."""
+    """The rows of all splits of a published table together are those of the table in the warehouse."""
     for version in read_contents(published).versions:
         warehouse = bgdata.open_warehouse(small_root)
         table = warehouse.open_reference(version.name)
@@ -52,9 +52,9 @@ def test_published_rows_equal_those_of_the_warehouse(published: Path, small_root
             assert each.rows == len(expected)
 
 
-def test_types_are_plain(published: Path) -> None:
-    """Texts are no dictionaries, boards are lists of a fixed length, and no column has unsigned 64-bit or 16-bit
-    floating numbers."""
+def test_published_columns_have_common_types(published: Path) -> None:
+    """Published files have types that every reader of Parquet knows: strings without dictionaries, boards as lists of a
+    fixed length, no unsigned 64-bit integers and no 16-bit floats; and row groups that fit into memory."""
     for path in published.rglob("data/**/*.parquet"):
         schema = pq.read_schema(path)
         for field in schema:
@@ -70,8 +70,8 @@ def test_types_are_plain(published: Path) -> None:
     assert GROUP_BYTES < 100_000_000
 
 
-def test_games_are_in_one_split(published: Path) -> None:
-    """No game of one seed has rows in two splits of a table."""
+def test_each_game_is_in_one_split(published: Path) -> None:
+    """No game has rows in two splits of a published table."""
     split_tables = 0
     for version in read_contents(published).versions:
         manifest = json.loads((published / version.folder / "manifest.json").read_text())
@@ -105,7 +105,7 @@ def test_splits_of_self_play_equal_those_of_its_labels(tmp_path: Path, small_roo
 
 
 def test_sha256sums_lists_every_file(published: Path) -> None:
-    """`sha256sum -c` accepts it."""
+    """`sha256sum -c` accepts SHA256SUMS, which lists every other file of the folder."""
     done = subprocess.run(["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=published, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")
     listed = {line.split("  ", 1)[1] for line in (published / "SHA256SUMS").read_text().splitlines()}
@@ -123,7 +123,7 @@ def folder_hash(folder: Path) -> dict[str, str]:
 
 
 def test_second_run_writes_the_same_bytes(small_root: Path, tmp_path: Path, published: Path) -> None:
-    """In another folder the files are written again; in the same one, none is."""
+    """Publishing into another folder gives the same bytes; publishing into the same folder again writes no table."""
     publish(bgdata.open_warehouse(small_root), tmp_path / "again", KINDS)
     first = folder_hash(published)
     assert folder_hash(tmp_path / "again") == first
@@ -134,7 +134,8 @@ def test_second_run_writes_the_same_bytes(small_root: Path, tmp_path: Path, publ
 
 
 def test_fewer_tables_replace_more(small_root: Path, tmp_path: Path) -> None:
-    warehouse, folder = bgdata.open_warehouse(small_root), tmp_path / "out"
+    warehouse = bgdata.open_warehouse(small_root)
+    folder = tmp_path / "out"
     publish(warehouse, folder, ["bearoff_gammon", "match_equity"])
     publish(warehouse, folder, ["match_equity"])
     publish(warehouse, tmp_path / "other", ["match_equity"])
@@ -164,7 +165,9 @@ def test_unknown_kinds_and_variants_are_refused(small_root: Path, tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
-def test_tables_of_other_people_are_left_out_with_a_reason(small_root: Path, tmp_path: Path) -> None:
+def test_unlicensed_tables_are_left_out_with_a_reason(small_root: Path, tmp_path: Path) -> None:
+    """A table whose licence does not allow publishing is left out, and README.md gives the reason; alone it is
+    refused."""
     result = run(small_root, "publish", tmp_path / "out", "gnubg_training", "bearoff_gammon")
     assert result.exit_code == 0, result.output
     assert "left out gnubg_training/" in result.stderr
@@ -179,10 +182,12 @@ def test_tables_of_other_people_are_left_out_with_a_reason(small_root: Path, tmp
 
 
 def test_interrupted_call_resumes(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Finished files are kept, and no `published.json` claims that the folder is complete."""
+    """An interrupted call leaves no list that marks the folder as complete, and the next call keeps the finished
+    files."""
     from bgdata.publishing import folder as module
 
-    warehouse, folder = bgdata.open_warehouse(small_root), tmp_path / "out"
+    warehouse = bgdata.open_warehouse(small_root)
+    folder = tmp_path / "out"
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -202,14 +207,15 @@ def test_interrupted_call_resumes(small_root: Path, tmp_path: Path, monkeypatch:
 
 
 def test_command_prints_tables(small_root: Path, tmp_path: Path) -> None:
-    rows = json.loads(succeeds(small_root, "publish", tmp_path / "out", "bearoff_gammon", "--format", "json"))
+    rows = json.loads(output_of(small_root, "publish", tmp_path / "out", "bearoff_gammon", "--format", "json"))
     assert [row["config"] for row in rows] == ["bearoff_gammon-3x15", "bearoff_gammon-6x15"]
     shutil.rmtree(tmp_path / "out")
-    assert "bearoff_gammon-3x15" in succeeds(small_root, "publish", tmp_path / "out", "bearoff_gammon")
+    assert "bearoff_gammon-3x15" in output_of(small_root, "publish", tmp_path / "out", "bearoff_gammon")
 
 
 def test_dictionaries_and_long_row_groups_of_the_source_are_kept(tmp_path: Path) -> None:
-    """A dictionary stores each distinct value once in a row group, so row groups are as long as there."""
+    """A column of numbers that has a dictionary in the original file keeps it, together with the long row groups;
+    without any dictionary, row groups are shorter."""
     count = 2 * GROUP_ROWS
     columns = (Column("place", "INTEGER", "", "Place."), Column("equity", "FLOAT", "points", "Equity."),
                Column("luck", "FLOAT", "points", "Luck."))  # fmt: skip
@@ -234,11 +240,11 @@ def test_dictionaries_and_long_row_groups_of_the_source_are_kept(tmp_path: Path)
 
 
 def test_explorer_has_pages_of_published_tables(small_root: Path, tmp_path: Path) -> None:
-    """A book of openings that is not published has no pages, and no link leads there."""
-    succeeds(small_root, "publish", tmp_path / "out", "match_equity/published-12", "--explorer")
+    """The explorer in a published folder has pages and links only for what was published."""
+    output_of(small_root, "publish", tmp_path / "out", "match_equity/published-12", "--explorer")
     pages = {path.name for path in (tmp_path / "out" / "explorer").glob("*.html")}
     assert {"index.html", "match-equity-published-12.html"} <= pages
     assert not any(name.startswith("openings") for name in pages)
     assert "openings.html" not in (tmp_path / "out" / "explorer" / "index.html").read_text()
     assert "explorer/index.html\n" in (tmp_path / "out" / "SHA256SUMS").read_text()
-    succeeds(tmp_path / "none", "verify", tmp_path / "out")
+    output_of(tmp_path / "none", "verify", tmp_path / "out")

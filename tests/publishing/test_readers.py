@@ -15,7 +15,7 @@ import pytest
 CONFIG = "selfplay_labels"
 
 
-def counts(folder: Path) -> dict[str, dict[str, int]]:
+def row_counts(folder: Path) -> dict[str, dict[str, int]]:
     """Rows by config and split, from the files alone."""
     found: dict[str, dict[str, int]] = {}
     for path in sorted(folder.glob("data/*/*.parquet")):
@@ -27,15 +27,16 @@ def counts(folder: Path) -> dict[str, dict[str, int]]:
 
 def split_config(folder: Path) -> str:
     """A config with several splits."""
-    return next(name for name in counts(folder) if name.startswith(f"{CONFIG}-"))
+    return next(name for name in row_counts(folder) if name.startswith(f"{CONFIG}-"))
 
 
 def test_card_names_every_table_and_split(published: Path) -> None:
+    """The YAML of README.md lists every configuration and split, with patterns that match its files."""
     yaml = pytest.importorskip("yaml")
     front = yaml.safe_load((published / "README.md").read_text().split("---\n")[1])
     assert front["license"] == "cc0-1.0"
     assert front["pretty_name"] == "Backgammon tables"
-    assert 100_000 < sum(sum(splits.values()) for splits in counts(published).values()) < 1_000_000
+    assert 100_000 < sum(sum(splits.values()) for splits in row_counts(published).values()) < 1_000_000
     assert front["size_categories"] == ["100K<n<1M"]
     found = {
         entry["config_name"]: {
@@ -44,17 +45,17 @@ def test_card_names_every_table_and_split(published: Path) -> None:
         }
         for entry in front["configs"]
     }
-    assert found == counts(published)
+    assert found == row_counts(published)
 
 
 @pytest.mark.slow
 def test_datasets_loads_every_config(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is loaded, and streamed, without a network."""
+    """The package `datasets` loads and streams every configuration of a published folder without a network."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
     datasets = pytest.importorskip("datasets")
-    assert set(datasets.get_dataset_config_names(str(published))) == set(counts(published))
-    for config, expected in counts(published).items():
+    assert set(datasets.get_dataset_config_names(str(published))) == set(row_counts(published))
+    for config, expected in row_counts(published).items():
         loaded = datasets.load_dataset(str(published), config, cache_dir=str(tmp_path))
         assert {name: len(rows) for name, rows in loaded.items()} == expected
         streamed = datasets.load_dataset(str(published), config, streaming=True)
@@ -64,11 +65,12 @@ def test_datasets_loads_every_config(published: Path, tmp_path: Path, monkeypatc
 
 
 def test_pandas_and_polars_read_splits(published: Path) -> None:
+    """pandas and Polars read every split with all its rows, and boards as arrays of 26."""
     import pandas as pd
     import polars as pl
 
     config = split_config(published)
-    for split, expected in counts(published)[config].items():
+    for split, expected in row_counts(published)[config].items():
         files = sorted((published / "data" / config).glob(f"{split}-*.parquet"))
         frame = pd.concat([pd.read_parquet(path) for path in files])
         assert len(frame) == expected
@@ -80,7 +82,7 @@ def test_pandas_and_polars_read_splits(published: Path) -> None:
 
 def test_duckdb_reads_the_folder_and_a_web_server(published: Path, address: str) -> None:
     config = split_config(published)
-    expected = counts(published)[config]["train"]
+    expected = row_counts(published)[config]["train"]
     query = "select count(*), count(distinct game) from read_parquet(?)"
     with duckdb.connect() as connection:
         local = connection.execute(query, [f"{published}/data/{config}/train-*.parquet"]).fetchall()
@@ -105,7 +107,7 @@ def web_files() -> Any:
 
 
 def test_web_server_gives_parts_of_files(address: str) -> None:
-    """Readers of Parquet first read the footer alone."""
+    """The web server of these tests answers range requests, which readers of Parquet need for the end of a file."""
     whole = fetch(f"{address}/datapackage.json")
     package = json.loads(whole)
     resource = package["resources"][0]

@@ -17,7 +17,7 @@ from bgdata.publishing.proof import verify_published
 from bgdata.store.progress import Silence
 from bgdata.store.storage import sha256_file
 from bgdata.store.verify import Status
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
 
 @pytest.fixture
@@ -50,18 +50,19 @@ def write_listing(folder: Path, listing: Any) -> None:
     (folder / "SHA256SUMS").write_text("".join(lines))
 
 
-def test_whole_folder_is_proven(published: Path, tmp_path: Path) -> None:
-    """No warehouse is needed for the digests of all arrays and for all rows."""
-    shown = succeeds(tmp_path / "none", "verify", published)
+def test_published_folder_is_verified_without_a_warehouse(published: Path, tmp_path: Path) -> None:
+    """`bgdata verify DIR` proves the rows and digests of every published version without a warehouse."""
+    shown = output_of(tmp_path / "none", "verify", published)
     versions = read_contents(published).versions
     assert shown.count("all rows equal the arrays") == len(versions)
     assert "0 failed" in shown
-    rows = json.loads(succeeds(tmp_path / "none", "verify", published, "--format", "json"))
+    rows = json.loads(output_of(tmp_path / "none", "verify", published, "--format", "json"))
     assert {row["status"] for row in rows} == {"passed", "skipped"}
     assert {row["check"] for row in rows if row["status"] == "skipped"} == {"splits"}
 
 
 def test_damaged_missing_and_foreign_files_are_found(copied: Path) -> None:
+    """A published file that is damaged or missing, and a file that is not listed, are found."""
     shard = next(copied.glob("data/selfplay_labels-*/*.parquet"))
     whole = shard.read_bytes()
     shard.write_bytes(whole[:-1] + b"X")
@@ -78,7 +79,7 @@ def test_damaged_missing_and_foreign_files_are_found(copied: Path) -> None:
 
 
 def test_changed_value_with_right_hashes_is_found(copied: Path) -> None:
-    """The hashes of files are made again, so that the digest alone shows the change."""
+    """A changed value is found by the digest of the version, even if the hashes of the files were made to fit."""
     shard = next(copied.glob("data/selfplay_labels-*/train-*.parquet"))
     rows = pq.read_table(shard)
     place = rows.schema.get_field_index("win")
@@ -90,7 +91,7 @@ def test_changed_value_with_right_hashes_is_found(copied: Path) -> None:
 
 
 def test_swapped_splits_are_found(copied: Path) -> None:
-    """A row of training is in the test split too."""
+    """A game that has rows in both train and test is found, even if the hashes of the files were made to fit."""
     config = next((copied / "data").glob("selfplay_turns-*"))
     train, test = (next(config.glob(f"{name}-*.parquet")) for name in ("train", "test"))
     rows = pq.read_table(test)
@@ -102,8 +103,8 @@ def test_swapped_splits_are_found(copied: Path) -> None:
 def test_missing_split_is_found(copied: Path) -> None:
     listing = json.loads((copied / "published.json").read_text())
     version = next(each for each in listing["versions"] if each["name"].startswith("selfplay_labels/"))
-    gone = version["tables"][0]["splits"].pop()
-    for file in gone["files"]:
+    removed = version["tables"][0]["splits"].pop()
+    for file in removed["files"]:
         (copied / file["name"]).unlink()
     write_listing(copied, listing)
     assert any("rows of selfplay_labels" in text for text in failures(copied))
@@ -127,25 +128,28 @@ def test_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_pull_makes_a_warehouse_with_the_same_digests(published: Path, small_root: Path, tmp_path: Path) -> None:
-    succeeds(tmp_path / "mine", "pull", published)
-    mine, theirs = bgdata.open_warehouse(tmp_path / "mine"), bgdata.open_warehouse(small_root)
+    """Pulling a published folder makes a warehouse whose versions have the same digests and arrays as the original."""
+    output_of(tmp_path / "mine", "pull", published)
+    mine = bgdata.open_warehouse(tmp_path / "mine")
+    original = bgdata.open_warehouse(small_root)
     names = {version.name for version in read_contents(published).versions}
     assert {table.name for table in mine.versions()} == names
     for name in names:
-        table, other = mine.open_reference(name), theirs.open_reference(name)
+        table = mine.open_reference(name)
+        other = original.open_reference(name)
         assert table.manifest.digest == other.manifest.digest
         for array, values in other.arrays().items():
             np.testing.assert_array_equal(np.asarray(table.array(array)), np.asarray(values))
         assert mine.open(*name.split("/")[:2]).name == name
-    shown = succeeds(tmp_path / "mine", "verify", "bearoff_two_sided")
+    shown = output_of(tmp_path / "mine", "verify", "bearoff_two_sided")
     assert "0 failed" in shown
-    assert "0 versions, 0 files" in succeeds(tmp_path / "mine", "pull", published)
+    assert "0 versions, 0 files" in output_of(tmp_path / "mine", "pull", published)
 
 
 def test_folder_is_pulled_from_a_web_server(address: str, published: Path, tmp_path: Path) -> None:
-    shown = succeeds(tmp_path / "mine", "pull", address, "selfplay_labels", "bearoff_two_sided", "--dry-run")
+    shown = output_of(tmp_path / "mine", "pull", address, "selfplay_labels", "bearoff_two_sided", "--dry-run")
     assert "would pull" in shown
-    succeeds(tmp_path / "mine", "pull", address, "selfplay_labels", "bearoff_two_sided")
+    output_of(tmp_path / "mine", "pull", address, "selfplay_labels", "bearoff_two_sided")
     mine = bgdata.open_warehouse(tmp_path / "mine")
     names = {version.name for version in read_contents(published).versions}
     found = {table.name for table in mine.versions()}

@@ -1,8 +1,6 @@
 """Slow reference implementation of the outlook from a position: one play, one set of chances and one cube decision at a
 time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from bgdata.equity.cube import CubeRules, decide_cube

@@ -3,8 +3,6 @@
 A layout is a tuple of checkers on points 1 to P, ace point first. No code is shared with the kernels.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, product

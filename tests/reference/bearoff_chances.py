@@ -4,8 +4,6 @@ small games with gammons solved exactly.
 A layout is a tuple of checkers on points 1..P, ace point first; a distribution maps numbers of rolls to chances.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 

@@ -5,8 +5,6 @@ A side is (own, other): checkers of both sides by the OWN points 1 to 24 and bar
 25 - p.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 ROLLS = [(die, other) for die in range(1, 7) for other in range(1, 7)]

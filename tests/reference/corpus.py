@@ -1,7 +1,5 @@
 """Slow reference implementation of self-play with luck: one game at a time, every roll tried, in plain Python."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ The live cube is found from its definition, without closed formulas: at the take
 worth the same as a pass, and at the cash point the opponent's doubled cube is worth the same as a pass.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise

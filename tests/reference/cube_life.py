@@ -3,8 +3,6 @@
 With single wins only, the live cube's take point is 1/5 and its cash point 4/5 (Janowski 1993).
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import NamedTuple
 

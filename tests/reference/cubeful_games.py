@@ -1,8 +1,6 @@
 """Slow reference implementation of games with the cube: one turn after the other, in plain Python, directly from the
 rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

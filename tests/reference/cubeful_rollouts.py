@@ -1,7 +1,5 @@
 """Slow reference implementation of rollouts with the cube: one trial, in plain Python, directly from the rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

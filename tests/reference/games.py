@@ -1,8 +1,6 @@
 """Slow reference implementation of whole games: dice by splitmix64 with Python integers, plays in the order of
 `legal_plays`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 from bgdata.game.dice import roll_of

@@ -7,8 +7,6 @@ mean + 1 and weight w = 1 or 2: sum w * x and w * (sd * sd + x * x) in that orde
 = sqrt(second moment - mean * mean), the population's. Likewise for the first of 15 checkers, separately.
 """
 
-from __future__ import annotations
-
 from itertools import combinations_with_replacement
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Slow reference implementation of learning: gradients by finite differences of the loss, in double precision."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import deepcopy
 from math import log

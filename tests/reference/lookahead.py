@@ -3,8 +3,6 @@
 A judge returns five chances of a board for the player on roll, and whether they are final.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

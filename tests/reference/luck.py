@@ -1,7 +1,5 @@
 """Slow reference implementations of luck and of labels corrected for luck, from the definitions, for any evaluator."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from tests.reference.networks import Chances, turned

@@ -5,8 +5,6 @@ of the winning chance that call each other, with take and cash points found by b
 point: the winning chance diffuses, each side doubles whenever it gains, and the equations are solved on a grid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise

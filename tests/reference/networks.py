@@ -1,8 +1,6 @@
 """Slow reference implementation of the networks: inputs from their definitions, sums in Python integers, activations in
 doubles."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Slow reference implementation of networks with conditional outputs: one game after the other, in double precision."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from numpy.typing import NDArray

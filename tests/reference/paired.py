@@ -1,8 +1,6 @@
 """Slow reference implementation of `benchmark_differences`: two players on the same decisions, from the blocks of the
 rollouts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import sqrt
 from typing import NamedTuple

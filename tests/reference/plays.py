@@ -4,8 +4,6 @@ It stores each side's checkers by that side's own points and follows the set of 
 `bgdata.game.plays` visits sequences of moves and the kernel pairs of starts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 Row = tuple[int, ...]
@@ -15,7 +13,9 @@ State = tuple[Row, Row]  # the mover's checkers and the opponent's, each on that
 def boards_after(board: Sequence[int], die: int, other_die: int) -> set[tuple[int, ...]]:
     """Every 26-integer board after a legal play, from the mover's point of view; the board itself if no move is
     legal."""
-    state = _rows(board)
+    own = (0, *(max(count, 0) for count in board[1:25]), board[25])
+    other = (0, *(max(-count, 0) for count in board[24:0:-1]), board[0])
+    state = own, other
     if sum(state[0][1:]) == 0 or sum(state[1][1:]) == 0:
         return {tuple(board)}
     high, low = max(die, other_die), min(die, other_die)
@@ -58,12 +58,6 @@ def _after_die(state: State, die: int) -> Iterator[State]:
             theirs[25 - end] -= 1
             theirs[25] += 1
         yield tuple(mine), tuple(theirs)
-
-
-def _rows(board: Sequence[int]) -> State:
-    own = (0, *(max(count, 0) for count in board[1:25]), board[25])
-    other = (0, *(max(-count, 0) for count in board[24:0:-1]), board[0])
-    return own, other
 
 
 def _board(state: State) -> tuple[int, ...]:

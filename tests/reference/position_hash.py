@@ -1,7 +1,5 @@
 """Slow reference implementations of `game.position_hash` and of the feed's shuffling, with Python integers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 MASK = (1 << 64) - 1

@@ -3,8 +3,6 @@
 Weights have five decimals, and inputs are multiples of a thirtieth: scores are counted in 1/3,000,000.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib.resources import files
 from math import inf

@@ -1,7 +1,5 @@
 """Slow reference implementation of the race inputs from their definitions; sides as in `contact_inputs`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tests.reference.contact_inputs import Row, pips, sides

@@ -4,8 +4,6 @@ sources.
 A layout is the checkers on points 1, 2, ...; a rule answers (doubles, redoubles, takes).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction

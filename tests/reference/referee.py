@@ -1,8 +1,6 @@
 """Slow reference implementation of the exact referee for small bearoffs: games solved by recursion, plays from the
 rules."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tests.reference.bearoff import Layout

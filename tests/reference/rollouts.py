@@ -1,7 +1,5 @@
 """Slow reference implementation of rollouts: one block of 36 trials, from the definitions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Slow reference implementation of recorded games and the targets learned from them, from the definitions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

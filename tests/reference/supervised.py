@@ -1,8 +1,6 @@
 """Slow reference implementations of supervised learning: dense NumPy in double precision, and losses with
 `math.log`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import log, sqrt
 from typing import Any

@@ -1,7 +1,5 @@
 """Slow reference implementations of the text kernels: one line, field or number at a time, in plain Python."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """Slow reference implementation of the themes of positions, with sets of points instead of loops over slots."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 

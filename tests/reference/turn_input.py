@@ -1,7 +1,5 @@
 """Slow reference implementation of networks with the turn as input: one game after the other, in double precision."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

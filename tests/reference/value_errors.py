@@ -1,8 +1,6 @@
 """Distances of values from those of a judge, one position at a time in plain Python, for tests of
 `evaluation.value_errors`."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from math import fsum, sqrt

@@ -48,7 +48,8 @@ MONEY = Stakes(Money(is_jacoby=False))
 
 
 class Pair(NamedTuple):
-    """The equity of a position after a play, for the player who moved, by both programs, with standard errors."""
+    """The equity of a position after a play, for the player who moved, by our rollout and by gnubg's, with standard
+    errors."""
 
     position: str
     ours: float
@@ -58,7 +59,7 @@ class Pair(NamedTuple):
 
     @property
     def z_score(self) -> float:
-        """The difference in standard errors."""
+        """The difference of the two equities in standard errors."""
         return float((self.ours - self.theirs) / np.hypot(self.error, self.their_error))
 
 
@@ -83,8 +84,8 @@ def rollouts_of_gnubg(
 
 
 def pairs_of(position: Position, dice: tuple[int, int], trials: tuple[int, int], folder: Path) -> Iterator[Pair]:
-    """Both rollouts after gnubg's best two plays of a money game with a centered cube. `trials` are ours and gnubg's.
-    There must be two plays."""
+    """Yield both programs' rollouts after gnubg's best two plays of a money game with a centered cube. `trials` are
+    ours and gnubg's. There must be two plays."""
     play = str(legal_plays(position, roll_of(*dice))[0])
     rolled = rollouts_of_gnubg(position, dice, play, trials[1], folder, cubeful=True)
     starts = [CubefulStart(np.array(after.board, np.int8), MONEY) for after, *_ in rolled]
@@ -94,11 +95,14 @@ def pairs_of(position: Position, dice: tuple[int, int], trials: tuple[int, int],
 
 
 def decisions(count: int, seed: int) -> Iterator[tuple[Position, tuple[int, int]]]:
-    """One contact decision of each of `count` games, its place drawn from the seed."""
-    games, random, game = self_play(shipped_player().chooser, 4 * count, seed), np.random.default_rng(seed), 0
+    """Yield one contact decision of each of `count` games, at a random turn that `seed` determines."""
+    games = self_play(shipped_player().chooser, 4 * count, seed)
+    random = np.random.default_rng(seed)
+    game = 0
     while count:
         row = int(random.integers(games.offsets[game], games.offsets[game + 1]))
-        position, dice = Position(games.boards[row].tolist()), games.dice[row].tolist()
+        position = Position(games.boards[row].tolist())
+        dice = games.dice[row].tolist()
         game += 1
         if position_class(position) == PositionClass.CONTACT and len(legal_plays(position, roll_of(*dice))) > 1:
             count -= 1

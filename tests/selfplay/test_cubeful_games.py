@@ -70,13 +70,13 @@ def match_rules(length: int) -> CubefulRules:
 
 
 def evaluate(boards: Sequence[Board]) -> tuple[list[list[float]], list[float]]:
-    """Static chances of the network, which other tests compare with a reference."""
+    """Static chances of the network and the equities that follow; other tests compare these with a reference."""
     chances = evaluations(shipped_networks(), NO_TABLES, np.array(boards, np.int8)).chances
     return chances.tolist(), cubeless_equities(chances).tolist()
 
 
 def slow_model(strategy: Strategy) -> Model:
-    """The model of a strategy, by the decisions of `equity`."""
+    """The cube model of a strategy for the reference, by the decisions of `equity`."""
 
     def model(chances: Chances, _cube: int, owner: str, _score: Score) -> tuple[float, float, float]:
         found, _ = decide_money(strategy, np.array([chances]), owner=CubeOwner(owner))
@@ -90,7 +90,7 @@ def mwc(away: int, opponent_away: int, is_post_crawford: bool) -> float:
 
 
 def evaluate_ahead(boards: Sequence[Board]) -> tuple[list[list[float]], list[float]]:
-    """The network's chances one roll ahead."""
+    """The network's chances one roll ahead, and the equities that follow."""
     chances = LookaheadPlayer(shipped_player(), 1).evaluate_many(np.array(boards, np.int8)).chances
     return chances.tolist(), cubeless_equities(chances).tolist()
 
@@ -112,22 +112,27 @@ def check_games(found: CubefulCorpus, expected: list[Game], judge: Evaluator = e
         assert found.equities[turns].tolist() == equities
 
 
-def by_cube(side: CubeSide) -> CubeSide:
-    """The side, choosing plays by their value with the cube."""
+def cubeful_side(side: CubeSide) -> CubeSide:
+    """The same side, except that it chooses plays by their value with the cube."""
     return replace(side, cubeful_plays=True)
 
 
 def cases() -> dict[str, tuple[Sides, CubefulRules, tuple[Model, Model], tuple[Value | None, Value | None], range]]:
-    """Sides and rules, the reference's models and values of positions with the cube, and match numbers."""
+    """Cases by name: sides, rules, the reference's cube models, its values of positions with the cube, and match
+    numbers."""
     slow, slow_jacoby = slow_janowski(0.7), slow_janowski(0.7, is_jacoby=True)
-    side, other, jacoby = CubeSide(janowski(0.7)), CubeSide(janowski(0.4)), CubefulRules(is_jacoby=True)
+    side = CubeSide(janowski(0.7))
+    other = CubeSide(janowski(0.4))
+    jacoby = CubefulRules(is_jacoby=True)
     jumping, by_score = CubeSide(jump(0.09)), CubeSide(janowski(0.6))
-    as_money, match = CubeSide(janowski(0.7), as_money=True), match_janowski(0.6, mwc)
+    as_money = CubeSide(janowski(0.7), as_money=True)
+    match = match_janowski(0.6, mwc)
     first = CubeSide(janowski_first(0.8))
     jacoby_models = slow_jacoby, slow_janowski(0.4, is_jacoby=True)
     by_values = cubeful(slow), cubeful(slow_model(jump(0.09)))
     in_matches = cubeful(match, match_janowski(0, mwc)), cubeful(slow)
-    plain, few = (None, None), range(3, 8)
+    plain = (None, None)
+    few = range(3, 8)
     return {
         "money": ((side, CubeSide(janowski(0))), MONEY, (slow, slow_janowski(0)), plain, few),
         "jacoby": (
@@ -135,16 +140,16 @@ def cases() -> dict[str, tuple[Sides, CubefulRules, tuple[Model, Model], tuple[V
         ),
         "jump": ((jumping, first), MONEY, (slow_model(jump(0.09)), slow_model(janowski_first(0.8))), plain, few),
         "cubeful plays": (
-            (by_cube(side), by_cube(jumping)), MONEY, (slow, slow_model(jump(0.09))), by_values, range(6),
+            (cubeful_side(side), cubeful_side(jumping)), MONEY, (slow, slow_model(jump(0.09))), by_values, range(6),
         ),
         "cubeful plays, jacoby": (
-            (by_cube(side), other), jacoby, jacoby_models, (cubeful(slow_jacoby), None), range(6),
+            (cubeful_side(side), other), jacoby, jacoby_models, (cubeful(slow_jacoby), None), range(6),
         ),
         # one side uses the score, the other plays as for money
         **{f"match to {n}": ((by_score, as_money), match_rules(n), (match, slow), plain, range(3)) for n in (3, 5)},
         **{
             f"cubeful plays, match to {n}": (
-                (by_cube(by_score), by_cube(as_money)), match_rules(n), (match, slow), in_matches, range(5),
+                (cubeful_side(by_score), cubeful_side(as_money)), match_rules(n), (match, slow), in_matches, range(5),
             )
             for n in (3, 5)
         },
@@ -159,6 +164,7 @@ def test_games_match_the_reference(
     values: tuple[Value | None, Value | None],
     numbers: range,
 ) -> None:
+    """Games with the cube equal those of a reference in plain Python, turn by turn."""
     found = cubeful_self_play(network(), sides, rules, len(numbers), SEED, numbers.start)
     expected = [
         play_match(evaluate, models, rules.length, SEED, number, is_jacoby=rules.is_jacoby, values=values)
@@ -176,10 +182,12 @@ def test_games_match_the_reference(
 
 
 def test_doubles_use_the_local_volatility() -> None:
-    """Every decision to double is repeated with the volatility of its position."""
+    """Sides with local volatility double as the jump model does with the volatility of each position."""
     sides = CubeSide(jump(0.1), is_local=True), CubeSide(jump(0.1), is_local=True)
     found = cubeful_self_play(network(), sides, MONEY, 12, SEED)
-    player, count, differ = shipped_player(), 0, 0
+    player = shipped_player()
+    count = 0
+    differ = 0
     for begin, end in pairwise(found.first_turns.tolist()):
         rows = np.arange(begin + 1, end)
         actions, owners = found.records[rows, 1], found.records[rows, 6]
@@ -204,13 +212,13 @@ def test_doubles_use_the_local_volatility() -> None:
     ("sides", "rules", "models", "count"),
     [
         (
-            (by_cube(CubeSide(janowski(0.7))), CubeSide(janowski(0.4))),
+            (cubeful_side(CubeSide(janowski(0.7))), CubeSide(janowski(0.4))),
             CubefulRules(is_jacoby=True),
             (slow_janowski(0.7, is_jacoby=True), slow_janowski(0.4, is_jacoby=True)),
             4,
         ),
         (
-            (by_cube(CubeSide(janowski(0.6))), by_cube(CubeSide(janowski(0.3), as_money=True))),
+            (cubeful_side(CubeSide(janowski(0.6))), cubeful_side(CubeSide(janowski(0.3), as_money=True))),
             CubefulRules(3),
             (match_janowski(0.6, mwc), slow_janowski(0.3)),
             2,
@@ -221,8 +229,8 @@ def test_doubles_use_the_local_volatility() -> None:
 def test_games_at_1_ply_match_the_reference(
     sides: Sides, rules: CubefulRules, models: tuple[Model, Model], count: int
 ) -> None:
-    """The reference looks ahead with any evaluator, breaks ties by the static evaluation, and decides about the cube by
-    its chances."""
+    """Games at 1-ply match a reference that looks ahead, breaks ties by the static evaluation, and decides about the
+    cube by its chances."""
     rules = match_rules(rules.length) if rules.length else rules
     ahead = LookaheadPlayer(shipped_player(), 1)
 
@@ -246,8 +254,9 @@ def test_games_at_1_ply_match_the_reference(
 
 
 def test_plays_before_a_pass_are_ranked_by_cubeless_equity() -> None:
-    """The values of these plays with the cube are equal to the last bit, yet the opponent may still err."""
-    sides = (by_cube(CubeSide(janowski(0.7))),) * 2
+    """Plays after which the opponent must pass have the same value with the cube, so cubeless equity decides: the
+    opponent may err."""
+    sides = (cubeful_side(CubeSide(janowski(0.7))),) * 2
     found = cubeful_self_play(network(), sides, MONEY, 40, SEED)
     ends = found.first_turns[1:] - 3  # the last play before a pass
     n_ties = 0
@@ -289,7 +298,8 @@ def test_cube_follows_the_rules(matches: CubefulCorpus, money: CubefulCorpus) ->
             _, _, _, winner, points, cube_value, way, n_turns = record
             turns = corpus.records[slice(*corpus.first_turns[number : number + 2].tolist())].tolist()
             assert len(turns) == n_turns
-            cube, owner = 1, None
+            cube = 1
+            owner = None
             for row, (player, action, on_roll, die, _, value, code) in enumerate(turns):
                 assert value == cube
                 assert OWNERS[code] == ("centered" if owner is None else "on_roll" if owner == on_roll else "opponent")
@@ -314,7 +324,7 @@ def test_cube_follows_the_rules(matches: CubefulCorpus, money: CubefulCorpus) ->
 
 
 def test_dice_equal_those_of_cubeless_games() -> None:
-    """A side whose opponent never doubles plays the same game."""
+    """Until somebody doubles, a game with the cube is the cubeless game of the same number."""
     cubeless = self_play(network(), 20, 5)
     found = cubeful_self_play(network(), SIDES, MONEY, 20, 5)
     for game in range(20):
@@ -334,7 +344,9 @@ def assert_same(one: CubefulCorpus, other: CubefulCorpus) -> None:
 
 
 def test_games_do_not_depend_on_threads_and_batches(matches: CubefulCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    sides, rules = (CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True)), match_rules(5)
+    """Games are the same on one thread, in later batches, and with so little room that most are played twice."""
+    sides = (CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True))
+    rules = match_rules(5)
     with threads(1):
         one = cubeful_self_play(network(), sides, rules, 20, SEED)
     assert_same(cubeful_self_play(network(), sides, rules, 20, SEED), one)
@@ -352,7 +364,7 @@ def test_games_do_not_depend_on_threads_and_batches(matches: CubefulCorpus, monk
 
 
 def points_of_first(found: CubefulResults) -> np.ndarray:
-    """int64[money games]: points to the side named first."""
+    """int64[money games]: the points of the side named first."""
     is_first = found.column("winner") == np.arange(len(found.games)) % 2
     return np.where(is_first, found.column("points"), -found.column("points"))
 
@@ -370,8 +382,8 @@ def test_pairs_have_the_same_dice_with_sides_swapped() -> None:
 
 
 def slow_worth(chances: Chances, cube: int, owner: str, score: Score) -> float:
-    """Points, or twice the mwc minus 1, when both sides use a cube life index of 0.7. In the Crawford game the cube is
-    dead."""
+    """The value of a position with both sides at a cube life index of 0.7: points, or twice the match winning chance
+    minus 1. In the Crawford game the cube is dead."""
     model = match_janowski(0 if score.is_crawford else 0.7, mwc) if score.away else slow_janowski(0.7)
     now, taken, passed = model(chances, cube, owner, score)
     if owner != "opponent" and not score.is_crawford and not 0 < score.away <= cube:
@@ -380,7 +392,8 @@ def slow_worth(chances: Chances, cube: int, owner: str, score: Score) -> float:
 
 
 def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
-    """Luck of player 0 in a match: the value of each roll after its best likely play minus the mean over all rolls."""
+    """The luck of player 0 in a match by the reference: the value of each roll after its best likely play minus the
+    mean over all rolls."""
     total = 0.0
     for number in range(*found.results.offsets[match : match + 2].tolist()):
         record = found.results.games[number].tolist()
@@ -409,7 +422,7 @@ def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
 
 @pytest.mark.parametrize(("length", "ply"), [(0, 0), (2, 0), (0, 1)])
 def test_luck_matches_the_reference(length: int, ply: int) -> None:
-    """Measuring luck changes no games; luck is that of static plays at any ply."""
+    """The measured luck, that of static plays at any ply, matches the reference. Measuring it changes no games."""
     rules = match_rules(length) if length else MONEY
     found = cubeful_results(network(), SIDES, rules, 1, SEED, is_paired=False, with_luck=True, ply=ply)
     corpus = cubeful_self_play(network(), SIDES, rules, 1, SEED, ply=ply)
@@ -438,7 +451,8 @@ def test_no_games_give_empty_results() -> None:
 
 
 def invalid_rules() -> list[tuple[Sides, CubefulRules, str]]:
-    met, first = published_met(), (CubeSide(janowski_first()), SIDES[0])
+    met = published_met()
+    first = (CubeSide(janowski_first()), SIDES[0])
     crooked = MatchEquity.of("crooked", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49], [0.5, 0.4])
     return [
         (SIDES, CubefulRules(-1), "expected a match length of 1 to 64 points, or 0 for money, got -1"),

@@ -38,7 +38,7 @@ from tests.subtests import each
 
 MONEY, JACOBY = Stakes(Money(is_jacoby=False)), Stakes(Money(is_jacoby=True))
 ENDING = Position(position_id([2, 1, 2], [1, 2, 1]))
-LONGER = Position(position_id([2, 2, 2, 1, 1], [2, 2, 2, 1, 1]))
+LONGER_ENDING = Position(position_id([2, 2, 2, 1, 1], [2, 2, 2, 1, 1]))
 CONTACT = Position("4HPwATDgc/ABMA")
 HIT_OR_GAMMON = Position("3N0DAAmSAAAAAA")  # three checkers left, two of the opponent's fifteen behind them
 SURE_GAMMON = Position(position_id([3, 3, 3, 3, 3], [1, 1]))
@@ -48,8 +48,8 @@ def start(position: Position, stakes: Stakes = MONEY, *, may_double: bool = True
     return CubefulStart(np.array(position.board, np.int8), stakes, may_double)
 
 
-def worth_by(model: Model) -> object:
-    """The values that measure luck: points, or twice the mwc minus 1."""
+def luck_values_of(model: Model) -> object:
+    """A function that gives the value by which luck is measured: points, or twice the match winning chance minus 1."""
 
     def worth(board: Board, chances: Chances, cube: int, owner: str, score: Score) -> float:
         value = cubeful(model, match_janowski(0, mwc))(board, chances, cube, owner, score)
@@ -58,15 +58,15 @@ def worth_by(model: Model) -> object:
     return worth
 
 
-def won(points: int, score: Score) -> float:
-    """Points to the winner, or twice the mwc less 1."""
+def win_value(points: int, score: Score) -> float:
+    """The value of winning: points, or twice the match winning chance minus 1."""
     if not score.away:
         return points
     return 2 * published_met().after(MatchScore(score.away, score.opponent_away, score.is_crawford), points) - 1
 
 
 @cache
-def ahead(board: tuple[int, ...], roll: Roll, stakes: Stakes, rules: CubeRules) -> Board:
+def board_after_best_play(board: tuple[int, ...], roll: Roll, stakes: Stakes, rules: CubeRules) -> Board:
     """The board after the best play at 1-ply."""
     return list(LookaheadPlayer(shipped_player(), 1).best_play(board, roll, stakes, rules).play.after_play.board)
 
@@ -74,7 +74,7 @@ def ahead(board: tuple[int, ...], roll: Roll, stakes: Stakes, rules: CubeRules) 
 def check_block(
     position: Position, stakes: Stakes, model: Model, worth: Model, *, may_double: bool = True, play_ply: int = 0
 ) -> None:
-    """Compare the means of the second 36 trials of an item with the reference. One model chooses plays and the cube,
+    """Compare the means over the second 36 trials of an item with the reference. One model chooses plays and the cube,
     another measures luck."""
     score = Score(0, 0, False)
     if isinstance(stakes.score, MatchScore):
@@ -83,11 +83,12 @@ def check_block(
 
     def choose(board: Board, roll: Roll, cube: int, whose: str, mine: Score) -> Board:
         seen = MatchScore(*mine) if mine.away else stakes.score
-        return ahead(tuple(board), roll, Stakes(seen, Cube(cube, CubeOwner(whose))), rules)
+        return board_after_best_play(tuple(board), roll, Stakes(seen, Cube(cube, CubeOwner(whose))), rules)
 
     value = cubeful(model, match_janowski(0, mwc) if score.away else None)
-    is_jacoby, chosen = stakes == JACOBY, choose if play_ply else None
-    reference = Trials(evaluate, model, value, worth_by(worth), won, score, is_jacoby, chosen)  # type: ignore[arg-type]
+    is_jacoby = stakes == JACOBY
+    chosen = choose if play_ply else None
+    reference = Trials(evaluate, model, value, luck_values_of(worth), win_value, score, is_jacoby, chosen)  # type: ignore[arg-type]
     found = roll_out_with_cube(
         [start(position, stakes, may_double=may_double)],
         network(),
@@ -98,11 +99,13 @@ def check_block(
         3,
     )
     item: Any = np.uint64(random_stream(5, 3))
-    order, values = np.empty(36, np.int64), []
+    order = np.empty(36, np.int64)
+    values = []
     fill_order(np.uint64(random_stream(item, MAX_TRIALS)), order)
     owner = {"centered": -1, "on_roll": 0, "opponent": 1}[stakes.cube.owner.value]
     for trial in range(36, 72):
-        stream, rolls = np.uint64(random_stream(item, trial)), first_rolls(trial, order)
+        stream = np.uint64(random_stream(item, trial))
+        rolls = first_rolls(trial, order)
 
         def place_of(turn: int, stream: np.uint64 = stream, rolls: tuple[int, int] = rolls) -> int:
             return int(rolls[turn] if turn < 2 else roll_at(stream, turn))
@@ -131,34 +134,35 @@ def test_match_rollouts_match_the_reference(play_ply: int) -> None:
 
 @pytest.mark.slow
 def test_jacoby_rollouts_match_the_reference() -> None:
-    """With the Jacoby rule the position is worth 0.976, without it 2.104."""
+    """Rollouts apply the Jacoby rule: the position is worth 0.976 with it, 2.104 without it."""
     models = (slow_janowski(index, is_jacoby=True) for index in (0.4, 0.7))
     check_block(HIT_OR_GAMMON, JACOBY, *models, may_double=False)
 
 
-OVER = Position(position_id([0] * 6, [3, 3, 3, 3, 3]))  # the player not on roll has borne off its last checker
+FINISHED = Position(position_id([0] * 6, [3, 3, 3, 3, 3]))  # the player not on roll has borne off its last checker
 
 
 def test_gammons_and_finished_games_are_exact() -> None:
-    """Any roll wins a gammon, or the last one did. A gammon does not count under the Jacoby rule with a centered
-    cube."""
+    """Positions where any roll wins a gammon, or the game is over, have no error. A gammon does not count under the
+    Jacoby rule with a centered cube."""
     owned = Stakes(Money(is_jacoby=True), Cube(2, CubeOwner.ON_ROLL))
     for stakes, points in ((JACOBY, 1), (MONEY, 2), (owned, 2)):
-        starts = [start(SURE_GAMMON, stakes, may_double=False), start(OVER, stakes), start(OVER.flip(), stakes)]
+        starts = [start(SURE_GAMMON, stakes, may_double=False), start(FINISHED, stakes), start(FINISHED.flip(), stakes)]
         found = roll_out_with_cube(starts, network(), CubeRules(), Limits(72))
         assert found.values.tolist() == [points, -points, points]
         assert found.plain_standard_errors.tolist() == [0, 0, 0]
     score = MatchScore(2, 5)
-    starts = [start(each, Stakes(score)) for each in (OVER, OVER.flip())]
+    starts = [start(each, Stakes(score)) for each in (FINISHED, FINISHED.flip())]
     found = roll_out_with_cube(starts, network(), CubeRules(met=published_met()), Limits(72))
     assert found.values.tolist() == pytest.approx([published_met().after(score, -2), 1])
 
 
-def test_games_end_at_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """If the table covers the start, the result is exact; if the table is reached after two rolls, nearly so."""
+def test_games_stop_at_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """If a table covers the start, the result is exact; if the table is reached after two rolls, it is nearly exact."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("rollout") / "warehouse")
     table = warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 6))
-    exact, chooser = MoneyBearoff(table), NetworkPlayer(shipped_networks(), BearoffEvaluator(table).arrays).chooser
+    exact = MoneyBearoff(table)
+    chooser = NetworkPlayer(shipped_networks(), BearoffEvaluator(table).arrays).chooser
     doubled = MONEY.after_take()
     known = exact.cube_equities(ENDING, MONEY)
     assert known is not None
@@ -171,8 +175,10 @@ def test_games_end_at_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def test_luck_changes_errors_but_not_games() -> None:
-    """The games are the same at 0-ply and at 1-ply, on any number of threads."""
-    starts, rules, found = [start(CONTACT, may_double=False)], CubeRules(janowski(0.7)), []
+    """Without luck the same games are played, with larger errors, at 0-ply and 1-ply, on any number of threads."""
+    starts = [start(CONTACT, may_double=False)]
+    rules = CubeRules(janowski(0.7))
+    found = []
     for play_ply, trials in ((0, 216), (1, 72)):
         settings = RolloutSettings(play_ply=play_ply)
         less, plain = (
@@ -192,7 +198,7 @@ def test_luck_changes_errors_but_not_games() -> None:
 
 
 def test_rounds_stop_at_the_standard_error() -> None:
-    starts = [start(LONGER, may_double=False)]
+    starts = [start(LONGER_ENDING, may_double=False)]
     once = roll_out_with_cube(starts, network(), CubeRules(), Limits(72))
     error = float(once.standard_errors[0])
     assert once.trials[0] == 72
@@ -204,10 +210,12 @@ def test_rounds_stop_at_the_standard_error() -> None:
 
 @pytest.mark.parametrize("name", ["w90OBBBsnQTARg", "w90OQBCszgyARg", "4HPwCwDC8+ABEg"])
 def test_waiting_with_a_free_double_costs_as_little_as_in_rollouts(name: str) -> None:
-    """After the Crawford game the trailer doubles at the next turn, so the default model must not charge for waiting
-    what a constant index charges."""
-    position, stakes = parse_position_id(name), Stakes(MatchScore(4, 1), Cube())
-    player, met = shipped_player(), published_met()
+    """After the Crawford game the trailer doubles at the next turn, so the default model charges little for waiting, as
+    rollouts do."""
+    position = parse_position_id(name)
+    stakes = Stakes(MatchScore(4, 1), Cube())
+    player = shipped_player()
+    met = published_met()
     rolled_out = roll_out_with_cube(
         [
             start(position, stakes, may_double=False),
@@ -229,7 +237,9 @@ def test_waiting_with_a_free_double_costs_as_little_as_in_rollouts(name: str) ->
 
 
 def invalid_settings() -> list[tuple[Stakes, CubeRules, RolloutSettings, str]]:
-    met, match, plain = published_met(), Stakes(MatchScore(3, 3)), RolloutSettings()
+    met = published_met()
+    match = Stakes(MatchScore(3, 3))
+    plain = RolloutSettings()
     cut_short, two = "expected neither --stop nor --truncate with the cube", "expected rollouts with one cube life ind"
     return [
         (MONEY, CubeRules(), RolloutSettings("end"), cut_short),

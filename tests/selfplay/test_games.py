@@ -54,14 +54,14 @@ PUBEVAL_TWIN = pubeval_chooser(CONTACT, RACE)
 SEED, PAIR_SEED, GAMES = 31, 4, 40
 
 
-class Turned(PubEval):
-    """PubEval with the weights of races for contact as well: another sensible, deterministic player."""
+class PubEvalTwin(PubEval):
+    """Another sensible, deterministic player: PubEval with the weights of races for contact as well."""
 
     chooser = Chooser(PUBEVAL, pubeval=score_tables(weights()[[1, 1]]))
 
 
-class Plain:
-    """Any player outside kernels; records the questions."""
+class RecordingPlayer:
+    """A player outside kernels that plays as `player` and records what it is asked."""
 
     label = version = "plain"
 
@@ -87,7 +87,7 @@ def assert_same(one: Games | Corpus, other: Games | Corpus) -> None:
     [
         ((PubEval(), RandomPlayer(3)), (PUBEVAL_TWIN, random_chooser(3)), 10),
         ((RandomPlayer(7), PubEval()), (random_chooser(7), PUBEVAL_TWIN), 10),
-        ((Turned(), PubEval()), (pubeval_chooser(RACE, RACE), PUBEVAL_TWIN), 24),
+        ((PubEvalTwin(), PubEval()), (pubeval_chooser(RACE, RACE), PUBEVAL_TWIN), 24),
     ],
 )
 def test_games_match_the_reference(
@@ -111,25 +111,28 @@ def test_digest_does_not_depend_on_threads() -> None:
 
 
 @pytest.mark.parametrize("wrap", [(True, True), (True, False), (False, True)])
-@pytest.mark.parametrize("players", [(PubEval(), PubEval()), (Turned(), PubEval())])
+@pytest.mark.parametrize("players", [(PubEval(), PubEval()), (PubEvalTwin(), PubEval())])
 def test_lockstep_games_equal_the_kernel(
     players: tuple[Player, Player], wrap: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(games, "LOCKSTEP", 64)
-    first, second = (Plain(player) if is_plain else player for player, is_plain in zip(players, wrap, strict=True))
+    first, second = (
+        RecordingPlayer(player) if is_plain else player for player, is_plain in zip(players, wrap, strict=True)
+    )
     assert_same(play_games(first, second, 150, seed=4, first=9), play_games(*players, 150, seed=4, first=9))
 
 
 def test_random_choices_are_the_same_in_lockstep() -> None:
     expected = play_games(RandomPlayer(2), PubEval(), 60, seed=6)
-    assert_same(play_games(RandomPlayer(2), Plain(PubEval()), 60, seed=6), expected)
+    assert_same(play_games(RandomPlayer(2), RecordingPlayer(PubEval()), 60, seed=6), expected)
 
 
 def test_players_get_the_boards_and_rolls_of_games() -> None:
-    """The start position comes first, without doubles; both games of a pair have the same dice."""
-    plain = Plain(PubEval())
+    """A player is asked for the start position first, without doubles, then for each later turn; both games of a pair
+    have the same dice."""
+    plain = RecordingPlayer(PubEval())
     assert not isinstance(plain, KernelPlayer)
-    play_games(plain, Turned(), 200, seed=8)
+    play_games(plain, PubEvalTwin(), 200, seed=8)
     boards, rolls = plain.asked[0]
     assert len(boards) == 100  # the other player begins odd games
     assert {tuple(board) for board in boards.tolist()} == {START.board}
@@ -148,7 +151,8 @@ def test_games_do_not_depend_on_batches() -> None:
 
 
 def test_pubeval_scores_zero_against_itself() -> None:
-    """Each pair is one game seen from both sides; the player who begins has a small advantage."""
+    """PubEval wins as much as it loses in pairs of games, each of which is one game seen from both sides; who begins
+    has a small advantage."""
     found = play_games(PubEval(), PubEval(), 20_000, seed=12)
     assert np.array_equal(found.outcomes[::2], -found.outcomes[1::2])
     result = result_of(found)
@@ -171,7 +175,7 @@ def test_pubeval_scores_zero_against_itself() -> None:
     ],
 )
 def test_invalid_answers_are_refused(answer: Callable[[Boards], Boards], message: str) -> None:
-    class Wrong(Plain):
+    class Wrong(RecordingPlayer):
         def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
             return answer(super().choose_plays(boards, rolls))
 
@@ -191,8 +195,8 @@ def equities(boards: Sequence[Board]) -> list[float]:
 
 
 @pytest.fixture(scope="module")
-def lucky() -> Corpus:
-    """Games of the network that comes with bgdata, without tables, with luck."""
+def corpus_with_luck() -> Corpus:
+    """Games with luck of the network that comes with bgdata, without tables."""
     return self_play(network(), GAMES, SEED, with_luck=True)
 
 
@@ -216,24 +220,30 @@ def test_corpus_matches_the_reference(chooser: Chooser, choose: PlayChooser) -> 
     assert np.isnan(found.lucks).all()
 
 
-def test_luck_and_equities_match_the_reference(lucky: Corpus) -> None:
-    assert lucky.equities.tolist() == equities(lucky.boards.tolist())
+def test_luck_and_equities_match_the_reference(corpus_with_luck: Corpus) -> None:
+    """The equity of every position, and the luck of some rolls, equal those of a reference in plain Python."""
+    assert corpus_with_luck.equities.tolist() == equities(corpus_with_luck.boards.tolist())
     assert np.isnan(self_play(PubEval().chooser, 2, SEED).equities).all()
-    firsts = lucky.offsets[:-1]
-    for turn in [*range(1, 12), *range(12, len(lucky.boards), 60), *firsts[:10], *(firsts[1:5] - 1)]:
+    firsts = corpus_with_luck.offsets[:-1]
+    for turn in [*range(1, 12), *range(12, len(corpus_with_luck.boards), 60), *firsts[:10], *(firsts[1:5] - 1)]:
         expected = luck(
-            equities, lucky.boards[turn].tolist(), tuple(lucky.dice[turn].tolist()), turn in firsts, OF_LUCK
+            equities,
+            corpus_with_luck.boards[turn].tolist(),
+            tuple(corpus_with_luck.dice[turn].tolist()),
+            turn in firsts,
+            OF_LUCK,
         )
-        assert lucky.lucks[turn] == pytest.approx(expected, abs=2e-6)
-    assert len(np.unique(lucky.lucks)) > 1000
+        assert corpus_with_luck.lucks[turn] == pytest.approx(expected, abs=2e-6)
+    assert len(np.unique(corpus_with_luck.lucks)) > 1000
 
 
-def test_luck_averages_to_zero_over_the_rolls(lucky: Corpus) -> None:
-    """The mean is over all 21 rolls, weighted; at the first turn over the 15 that are not doubles."""
+def test_luck_averages_to_zero_over_the_rolls(corpus_with_luck: Corpus) -> None:
+    """The mean luck over all 21 rolls, by their chances, is 0; at the first turn, over the 15 rolls that are not
+    doubles."""
     # games of the second network take tens of thousands of turns
-    for networks, turn in product((shipped_networks(), pips_networks()), range(0, len(lucky.boards), 50)):
+    for networks, turn in product((shipped_networks(), pips_networks()), range(0, len(corpus_with_luck.boards), 50)):
         scratch = new_roll_scratch(networks)
-        fill_roll_values(networks, NO_TABLES, ALL_PLAYS, lucky.boards[turn], scratch)
+        fill_roll_values(networks, NO_TABLES, ALL_PLAYS, corpus_with_luck.boards[turn], scratch)
         values = cubeless_equities(scratch.values).astype(np.float64)
         for is_opening in (False, True):
             weights = [roll.weight * (not is_opening or roll.high != roll.low) for roll in ROLLS]
@@ -245,37 +255,41 @@ def test_luck_averages_to_zero_over_the_rolls(lucky: Corpus) -> None:
         )
 
 
-def test_net_luck_is_from_the_view_of_player_0(lucky: Corpus) -> None:
-    found = net_lucks(lucky.begins, lucky.offsets, lucky.lucks)
+def test_net_luck_is_from_the_view_of_player_0(corpus_with_luck: Corpus) -> None:
+    found = net_lucks(corpus_with_luck.begins, corpus_with_luck.offsets, corpus_with_luck.lucks)
     for game in range(GAMES):
-        lucks = lucky.lucks[lucky.offsets[game] : lucky.offsets[game + 1]].tolist()
-        begins = int(lucky.begins[game])
+        lucks = corpus_with_luck.lucks[corpus_with_luck.offsets[game] : corpus_with_luck.offsets[game + 1]].tolist()
+        begins = int(corpus_with_luck.begins[game])
         expected = sum(luck if (begins + turn) % 2 == 0 else -luck for turn, luck in enumerate(lucks))
         assert found[game] == expected
-    assert np.isnan(net_lucks(lucky.begins, lucky.offsets, np.full_like(lucky.lucks, np.nan))).all()
+    assert np.isnan(
+        net_lucks(corpus_with_luck.begins, corpus_with_luck.offsets, np.full_like(corpus_with_luck.lucks, np.nan))
+    ).all()
     assert net_lucks(np.zeros(0, np.int8), np.zeros(1, np.int64), np.zeros(0, np.float32)).tolist() == []
 
 
-def test_corpus_does_not_depend_on_threads_and_batches(lucky: Corpus) -> None:
+def test_corpus_does_not_depend_on_threads_and_batches(corpus_with_luck: Corpus) -> None:
     with threads(1):
-        assert_same(self_play(network(), GAMES, SEED, with_luck=True), lucky)
+        assert_same(self_play(network(), GAMES, SEED, with_luck=True), corpus_with_luck)
     part = self_play(network(), 5, SEED, first=7, with_luck=True)
-    begin, end = lucky.offsets[7], lucky.offsets[12]
-    rows = [lucky.outcomes[7:12], lucky.begins[7:12], lucky.offsets[7:13] - begin]
-    assert_same(part, Corpus(*rows, *(values[begin:end] for values in lucky[3:])))
+    begin, end = corpus_with_luck.offsets[7], corpus_with_luck.offsets[12]
+    rows = [corpus_with_luck.outcomes[7:12], corpus_with_luck.begins[7:12], corpus_with_luck.offsets[7:13] - begin]
+    assert_same(part, Corpus(*rows, *(values[begin:end] for values in corpus_with_luck[3:])))
     plain = self_play(network(), GAMES, SEED)
-    assert_same(plain._replace(lucks=lucky.lucks), lucky)
+    assert_same(plain._replace(lucks=corpus_with_luck.lucks), corpus_with_luck)
 
 
 @pytest.mark.parametrize("scratch", [0, 1, 60])
-def test_games_longer_than_the_room_are_complete(lucky: Corpus, monkeypatch: pytest.MonkeyPatch, scratch: int) -> None:
-    assert (np.diff(lucky.offsets) > 60).any()
+def test_games_longer_than_the_room_are_complete(
+    corpus_with_luck: Corpus, monkeypatch: pytest.MonkeyPatch, scratch: int
+) -> None:
+    assert (np.diff(corpus_with_luck.offsets) > 60).any()
     monkeypatch.setattr(games, "ROOM", scratch)
-    assert_same(self_play(network(), GAMES, SEED, with_luck=True), lucky)
+    assert_same(self_play(network(), GAMES, SEED, with_luck=True), corpus_with_luck)
 
 
-def test_estimator_measures_luck_of_other_players(lucky: Corpus) -> None:
-    """An estimator changes no game, and values positions and rolls as in its own games."""
+def test_estimator_measures_luck_of_other_players(corpus_with_luck: Corpus) -> None:
+    """An estimator does not change the games of other players, and values positions and rolls as in its own games."""
     plain = self_play(PubEval().chooser, 3, SEED)
     judged = self_play(PubEval().chooser, 3, SEED, with_luck=True, estimator=network())
     for field in Corpus._fields[:6]:
@@ -285,12 +299,12 @@ def test_estimator_measures_luck_of_other_players(lucky: Corpus) -> None:
         is_opening = turn in judged.offsets
         expected = luck(equities, judged.boards[turn].tolist(), tuple(judged.dice[turn].tolist()), is_opening, OF_LUCK)
         assert judged.lucks[turn] == pytest.approx(expected, abs=2e-6)
-    assert_same(self_play(network(), GAMES, SEED, with_luck=True, estimator=network()), lucky)
+    assert_same(self_play(network(), GAMES, SEED, with_luck=True, estimator=network()), corpus_with_luck)
 
 
 def test_net_luck_sums_all_turns() -> None:
-    """Each player begins one game of a pair."""
-    games, lucks = play_games_with_luck(Turned(), PubEval(), network(), 2, PAIR_SEED, first=6)
+    """The net luck of a game is the sum over its turns, for either player who begins."""
+    games, lucks = play_games_with_luck(PubEvalTwin(), PubEval(), network(), 2, PAIR_SEED, first=6)
     choosers = pubeval_chooser(RACE, RACE), pubeval_chooser(CONTACT, RACE)
     for game, found in zip((6, 7), lucks.tolist(), strict=True):
         expected = 0.0
@@ -299,10 +313,10 @@ def test_net_luck_sums_all_turns() -> None:
             worth = luck(equities, board, roll, is_opening=turn == 0)
             expected += worth if is_first_player else -worth
         assert found == pytest.approx(expected, abs=1e-4)
-    assert_same(games, play_games(Turned(), PubEval(), 2, PAIR_SEED, 6))
+    assert_same(games, play_games(PubEvalTwin(), PubEval(), 2, PAIR_SEED, 6))
 
 
-@pytest.mark.parametrize("players", [(PubEval(), RandomPlayer(3)), (Plain(PubEval()), Turned())])
+@pytest.mark.parametrize("players", [(PubEval(), RandomPlayer(3)), (RecordingPlayer(PubEval()), PubEvalTwin())])
 def test_measuring_luck_changes_no_games(players: tuple[Player, Player]) -> None:
     games, lucks = play_games_with_luck(*players, network(), 6, PAIR_SEED, 3)
     assert_same(games, play_games(*players, 6, PAIR_SEED, 3))
@@ -312,23 +326,23 @@ def test_measuring_luck_changes_no_games(players: tuple[Player, Player]) -> None
 
 
 def test_luck_does_not_depend_on_threads_and_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, expected = play_games_with_luck(PubEval(), Turned(), network(), 12, PAIR_SEED)
+    _, expected = play_games_with_luck(PubEval(), PubEvalTwin(), network(), 12, PAIR_SEED)
     with threads(1):
-        found = play_games_with_luck(PubEval(), Turned(), network(), 5, PAIR_SEED, 7)[1]
+        found = play_games_with_luck(PubEval(), PubEvalTwin(), network(), 5, PAIR_SEED, 7)[1]
     assert np.array_equal(found, expected[7:])
     monkeypatch.setattr(games, "LOCKSTEP", 5)
-    assert np.array_equal(play_games_with_luck(PubEval(), Turned(), network(), 12, PAIR_SEED)[1], expected)
+    assert np.array_equal(play_games_with_luck(PubEval(), PubEvalTwin(), network(), 12, PAIR_SEED)[1], expected)
 
 
 def test_luck_of_a_pair_cancels_for_equal_players() -> None:
-    """PubEval against itself plays the same game twice, seen from both sides."""
+    """In a pair of games of PubEval against itself, which are the same game seen from both sides, luck cancels."""
     games, lucks = play_games_with_luck(PubEval(), PubEval(), network(), 20, PAIR_SEED)
     assert np.array_equal(lucks[::2], -lucks[1::2])
     assert pair_error(games.numbers, games.outcomes - lucks) == 0
 
 
 def test_luck_adjustment_keeps_the_mean_and_reduces_noise() -> None:
-    """The players play much like the estimator; of other players' noise a smaller part is luck."""
+    """Luck-adjusted results have about the same mean and less noise, if the players play much like the estimator."""
     found = self_play(network(), 200, 7, with_luck=True)
     net = net_lucks(found.begins, found.offsets, found.lucks)
     assert abs(net.mean()) < 4 * net.std() / np.sqrt(len(net))
@@ -347,7 +361,8 @@ def test_luck_adjustment_keeps_the_mean_and_reduces_noise() -> None:
 
 @pytest.mark.parametrize("play", [play_games, self_play, play_games_with_luck])
 def test_invalid_numbers_are_refused(play: Callable[..., object]) -> None:
-    estimator, player = network(), PubEval()
+    estimator = network()
+    player = PubEval()
     given: dict[Callable[..., object], tuple[object, ...]] = {
         play_games: (player, player), self_play: (player.chooser,), play_games_with_luck: (player, player, estimator),
     }  # fmt: skip
@@ -366,8 +381,8 @@ def test_luck_without_networks_is_refused(player: PubEval | RandomPlayer) -> Non
 
 def test_no_games_give_empty_results() -> None:
     assert [len(values) for values in self_play(PubEval().chooser, 0, SEED)] == [0, 0, 1, 0, 0, 0, 0, 0]
-    games, lucks = play_games_with_luck(PubEval(), Turned(), network(), 0, SEED)
-    for player in (PubEval(), Plain(PubEval())):
+    games, lucks = play_games_with_luck(PubEval(), PubEvalTwin(), network(), 0, SEED)
+    for player in (PubEval(), RecordingPlayer(PubEval())):
         assert_same(play_games(player, PubEval(), 0, SEED), games)
     assert [len(array) for array in (*games, lucks)] == [0] * 5
 
@@ -390,7 +405,8 @@ def test_result_matches_eight_games_by_hand() -> None:
 
 
 def test_standard_error_is_summed_in_order() -> None:
-    """The standard error is part of the digest of a learning curve, and must not depend on the processor."""
+    """The standard error, which is part of the digest of a learning curve, does not depend on the order in which a
+    processor adds."""
     chance = random.Random(4)
     for count in (6, 100, 1000, 1002, 2000):
         points = np.array([chance.choice([-3, -2, -1, 1, 2, 3]) for _ in range(count)])
@@ -402,7 +418,7 @@ def test_standard_error_is_summed_in_order() -> None:
 
 
 def test_pairs_are_one_observation() -> None:
-    """Pairs that the dice decide cancel, so no error is left; other pairs have a larger error than single games."""
+    """Pairs with opposite results leave no error; pairs with equal results count as one observation each."""
     outcomes = [2, -2, 1, -1, 3, -3, 1, -1]
     assert result_of(games_with(outcomes)).standard_error == 0
     doubled = [2, 2, -1, -1, 3, 3, -1, -1]
@@ -410,7 +426,7 @@ def test_pairs_are_one_observation() -> None:
 
 
 def test_games_without_a_partner_are_clusters_of_one() -> None:
-    """A series that begins and ends inside a pair has clusters of 1, 2, 2 and 1 games."""
+    """The first and last game of a series that begins and ends inside a pair count as clusters of their own."""
     result = result_of(games_with([1, 2, 1, -1, 1, 3], first=1))
     mean = 7 / 6
     spread = [1 - mean, 3 - 2 * mean, 0 - 2 * mean, 3 - mean]
@@ -454,8 +470,8 @@ def test_splits_of_games_never_change() -> None:
 
 
 def test_halves_are_even_and_depend_on_the_seed() -> None:
-    """The half of a game depends on the seed and its number alone. 5,000 of 10,000 games, within four standard
-    deviations, are in each half, and in the same half for another seed."""
+    """Half of 10,000 games, within four standard deviations, are in each split. The half of a game depends on the seed
+    and its number alone."""
     validation, test = SPLITS.index("validation"), SPLITS.index("test")
     halves = halves_of_games(3, np.arange(10_000))
     assert set(halves.tolist()) == {validation, test}

@@ -38,7 +38,7 @@ def rules_for(stakes: Stakes) -> CubeRules:
 
 
 def grow_evenly(rollout: GrowingRollout, rounds: int) -> None:
-    """Rounds of 72 games for every choice, the last choice first."""
+    """Add rounds of 72 games to every choice, the last choice first."""
     for _ in range(rounds):
         for row in reversed(range(len(rollout.names))):
             rollout.grow(row, 72)
@@ -46,6 +46,7 @@ def grow_evenly(rollout: GrowingRollout, rounds: int) -> None:
 
 @each("stakes", STAKES)
 def test_growing_plays_equal_a_rollout_of_all_games(player: NetworkPlayer, stakes: Stakes) -> None:
+    """Plays that get their games in rounds have the values, losses and errors of a rollout of all games at once."""
     rules = rules_for(stakes)
     ranked = LookaheadPlayer(player).rank_plays(POSITION, ROLL, stakes, rules)
     rollout = rollout_of_plays(ranked, stakes, rules, player.chooser, 0.16, 3)
@@ -93,7 +94,8 @@ def test_growing_cube_equals_a_rollout_of_all_games(player: NetworkPlayer, stake
 
 
 def test_estimates_of_fewer_games_stay_the_same(player: NetworkPlayer) -> None:
-    """Choices may have unequal numbers of games; a limit gives what there was before."""
+    """Estimates from at most so many games are the earlier ones, though choices have unequal numbers of games by
+    now."""
     rollout = rollout_of_cube(POSITION, STAKES[0], CubeRules(), player.chooser)
     grow_evenly(rollout, 1)
     before = rollout.estimates()

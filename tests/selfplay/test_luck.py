@@ -23,7 +23,7 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from bgdata.selfplay.games import Corpus, self_play
-from bgdata.selfplay.luck import RecordedGame, game_luck, totals, turn_values
+from bgdata.selfplay.luck import RecordedGame, game_luck, luck_totals, turn_values
 from bgdata.studies.kinds.published_luck import published_rows
 from tests.evaluation.sample_networks import pips_networks, pips_player, random_player
 from tests.formats.samples import shared_file
@@ -33,7 +33,7 @@ from tests.subtests import each
 
 
 def game_of(corpus: Corpus, game: int, first: int = 0) -> RecordedGame:
-    """A game of self-play, from turn `first` on."""
+    """One game of a corpus as a recorded game, from turn `first` on."""
     rows = slice(corpus.offsets[game] + first, corpus.offsets[game + 1])
     turns = np.arange(first, first + rows.stop - rows.start)
     players = ((corpus.begins[game] + turns) % 2).astype(np.int8)
@@ -49,11 +49,12 @@ def corpus() -> Corpus:
 
 @each("evaluator", lambda: {"pips": pips_player(), "random": random_player(0)})
 def test_luck_skill_and_drift_add_up(corpus: Corpus, evaluator: NetworkPlayer) -> None:
-    """Final - initial = net luck + net skill + net drift, to rounding; and every term equals its definition."""
+    """Final minus initial value equals net luck plus net skill plus net drift, up to rounding; and every term equals
+    its definition."""
     for number in range(8):
         game = game_of(corpus, number)
         found = game_luck(evaluator, game)
-        sums = totals(game, found)
+        sums = luck_totals(game, found)
         assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill + sums.net_drift, abs=1e-12)
         assert sums.initial == found.values.before[0] == 0  # the dice decide who begins
         assert sums.luck_adjusted == pytest.approx(sums.result - sums.net_luck)
@@ -66,7 +67,7 @@ def test_luck_skill_and_drift_add_up(corpus: Corpus, evaluator: NetworkPlayer) -
 
 
 def test_exact_values_have_no_drift(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """In bearoffs that a table has solved, played at random, skill is what plays lose."""
+    """In solved bearoffs that are played at random, drift is zero and skill is what the plays lose."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("luck"))
     tables = map_tables(warehouse.build("bearoff_two_sided", TwoSidedParameters(5, 3)), None, None)
     referee = NetworkPlayer(pips_networks(), tables)
@@ -75,7 +76,7 @@ def test_exact_values_have_no_drift(tmp_path_factory: pytest.TempPathFactory) ->
     for _ in range(40):
         game = random_bearoff(generator)
         found = game_luck(referee, game)
-        sums = totals(game, found)
+        sums = luck_totals(game, found)
         assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill, abs=3e-5)
         assert np.abs(found.drift).max() < 3e-6
         lost += min(sums.skill) < -0.01
@@ -99,8 +100,8 @@ def random_bearoff(generator: np.random.Generator) -> RecordedGame:
 
 
 def test_luck_averages_to_zero_over_rolls(corpus: Corpus) -> None:
-    """The mean is over the 36 rolls of a position, and over the 30 first rolls of a game, which also decide who
-    begins."""
+    """The mean luck is zero over the 36 rolls of a position, and over the 30 first rolls of a game, which also decide
+    who begins."""
     board = corpus.boards[[corpus.offsets[3] + 20]]
     mean = 0.0
     for dice in ORDERED_ROLLS:
@@ -108,33 +109,35 @@ def test_luck_averages_to_zero_over_rolls(corpus: Corpus) -> None:
         game = RecordedGame(np.zeros(1, np.int8), board, roll, batch_plays(board, roll)[1][:1], 1.0)
         mean += float(game_luck(pips_player(), game).luck[0]) / 36
     assert mean == pytest.approx(0, abs=1e-7)
-    start, net = np.array([START.board], np.int8), 0.0
+    start = np.array([START.board], np.int8)
+    net = 0.0
     for die, other in ORDERED_ROLLS:
         if die != other:
             roll = np.array([[die, other]], np.int8)
             side = np.array([die < other], np.int8)
             game = RecordedGame(side, start, roll, batch_plays(start, roll)[1][:1], 1.0)
-            net += totals(game, game_luck(pips_player(), game)).net_luck
+            net += luck_totals(game, game_luck(pips_player(), game)).net_luck
     assert net == pytest.approx(0, abs=1e-7)
 
 
 def first_turns(game: RecordedGame, count: int, result: float) -> RecordedGame:
-    """The beginning of a game, with another result."""
+    """A game that consists of the first `count` turns of another one, with this result."""
     return RecordedGame(game.players[:count], game.boards[:count], game.dice[:count], game.after_play[:count], result)
 
 
 def test_unfinished_games_have_no_result(corpus: Corpus) -> None:
+    """A game without an end has luck but no result; one that was passed before any roll has a result but no luck."""
     whole = game_of(corpus, 0)
     part = first_turns(whole, 5, float("nan"))
     found, expected = game_luck(pips_player(), part), game_luck(pips_player(), whole)
     assert np.array_equal(found.luck, expected.luck[:5])
-    sums = totals(part, found)
+    sums = luck_totals(part, found)
     assert isnan(sums.result)
     assert isnan(sums.luck_adjusted)
     assert isnan(sums.net_drift)
     assert not isnan(sums.net_luck)
     nothing = first_turns(whole, 0, 1.0)  # passed before any roll
-    sums = totals(nothing, game_luck(pips_player(), nothing))
+    sums = luck_totals(nothing, game_luck(pips_player(), nothing))
     assert sums.initial == 0
     assert sums.net_luck == 0
     assert sums.net_drift == 1
@@ -144,21 +147,21 @@ def test_unfinished_games_have_no_result(corpus: Corpus) -> None:
 def test_game_from_another_position_begins_with_its_value(corpus: Corpus) -> None:
     game = game_of(corpus, 1, first=9)
     found = game_luck(pips_player(), game)
-    sums = totals(game, found)
+    sums = luck_totals(game, found)
     assert sums.initial == (1 - 2 * game.players[0]) * found.values.before[0] != 0
     assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill + sums.net_drift, abs=1e-12)
 
 
 @cache
 def random_turns() -> tuple[Boards, np.ndarray, Boards]:
-    """Boards, rolls, and the last play of the list for every roll."""
+    """Random boards with every roll, and the board after the last play of each roll."""
     games = random_game_positions(3, seed=8)
     offsets, plays = batch_plays(games.boards, games.rolls)
     return games.boards, games.rolls, plays[offsets[1:] - 1]
 
 
-class Asked:
-    """An evaluator with the same answers outside kernels."""
+class OtherEvaluator:
+    """An evaluator that gives the answers of `random_player(0)` outside kernels."""
 
     label = version = "asked"
 
@@ -176,7 +179,8 @@ def equities(boards: Sequence[Sequence[int]]) -> list[float]:
 
 
 def test_values_match_the_reference() -> None:
-    found, turns = turn_values(random_player(0), *random_turns()), random_turns()
+    found = turn_values(random_player(0), *random_turns())
+    turns = random_turns()
     rows = range(0, len(turns[0]), 17)
     assert len(rows) > 10
     for row in [*rows, len(turns[0]) - 1]:  # the last turn ends a game
@@ -195,7 +199,7 @@ def test_plays_of_the_evaluator_lose_nothing() -> None:
 def test_evaluator_outside_kernels_gives_the_same_values() -> None:
     boards, rolls, after = (array[-12:].copy() for array in random_turns())
     after[3] = boards[3]  # nothing was played
-    by_kernel, asked = (turn_values(player, boards, rolls, after) for player in (random_player(0), Asked()))
+    by_kernel, asked = (turn_values(player, boards, rolls, after) for player in (random_player(0), OtherEvaluator()))
     with threads(1):
         alone = turn_values(random_player(0), boards, rolls, after)
     assert all(np.array_equal(one, other) for one, other in zip(alone, by_kernel, strict=True))
@@ -216,7 +220,7 @@ ROW = re.compile(r"^(?:A/E/L:|Average/Evaluation/Luck:\n)? ?(-?[\d.]+) / (-?[\d.
 
 
 def test_published_match_has_its_printed_luck() -> None:
-    """The printed luck of 57 rolls is evaluation minus average, except for two signs, and is stored as printed."""
+    """The printed luck of 57 rolls is evaluation minus average, except for two signs; it is stored as printed."""
     text = shared_file("..", "seed", "004_3e9704b165f92b66.txt").read_text()
     found = ROW.findall(text.replace("&minus", "-").replace("−", "-"))
     assert len(found) == 57

@@ -22,7 +22,7 @@ from bgdata.selfplay.rollout import roll_out, rollout_rounds
 from bgdata.web.app import create_app
 from bgdata.web.position_request import PositionRequest
 from bgdata.web.site import Budget, Limits, Site
-from tests.command_line import POSITION, position_id, succeeds
+from tests.command_line import POSITION, output_of, position_id
 from tests.web.reading import asked as asked_of
 from tests.web.reading import read, serving, wait_until
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def test_page_equals_the_command(client: TestClient, site_root: Path) -> None:
     found = client.get(f"/rollout/{POSITION}.json?trials=72").json()
-    assert found == json.loads(succeeds(site_root, "rollout", POSITION, "--trials", "72", "--format", "json"))
+    assert found == json.loads(output_of(site_root, "rollout", POSITION, "--trials", "72", "--format", "json"))
     assert "72 games by" in read(client, f"/rollout/{POSITION}?trials=72").text
 
 
@@ -89,7 +89,7 @@ def test_closed_streams_free_their_place(site_root: Path) -> None:
 
 
 def test_stream_is_charged_to_its_client(site_root: Path) -> None:
-    """Only rounds are charged, and a client without seconds left is refused."""
+    """The seconds of each round are charged to the client; one without seconds left is refused."""
     site = Site(bgdata.open_warehouse(site_root), Limits(client_share=0.0, client_seconds=1000.0), is_limited=True)
     assert site.budget
     watched = estimate_events(site, round_rows(site, PositionRequest(POSITION, {}), "a"))
@@ -108,7 +108,7 @@ def test_stream_is_charged_to_its_client(site_root: Path) -> None:
 
 
 def test_stream_ends_with_its_connection(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over a real socket a client gets one stream at a time, and the rollout stops when the client disconnects."""
+    """Over a real socket, a client gets one stream at a time, and the rollout stops when the client disconnects."""
     played, ended = threading.Event(), threading.Event()
 
     def endless(*given: object) -> Iterator[object]:
@@ -143,13 +143,13 @@ def test_stream_ends_with_its_connection(site_root: Path, monkeypatch: pytest.Mo
 
 
 def response_status(port: int, where: str) -> int:
-    """The status of a response that is not read further."""
+    """The HTTP status of a response whose body is not read."""
     with asked_of(port, where) as answer:
         return answer.status
 
 
 def test_next_rollout_waits_for_the_previous_one() -> None:
-    """When a page is reloaded, for example, the old stream ends a moment later."""
+    """A rollout waits a moment for the same client's previous one to end, as after a page is reloaded."""
     budget = Budget(Limits(seat_seconds=60.0))
     budget.watch("a")
     timer = threading.Timer(0.05, budget.leave, ["a"])
@@ -160,14 +160,14 @@ def test_next_rollout_waits_for_the_previous_one() -> None:
 
 
 def test_choices_equal_the_command(client: TestClient, site_root: Path) -> None:
-    """Plays and cube actions with score, cube and rules have the values of `bgdata rollout`."""
+    """The page's plays and cube actions, with score, cube and rules, have the values of `bgdata rollout`."""
     for query, arguments in (
         ("roll=21&away=2-4&met=published-12", ("21", "--plays", "5", "--away", "2-4", "--met", "published-12")),
         ("roll=21&cube=2&owner=on_roll&jacoby=1", ("21", "--plays", "5", "--cube", "2", "--owner=on_roll", "--jacoby")),
         ("cube=1", ("--cube", "1")),
     ):
         rows = client.get(f"/choices/{POSITION}.json?{query}&trials=72").json()
-        whole = json.loads(succeeds(site_root, "rollout", POSITION, *arguments, "--trials", "72", "--format", "json"))
+        whole = json.loads(output_of(site_root, "rollout", POSITION, *arguments, "--trials", "72", "--format", "json"))
         assert {row["choice"] for row in rows} == {row["choice"] for row in whole}
         values = {row["choice"]: row for row in whole}
         for row in rows:
@@ -175,13 +175,13 @@ def test_choices_equal_the_command(client: TestClient, site_root: Path) -> None:
                 assert row[name] == pytest.approx(values[row["choice"]][name], abs=1e-9), (query, row["choice"])
             assert (row["trials"], row["unit"]) == (72, values[row["choice"]]["unit"])
     rows = client.get(f"/choices/{POSITION}.json?roll=21&trials=72").json()
-    whole = json.loads(succeeds(site_root, "rollout", POSITION, "21", "--plays", "5", "--trials=72", "--format=json"))
+    whole = json.loads(output_of(site_root, "rollout", POSITION, "21", "--plays", "5", "--trials=72", "--format=json"))
     found = {row["play"]: row["cubeless_equity"] for row in whole}
     assert {row["choice"]: row["value"] for row in rows} == pytest.approx(found, abs=1e-9)
 
 
 def test_rolled_out_choices_are_kept(client: TestClient) -> None:
-    """The page of the position shows them, and a stream goes on from there."""
+    """The page of the position shows the rolled-out choices, and a later stream continues from them."""
     where = f"{POSITION}?roll=52&cube=1"
     assert "games each" not in read(client, f"/position/{where}").text
     rows = client.get(f"/choices/{POSITION}.json?roll=52&cube=1&trials=144").json()
@@ -194,8 +194,14 @@ def test_rolled_out_choices_are_kept(client: TestClient) -> None:
     assert json.loads(first.removeprefix("data: "))["rows"] == rows
 
 
+def test_first_page_of_choices_has_an_estimate(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the server is, the page contains the first games of one choice."""
+    monkeypatch.setattr(choices, "FIRST_SECONDS", 0.0)
+    assert client.get(f"/choices/{POSITION}?roll=53").text.count("data-trials>36<") == 1
+
+
 def test_stream_of_choices_begins_with_few_games(client: TestClient) -> None:
-    """The first estimate is of 36 games of the best play; the last has all games of every play."""
+    """The first estimate is from 36 games of the best play; the last is from all games of every play."""
     events = [event for event in client.get(f"/choices-stream/{POSITION}?roll=61").text.split("\n\n") if event]
     assert events[-1] == "event: done\ndata: {}"
     found = [json.loads(event.removeprefix("data: "))["rows"] for event in events[:-1]]
@@ -219,7 +225,7 @@ def test_invalid_choices_are_refused(client: TestClient, query: str, message: st
 
 
 def test_rollout_of_the_page_is_kept(client: TestClient) -> None:
-    """The page begins with the static evaluation; after a stream it has its last estimate."""
+    """The page begins with the static evaluation, and shows the stream's last estimate afterwards."""
     short = position_id([1, 1, 1], [1, 2])
     evaluation = client.get(f"/position/{short}.json").json()["eval"][0]
     text = read(client, f"/rollout/{short}").text
@@ -235,8 +241,10 @@ def test_rollout_of_the_page_is_kept(client: TestClient) -> None:
 def test_warm_up_leaves_uncompiled_kernels(
     site_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_compiled: bool
 ) -> None:
-    """Compiling takes a minute, in which other pages would wait."""
-    site, begin = Site(bgdata.open_warehouse(site_root)), Mock()
+    """Warming up loads compiled kernels, but does not compile any: that takes a minute, in which other pages would
+    wait."""
+    site = Site(bgdata.open_warehouse(site_root))
+    begin = Mock()
     monkeypatch.setattr(choices, "module_cache", lambda _: tmp_path if is_compiled else tmp_path / "none")
     monkeypatch.setattr(choices, "rollout_of_plays", begin)
     choices.warm_up(site)

@@ -53,14 +53,14 @@ from tests.subtests import each
 DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
 WEIGHTS = np.array([roll.weight for roll in ROLLS]) / 36
 START_BOARD = np.array([START.board], np.int8)
-TO_THE_END = RolloutSettings("end")
-FEW = Limits(72)
+WHOLE_GAMES = RolloutSettings("end")
+FEW_TRIALS = Limits(72)
 WITHOUT_LUCK = RolloutSettings("end", with_luck=False)
 
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
-    """Two-sided equities of up to 4 checkers, and one-sided chances of 6 points."""
+    """A two-sided table of up to 4 checkers, and one-sided tables of 6 points."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("rollout"))
     race = RaceParameters(6)
     return {
@@ -71,17 +71,21 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
 
 
 @pytest.fixture(scope="module")
-def exact(tables: dict[str, Table]) -> BearoffArrays:
+def exact_tables(tables: dict[str, Table]) -> BearoffArrays:
     """Tables that cover every position of up to 4 checkers a side."""
     return map_tables(tables["two_sided"], None, None)
 
 
 @pytest.fixture(scope="module")
-def distorted(exact: BearoffArrays) -> BearoffArrays:
+def distorted_tables(exact_tables: BearoffArrays) -> BearoffArrays:
     """The tables of `exact` with cubed equities: a player with them plays perfectly, but misjudges every position."""
-    equities = exact.equities if len(exact.equities) else exact.codes * (exact.two_sided_limit / 32767.5) - 1.0
+    equities = (
+        exact_tables.equities
+        if len(exact_tables.equities)
+        else exact_tables.codes * (exact_tables.two_sided_limit / 32767.5) - 1.0
+    )
     cubes = read_only((equities.astype(np.float64) ** 3).astype(np.float32))
-    return exact._replace(equities=cubes, codes=NO_TABLES.codes)
+    return exact_tables._replace(equities=cubes, codes=NO_TABLES.codes)
 
 
 def chooser_of(number: int = 0, tables: BearoffArrays = NO_TABLES, size: float = 10.0) -> Chooser:
@@ -89,7 +93,7 @@ def chooser_of(number: int = 0, tables: BearoffArrays = NO_TABLES, size: float =
 
 
 def bearoff_boards(count: int, most: int, seed: int) -> Boards:
-    """int8[n, 26]: 1 to `most` checkers of each side at home, anywhere."""
+    """int8[n, 26]: random bearoffs with 1 to `most` checkers of each side at home."""
     generator = np.random.default_rng(seed)
     boards = np.zeros((count, 26), np.int8)
     for board in boards:
@@ -114,7 +118,7 @@ def gammon_boards(count: int, seed: int) -> Boards:
 
 
 def values_by_policy(chooser: Chooser, boards: Boards) -> NDArray[np.float64]:
-    """float64[n, 5]: exact chances of boards when the player plays both sides, enumerated over all rolls."""
+    """float64[n, 5]: the exact chances if the player plays both sides, by enumeration of all rolls."""
     levels, links = [np.unique(boards, axis=0)], []
     while len(levels[-1]):
         is_open = game_outcomes(levels[-1]) == 0
@@ -163,7 +167,7 @@ def check_scores(result: RolloutResult, chances: NDArray[np.float64], settings: 
 
 
 def reductions_of(result: RolloutResult) -> NDArray[np.float64]:
-    """How many times smaller subtracting luck made the standard errors."""
+    """How many times smaller subtracting luck made each standard error."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(result.plain_standard_errors / result.equity_standard_errors)
 
@@ -174,7 +178,7 @@ def assert_same(found: RolloutResult, expected: RolloutResult) -> None:
 
 
 def evaluator_of(tables: BearoffArrays, number: int) -> Evaluator:
-    """The static evaluations of the reference."""
+    """The static evaluations of a network as the reference computes them."""
 
     def evaluate(boards: Sequence[list[int]]) -> tuple[list[list[float]], list[int]]:
         found = evaluations(random_networks(number), tables, np.array(boards, np.int8))
@@ -188,6 +192,7 @@ def evaluator_of(tables: BearoffArrays, number: int) -> Evaluator:
     [("end", 0, 0, 5), ("exact", 1, 0, 5), ("tables", 2, 0, 0), ("end", 0, 2, 3), ("end", 0, 2, 0), ("exact", 1, 1, 5)],
 )
 def test_trials_match_the_reference(tables: dict[str, Table], stop: str, level: int, turns: int, likely: int) -> None:
+    """The means of blocks of trials equal those of a reference in plain Python, for each place where trials may end."""
     arrays = map_tables(tables["two_sided"], tables["one_sided"], tables["gammon"])
     chooser = chooser_of(1, arrays)
     boards = bearoff_boards(3, 3 if level == 0 else 5, 5)
@@ -203,11 +208,15 @@ def test_trials_match_the_reference(tables: dict[str, Table], stop: str, level: 
         assert found[1] == pytest.approx(np.mean(lucks, axis=0), abs=1e-6)
 
 
-@pytest.mark.parametrize("settings", [TO_THE_END, WITHOUT_LUCK, RolloutSettings(turns=3, play_ply=1)])
+@pytest.mark.parametrize("settings", [WHOLE_GAMES, WITHOUT_LUCK, RolloutSettings(turns=3, play_ply=1)])
 def test_blocks_do_not_depend_on_others(settings: RolloutSettings) -> None:
-    """Values kept of the first two rolls belong to one position, and change no results."""
-    boards, kernel_settings = random_game_positions(1, 3).boards[8:12], settings.for_kernels(3)
-    chooser, items, first = chooser_of(1, NO_TABLES), np.arange(4), np.array([0, 2, 0, 35])
+    """Blocks have the same results alone and together, although values of the first two rolls are kept for one
+    position."""
+    boards = random_game_positions(1, 3).boards[8:12]
+    kernel_settings = settings.for_kernels(3)
+    chooser = chooser_of(1, NO_TABLES)
+    items = np.arange(4)
+    first = np.array([0, 2, 0, 35])
     together, alone = np.empty((4, 3, 2, 5)), np.empty((4, 3, 2, 5))
     fill_blocks(0, 12, chooser, kernel_settings, boards, items, first, together)
     for place in range(12):
@@ -228,44 +237,45 @@ def test_second_rolls_are_stratified() -> None:
     assert len(pairs) == SUPERBLOCK
 
 
-@pytest.mark.parametrize("settings", [TO_THE_END, WITHOUT_LUCK])
+@pytest.mark.parametrize("settings", [WHOLE_GAMES, WITHOUT_LUCK])
 def test_perfect_play_gives_exact_chances(
-    exact: BearoffArrays, distorted: BearoffArrays, settings: RolloutSettings
+    exact_tables: BearoffArrays, distorted_tables: BearoffArrays, settings: RolloutSettings
 ) -> None:
-    """The player plays perfectly and evaluates badly: the mean is still the exact chance."""
+    """If the player plays perfectly and evaluates badly, the mean is still the exact chance."""
     boards = bearoff_boards(300, 4, 1)
-    result = roll_out(boards, chooser_of(0, distorted), 10 * BLOCK, 1, settings)
-    truth = evaluations(random_networks(0), exact, boards).chances.astype(np.float64)
+    result = roll_out(boards, chooser_of(0, distorted_tables), 10 * BLOCK, 1, settings)
+    truth = evaluations(random_networks(0), exact_tables, boards).chances.astype(np.float64)
     check_scores(result, truth, settings)
     reduction = np.median(reductions_of(result)[result.equity_standard_errors > 1e-3])
     assert reduction == 1 if settings is WITHOUT_LUCK else reduction > 2
 
 
-def test_exact_luck_removes_all_noise(exact: BearoffArrays) -> None:
+def test_exact_luck_removes_all_noise(exact_tables: BearoffArrays) -> None:
     boards = bearoff_boards(50, 4, 2)
-    result = roll_out(boards, chooser_of(0, exact), 2 * BLOCK, 1, RolloutSettings("end", likely=0))
-    truth = evaluations(random_networks(0), exact, boards).chances
+    result = roll_out(boards, chooser_of(0, exact_tables), 2 * BLOCK, 1, RolloutSettings("end", likely=0))
+    truth = evaluations(random_networks(0), exact_tables, boards).chances
     assert result.chances == pytest.approx(truth, abs=2e-6)
     assert result.standard_errors.max() < 1e-6
     assert result.plain_standard_errors.max() > 0.1
 
 
-@pytest.mark.parametrize("settings", [TO_THE_END, WITHOUT_LUCK])
+@pytest.mark.parametrize("settings", [WHOLE_GAMES, WITHOUT_LUCK])
 def test_gammon_chances_equal_enumeration(settings: RolloutSettings) -> None:
-    """Random networks play both sides; their exact chances come from all rolls."""
+    """Rolled-out chances of random networks agree with their exact chances, from an enumeration of all rolls."""
     chooser = chooser_of(0)
     boards = gammon_boards(200, 3)
     check_scores(roll_out(boards, chooser, 10 * BLOCK, 1, settings), values_by_policy(chooser, boards), settings)
 
 
 def test_luck_of_gammons_is_subtracted(tables: dict[str, Table]) -> None:
-    """One-sided tables are nearly exact about gammons too, so subtracting luck leaves little noise in each chance."""
+    """Subtracting luck leaves little noise in every chance, because one-sided tables are nearly exact about gammons
+    too."""
     boards = np.zeros((2, 26), np.int8)
     boards[0, [1, 2]], boards[0, [19, 20]] = (2, 1), (-11, -4)
     boards[1] = flip_boards(boards[:1])[0]
     chooser = chooser_of(0, map_tables(None, tables["one_sided"], tables["gammon"]))
     plain = roll_out(boards, chooser, 10 * BLOCK, 1, WITHOUT_LUCK)
-    adjusted = roll_out(boards, chooser, 10 * BLOCK, 1, TO_THE_END)
+    adjusted = roll_out(boards, chooser, 10 * BLOCK, 1, WHOLE_GAMES)
     assert plain.standard_errors[0, 1] > 0.005
     assert plain.standard_errors[1, 3] > 0.005
     assert (plain.standard_errors[[0, 1], [1, 3]] > 10 * adjusted.standard_errors[[0, 1], [1, 3]]).all()
@@ -297,6 +307,7 @@ def test_truncated_trials_end_with_the_static_evaluation() -> None:
 
 
 def test_results_depend_on_items_alone() -> None:
+    """The result of a board depends on its item and the seed, not on other boards or on threads."""
     boards = random_game_positions(3, 5).boards[::20][:5]
     chooser = chooser_of(0)
     settings = RolloutSettings("end", 4)
@@ -313,8 +324,10 @@ def test_results_depend_on_items_alone() -> None:
 
 
 def test_rounds_stop_at_the_standard_error() -> None:
+    """Boards get rounds until their standard error is small enough or they have the maximum number of trials."""
     boards = random_game_positions(3, 5).boards[::20][:6]
-    chooser, settings = chooser_of(0), RolloutSettings("end", 6)
+    chooser = chooser_of(0)
+    settings = RolloutSettings("end", 6)
     first = roll_out(boards, chooser, 2 * BLOCK, 4, settings)
     until = float(np.median(first.equity_standard_errors))
     result = roll_out(boards, chooser, Limits(2 * BLOCK, until, 6 * BLOCK), 4, settings)
@@ -329,14 +342,14 @@ def test_rounds_stop_at_the_standard_error() -> None:
     assert (never.equity_standard_errors > 1e-9).all()
 
 
-def test_finished_and_covered_positions_have_no_error(exact: BearoffArrays) -> None:
+def test_finished_and_covered_positions_have_no_error(exact_tables: BearoffArrays) -> None:
     over, covered = np.zeros(26, np.int8), np.zeros(26, np.int8)
     over[[24, 20]] = -14, -1
     covered[[1, 2, 24]] = 1, 2, -3
-    result = roll_out(np.stack([over, covered]), chooser_of(0, exact), 2 * BLOCK)
+    result = roll_out(np.stack([over, covered]), chooser_of(0, exact_tables), 2 * BLOCK)
     assert result.chances[0].tolist() == [1, 1, 0, 0, 0]
     assert result.equities[0] == 2
-    expected = evaluations(random_networks(0), exact, covered[None]).chances[0]
+    expected = evaluations(random_networks(0), exact_tables, covered[None]).chances[0]
     assert result.chances[1] == pytest.approx(expected)
     assert not result.standard_errors.any()
     assert not result.equity_standard_errors.any()
@@ -361,13 +374,16 @@ def test_no_positions_give_empty_results() -> None:
     [
         *((PLAIN, Limits(n), {}, "a multiple of 36 trials, at least 72") for n in (-36, 0, 36, 73, 100)),
         (PLAIN, Limits((1 << 40) + 20), {}, "at most 1,099,511,627,776 trials, got 1099511627796"),  # a multiple of 36
-        (PLAIN, FEW, {"seed": -1}, "a seed"),
-        (RolloutSettings(turns=-1), FEW, {}, "0 turns"),
-        (RolloutSettings(play_ply=2), FEW, {}, "plays chosen at 0-ply or 1-ply, got 2-ply"),
-        *((RolloutSettings(likely=n), FEW, {}, "1 to 21 likely plays of a roll, or 0 for all") for n in (-1, 22)),
-        (RolloutSettings("soon"), FEW, {}, "a rollout to stop at one of end, exact, tables, got 'soon'"),
-        (PLAIN, FEW, {"items": np.array([1, 2])}, "1 items"),
-        (PLAIN, FEW, {"items": np.array([-1])}, "1 items not below 0"),
+        (PLAIN, FEW_TRIALS, {"seed": -1}, "a seed"),
+        (RolloutSettings(turns=-1), FEW_TRIALS, {}, "0 turns"),
+        (RolloutSettings(play_ply=2), FEW_TRIALS, {}, "plays chosen at 0-ply or 1-ply, got 2-ply"),
+        *(
+            (RolloutSettings(likely=n), FEW_TRIALS, {}, "1 to 21 likely plays of a roll, or 0 for all")
+            for n in (-1, 22)
+        ),
+        (RolloutSettings("soon"), FEW_TRIALS, {}, "a rollout to stop at one of end, exact, tables, got 'soon'"),
+        (PLAIN, FEW_TRIALS, {"items": np.array([1, 2])}, "1 items"),
+        (PLAIN, FEW_TRIALS, {"items": np.array([-1])}, "1 items not below 0"),
         *((PLAIN, Limits(72, until, 72), {}, "a standard error above 0") for until in (0.0, -1.0, math.nan)),
         *((PLAIN, Limits(72, 0.1, n), {}, "most trials to be a multiple of 72") for n in (-72, 36, 100)),
     ],
@@ -389,22 +405,23 @@ def test_invalid_boards_and_players_are_refused() -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_plays_at_1_ply_equal_the_player(number: int, exact: BearoffArrays) -> None:
-    """After one roll, a block contains each of the 36 first rolls once, and static evaluations after the chosen
-    plays."""
-    player = NetworkPlayer(random_networks(number, 10.0), exact).seeing_all()
+def test_plays_at_1_ply_equal_the_player(number: int, exact_tables: BearoffArrays) -> None:
+    """A block truncated after one roll is the mean over all 36 first rolls of the static evaluation after the player's
+    1-ply plays."""
+    player = NetworkPlayer(random_networks(number, 10.0), exact_tables).with_all_plays()
     boards = np.concatenate([random_game_positions(1, seed=4).boards[::9], bearoff_boards(4, 4, 3)])
     found = roll_out(boards, player.chooser, 2 * BLOCK, 1, RolloutSettings("end", 1, False, likely=0, play_ply=1))
     plain = roll_out(boards, player.chooser, 2 * BLOCK, 1, RolloutSettings("end", 1, False, likely=0))
     chosen = LookaheadPlayer(player, 1).choose_plays(np.repeat(boards, len(DICE), 0), np.tile(DICE, (len(boards), 1)))
-    own = turned_chances(evaluations(player.networks, exact, chosen).chances).reshape(len(boards), len(DICE), 5)
+    own = turned_chances(evaluations(player.networks, exact_tables, chosen).chances).reshape(len(boards), len(DICE), 5)
     assert found.chances == pytest.approx((own * WEIGHTS[:, None]).sum(axis=1), abs=1e-6)
     assert (np.abs(found.equities - plain.equities) > 1e-4).any()
 
 
 def test_luck_averages_to_zero_at_1_ply() -> None:
-    """Results are also the same on any number of threads."""
-    chooser, boards = chooser_of(0), random_game_positions(1, seed=4).boards[[9, 20]]
+    """At 1-ply, subtracting luck keeps the mean; results are the same on any number of threads."""
+    chooser = chooser_of(0)
+    boards = random_game_positions(1, seed=4).boards[[9, 20]]
     settings = RolloutSettings("end", 4, play_ply=1)
     found = roll_out(boards, chooser, 4 * BLOCK, 1, settings)
     with threads(1):
@@ -415,24 +432,27 @@ def test_luck_averages_to_zero_at_1_ply() -> None:
     assert plain.equity_standard_errors == pytest.approx(found.plain_standard_errors)
 
 
-SHORT = RolloutSettings("end", 4)
+FOUR_TURNS = RolloutSettings("end", 4)
 
 
 @cache
-def opening_plays() -> Boards:
+def opening_boards() -> Boards:
     return flip_boards(batch_plays(START_BOARD, np.array([[3, 1]], np.int8))[1])[:2]
 
 
 def rolled_while_open(open_after: list[list[bool]], limits: Limits) -> tuple[list[Values], list[list[int]]]:
-    """The blocks of two plays that are open after each round as given, and the number of blocks of each at every
-    round."""
-    answers, seen = iter(open_after), list[list[int]]()
+    """Roll out two plays that are open after each round as `open_after` says. Returns their blocks, and the number of
+    blocks of each at every round."""
+    answers = iter(open_after)
+    seen = list[list[int]]()
 
     def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
         seen.append([len(each) for each in blocks])
         return np.array(next(answers))
 
-    return rolled_blocks(opening_plays(), pips_player().chooser, 5, SHORT, limits, np.full(2, 3), still_open), seen
+    return rolled_blocks(
+        opening_boards(), pips_player().chooser, 5, FOUR_TURNS, limits, np.full(2, 3), still_open
+    ), seen
 
 
 def test_reopened_play_continues_with_its_next_games() -> None:
@@ -441,7 +461,7 @@ def test_reopened_play_continues_with_its_next_games() -> None:
     assert seen == [[2, 2], [4, 2], [6, 4], [6, 6]]
     once = Limits(6 * BLOCK)
     still_open = open_groups(np.zeros(2, np.int64), once)
-    expected = rolled_blocks(opening_plays(), pips_player().chooser, 5, SHORT, once, np.full(2, 3), still_open)
+    expected = rolled_blocks(opening_boards(), pips_player().chooser, 5, FOUR_TURNS, once, np.full(2, 3), still_open)
     for found, others in zip(blocks, expected, strict=True):
         assert np.array_equal(found, others)
 
@@ -474,13 +494,13 @@ FIVE_TURNS = RolloutSettings("end", 5)
 
 @cache
 def game_boards(settings: RolloutSettings) -> Boards:
-    """Boards of one game; without tables or truncation the last ones, without contact, because random networks may
-    never end others."""
-    return random_game_positions(1, seed=4).boards[[-12, -9, -6, -3] if settings == TO_THE_END else [0, 9, 20, -3]]
+    """The boards of one game. Without tables or truncation they are the last ones, without contact, because random
+    networks may never end other games."""
+    return random_game_positions(1, seed=4).boards[[-12, -9, -6, -3] if settings == WHOLE_GAMES else [0, 9, 20, -3]]
 
 
 class OtherPlayer:
-    """A network that no kernel plays."""
+    """A network that plays outside kernels."""
 
     label = version = "asked"
 
@@ -491,43 +511,47 @@ class OtherPlayer:
         return self.player.choose_plays(boards, rolls)
 
 
-def rolled(player: object, settings: RolloutSettings = FIVE_TURNS) -> Rolled:
+def kernel_rollout(player: object, settings: RolloutSettings = FIVE_TURNS) -> Rolled:
     return rolled_by(player, game_boards(settings), random_player(0).chooser, 7, settings, ITEMS)  # type: ignore[arg-type]
 
 
-def rolled_out(blocks: int, settings: RolloutSettings = FIVE_TURNS, player: object = None) -> RolloutResult:
-    """A rollout by a player, or by the kernel without one."""
-    wrap = (lambda _: rolled(player, settings)) if player else (lambda kernel: kernel)
-    boards, chooser = game_boards(settings), random_player(0).chooser
+def rollout_by(blocks: int, settings: RolloutSettings = FIVE_TURNS, player: object = None) -> RolloutResult:
+    """A rollout of ITEMS by `player`, or by the kernel without one."""
+    wrap = (lambda _: kernel_rollout(player, settings)) if player else (lambda kernel: kernel)
+    boards = game_boards(settings)
+    chooser = random_player(0).chooser
     return roll_out(boards, chooser, blocks * BLOCK, 7, settings, items=ITEMS, wrap=wrap)
 
 
-@pytest.mark.parametrize("settings", [FIVE_TURNS, TO_THE_END, FIVE_TURNS._replace(with_luck=False, likely=0)])
+@pytest.mark.parametrize("settings", [FIVE_TURNS, WHOLE_GAMES, FIVE_TURNS._replace(with_luck=False, likely=0)])
 @pytest.mark.parametrize("known", [True, False])
 def test_player_rollout_equals_the_kernel(known: bool, settings: RolloutSettings) -> None:
-    found = rolled_out(4, settings, random_player(0) if known else OtherPlayer(random_player(0)))
-    assert_same(found, rolled_out(4, settings))
+    found = rollout_by(4, settings, random_player(0) if known else OtherPlayer(random_player(0)))
+    assert_same(found, rollout_by(4, settings))
 
 
 def test_lookahead_player_rollout_equals_the_kernel() -> None:
-    """The player and the kernel consider all plays and filter the same ones."""
+    """A player that looks ahead outside kernels gives the rollout of the kernel: both consider all plays and filter the
+    same ones."""
     settings = RolloutSettings("end", 3, likely=0, play_ply=1)
-    found = rolled_out(2, settings, OtherPlayer(LookaheadPlayer(random_player(0).seeing_all(), 1)))
-    assert np.array_equal(found.equities, rolled_out(2, settings).equities)
+    found = rollout_by(2, settings, OtherPlayer(LookaheadPlayer(random_player(0).with_all_plays(), 1)))
+    assert np.array_equal(found.equities, rollout_by(2, settings).equities)
 
 
 def test_some_rows_give_the_same_blocks() -> None:
-    blocks = rolled(random_player(0))(np.arange(4), np.zeros(4, np.int64), 5)
-    some = rolled(random_player(0))(np.array([2, 0]), np.array([3, 1]), 2)
+    blocks = kernel_rollout(random_player(0))(np.arange(4), np.zeros(4, np.int64), 5)
+    some = kernel_rollout(random_player(0))(np.array([2, 0]), np.array([3, 1]), 2)
     assert np.array_equal(some, [blocks[2, 3:], blocks[0, 1:3]])
     with threads(1):
-        assert np.array_equal(rolled(random_player(0))(np.arange(4), np.zeros(4, np.int64), 5), blocks)
+        assert np.array_equal(kernel_rollout(random_player(0))(np.arange(4), np.zeros(4, np.int64), 5), blocks)
 
 
 def test_luck_of_another_player_averages_to_zero() -> None:
-    """PubEval plays, and networks that count pips measure luck."""
-    chooser, settings = pips_player().chooser, RolloutSettings("end", 6)
-    boards, results = game_boards(settings), []
+    """PubEval's rollouts, with luck measured by networks that count pips, agree with those without luck."""
+    chooser = pips_player().chooser
+    settings = RolloutSettings("end", 6)
+    boards = game_boards(settings)
+    results = []
     for each_settings in (settings, settings._replace(with_luck=False)):
 
         def wrap(_: Rolled, settings: RolloutSettings = each_settings) -> Rolled:
@@ -547,4 +571,4 @@ def test_invalid_answers_of_a_player_are_refused() -> None:
             return super().choose_plays(boards, rolls)[:-1]
 
     with pytest.raises(InvalidPositionError, match="expected 288 boards from player asked, got int8"):
-        rolled_out(2, player=Wrong(random_player(0)))
+        rollout_by(2, player=Wrong(random_player(0)))

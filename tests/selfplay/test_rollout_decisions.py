@@ -20,16 +20,17 @@ from bgdata.selfplay.rollout_kernels import BLOCK
 from tests.evaluation.sample_networks import pips_player, random_networks
 from tests.random_games import random_game_positions
 
-SHORT = RolloutSettings("end", 4)
-FEW = Limits(2 * BLOCK)
+FOUR_TURNS = RolloutSettings("end", 4)
+FEW_TRIALS = Limits(2 * BLOCK)
 START_BOARD = np.array(START.board, np.int8)
 
 
 def test_plays_in_the_window_are_rolled_out() -> None:
+    """The plays that are rolled out are those near the best by static equity, at least two and at most four."""
     positions = random_game_positions(2, 4)
     chooser = NetworkPlayer(random_networks(0, 30.0), NO_TABLES).chooser
     for board, roll in zip(positions.boards[::30], positions.rolls[::30].tolist(), strict=True):
-        decision = roll_out_decision(board, roll, chooser, 1, RolloutSettings("end", 1), Window(0.05, 2, 4), FEW)
+        decision = roll_out_decision(board, roll, chooser, 1, RolloutSettings("end", 1), Window(0.05, 2, 4), FEW_TRIALS)
         _, after_play = batch_plays(board[None], np.array([roll], np.int8))
         after = flip_boards(after_play)
         equities = -cubeless_equities(evaluations(random_networks(0, 30.0), NO_TABLES, after).chances)
@@ -42,8 +43,11 @@ def test_plays_in_the_window_are_rolled_out() -> None:
 
 
 def test_plays_are_ranked_by_rollouts() -> None:
-    decision = roll_out_decision(START_BOARD, (3, 1), pips_player().chooser, 5, SHORT, Window(9.0, 2, 6), FEW)
-    alone = roll_out(decision.boards, pips_player().chooser, 2 * BLOCK, 5, SHORT, items=np.zeros(6, np.int64))
+    """Plays are in order of their rolled-out equities, which equal those of a rollout of the same boards."""
+    decision = roll_out_decision(
+        START_BOARD, (3, 1), pips_player().chooser, 5, FOUR_TURNS, Window(9.0, 2, 6), FEW_TRIALS
+    )
+    alone = roll_out(decision.boards, pips_player().chooser, 2 * BLOCK, 5, FOUR_TURNS, items=np.zeros(6, np.int64))
     assert decision.result.chances == pytest.approx(turned_chances(alone.chances.astype(np.float32)), abs=1e-6)
     assert decision.result.equities == pytest.approx(-alone.equities, abs=1e-12)
     assert decision.result.equity_standard_errors == pytest.approx(alone.equity_standard_errors)
@@ -55,15 +59,15 @@ def test_plays_are_ranked_by_rollouts() -> None:
 
 
 def equities_by_blocks(after: Boards, limits: Limits) -> Values:
-    """float64[plays, blocks]: the opponent's equities, all with the same dice."""
+    """float64[plays, blocks]: the opponent's equities after each play, all with the same dice."""
     zero = np.zeros(len(after), np.int64)
-    blocks = rolled_blocks(after, pips_player().chooser, 5, SHORT, limits, zero, open_groups(zero, limits))
+    blocks = rolled_blocks(after, pips_player().chooser, 5, FOUR_TURNS, limits, zero, open_groups(zero, limits))
     return np.array([equities_of(block[:, 0] - block[:, 1]) for block in blocks])
 
 
 def test_errors_of_losses_come_from_paired_differences() -> None:
     decision = roll_out_decision(
-        START_BOARD, (6, 5), pips_player().chooser, 5, SHORT, Window(9.0, 2, 3), Limits(4 * BLOCK)
+        START_BOARD, (6, 5), pips_player().chooser, 5, FOUR_TURNS, Window(9.0, 2, 3), Limits(4 * BLOCK)
     )
     equities = equities_by_blocks(decision.boards, Limits(4 * BLOCK))
     differences = equities - equities[0]
@@ -72,9 +76,10 @@ def test_errors_of_losses_come_from_paired_differences() -> None:
 
 
 def test_all_plays_of_a_decision_get_equal_games() -> None:
-    """Rounds are added until every play's error is small enough. A play alone gives the same result."""
-    how, window = (pips_player().chooser, 5, SHORT), Window(9.0, 2, 4)
-    errors = roll_out_decision(START_BOARD, (6, 5), *how, window, FEW).result.equity_standard_errors
+    """All plays get rounds until every play's error is small enough. A play alone gives the same result."""
+    how = (pips_player().chooser, 5, FOUR_TURNS)
+    window = Window(9.0, 2, 4)
+    errors = roll_out_decision(START_BOARD, (6, 5), *how, window, FEW_TRIALS).result.equity_standard_errors
     until = float(errors.min() + errors.max()) / 2
     found = roll_out_decision(START_BOARD, (6, 5), *how, window, Limits(2 * BLOCK, until, 20 * BLOCK)).result
     (trials,) = set(found.trials.tolist())
@@ -88,7 +93,7 @@ def test_all_plays_of_a_decision_get_equal_games() -> None:
 def test_forced_play_has_no_loss() -> None:
     board = np.zeros(26, np.int8)
     board[[1, 24]] = 2, -2
-    decision = roll_out_decision(board, (6, 6), pips_player().chooser, limits=FEW)
+    decision = roll_out_decision(board, (6, 6), pips_player().chooser, limits=FEW_TRIALS)
     assert decision.n_plays == 1
     assert decision.losses.tolist() == decision.loss_standard_errors.tolist() == [0]
     assert decision.result.equities.tolist() == [1]
@@ -98,14 +103,14 @@ WINDOW = Window(9.0, 2, 6)
 LIMITS = Limits(2 * BLOCK, 1e-9, 12 * BLOCK)
 
 
-def settled(settled_at: float, limits: Limits = LIMITS) -> Decision:
+def roll_out_settled(settled_at: float, limits: Limits = LIMITS) -> Decision:
     chooser = pips_player().chooser
-    return roll_out_decision(START_BOARD, (3, 1), chooser, 5, SHORT, WINDOW, limits, settled_at=settled_at)
+    return roll_out_decision(START_BOARD, (3, 1), chooser, 5, FOUR_TURNS, WINDOW, limits, settled_at=settled_at)
 
 
 def test_high_settled_at_changes_nothing() -> None:
-    found = settled(1e9)
-    expected = roll_out_decision(START_BOARD, (3, 1), pips_player().chooser, 5, SHORT, WINDOW, LIMITS)
+    found = roll_out_settled(1e9)
+    expected = roll_out_decision(START_BOARD, (3, 1), pips_player().chooser, 5, FOUR_TURNS, WINDOW, LIMITS)
     assert np.array_equal(found.boards, expected.boards)
     for values, others in zip(found.result, expected.result, strict=True):
         assert np.array_equal(values, others)
@@ -116,14 +121,14 @@ def test_high_settled_at_changes_nothing() -> None:
 
 
 def test_settled_plays_get_fewer_games() -> None:
-    """The best play always gets the most games; each play gives the same result as alone with as many games."""
-    found = settled(2.0)
+    """Plays that are clearly worse get fewer games than the best one; each has the result of as many games alone."""
+    found = roll_out_settled(2.0)
     trials = found.result.trials
     assert trials[0] == trials.max()
     assert trials.min() < trials.max()
     for row, count in enumerate(trials.tolist()):
         alone = roll_out(
-            found.boards[row : row + 1], pips_player().chooser, count, 5, SHORT, items=np.zeros(1, np.int64)
+            found.boards[row : row + 1], pips_player().chooser, count, 5, FOUR_TURNS, items=np.zeros(1, np.int64)
         )
         assert found.result.equities[row] == pytest.approx(-alone.equities[0], abs=1e-12)
         assert found.result.equity_standard_errors[row] == pytest.approx(alone.equity_standard_errors[0])
@@ -133,44 +138,45 @@ def test_settled_plays_get_fewer_games() -> None:
 
 
 def test_errors_of_losses_use_common_games() -> None:
-    """The mean of n games of a play minus that of the first m of another."""
-    found = settled(2.0)
+    """The error of a loss is that of the mean of n games of one play minus the mean of the first m games of another."""
+    found = roll_out_settled(2.0)
     equities = equities_by_blocks(found.boards, Limits(12 * BLOCK))
     for row, trials in enumerate(found.result.trials.tolist()):
         n, m = found.result.trials[0] // BLOCK, trials // BLOCK
-        common, rest = equities[0][:m] * m / n - equities[row][:m], equities[0][:n]
+        common = equities[0][:m] * m / n - equities[row][:m]
+        rest = equities[0][:n]
         expected = (common.var(ddof=1) / m + (n - m) / n**2 * rest.var(ddof=1)) ** 0.5
         assert found.loss_standard_errors[row] == pytest.approx(expected, abs=1e-12)
 
 
 def test_rounds_stop_at_small_errors() -> None:
-    one_round = settled(1e9, Limits(2 * BLOCK, 9.0, 12 * BLOCK))
+    one_round = roll_out_settled(1e9, Limits(2 * BLOCK, 9.0, 12 * BLOCK))
     assert set(one_round.result.trials.tolist()) == {2 * BLOCK}
-    assert set(settled(1e9, Limits(2 * BLOCK)).result.trials.tolist()) == {2 * BLOCK}
+    assert set(roll_out_settled(1e9, Limits(2 * BLOCK)).result.trials.tolist()) == {2 * BLOCK}
 
 
-EVEN = np.array([1.0, -1, 1, -1])
+EVEN_EQUITIES = np.array([1.0, -1, 1, -1])
 
 
 @pytest.mark.parametrize(
     ("equities", "until", "expected"),
     [
-        ([EVEN, EVEN[::-1]], 0.1, [0, 1]),  # equal, with large errors
-        ([EVEN, EVEN[::-1]], 1.0, []),
-        ([EVEN, EVEN + 0.5], 0.1, []),  # the difference has no noise, so the best is known
-        ([EVEN + 0.5, EVEN, EVEN[::-1]], 0.1, [1, 2]),
-        ([0 * EVEN, EVEN + 4], 0.1, []),  # behind by more than three errors of 1 / sqrt(3)
-        ([0 * EVEN, EVEN + 1], 0.1, [0, 1]),
-        ([EVEN], 0.1, []),  # the only play
+        ([EVEN_EQUITIES, EVEN_EQUITIES[::-1]], 0.1, [0, 1]),  # equal, with large errors
+        ([EVEN_EQUITIES, EVEN_EQUITIES[::-1]], 1.0, []),
+        ([EVEN_EQUITIES, EVEN_EQUITIES + 0.5], 0.1, []),  # the difference has no noise, so the best is known
+        ([EVEN_EQUITIES + 0.5, EVEN_EQUITIES, EVEN_EQUITIES[::-1]], 0.1, [1, 2]),
+        ([0 * EVEN_EQUITIES, EVEN_EQUITIES + 4], 0.1, []),  # behind by more than three errors of 1 / sqrt(3)
+        ([0 * EVEN_EQUITIES, EVEN_EQUITIES + 1], 0.1, [0, 1]),
+        ([EVEN_EQUITIES], 0.1, []),  # the only play
     ],
 )
 def test_close_plays_stay_open(equities: list[np.ndarray], until: float, expected: list[int]) -> None:
-    """Plays are compared by the opponent's equities; lower is better."""
+    """Plays stay open while they are close to the best by the opponent's equities, of which lower is better."""
     assert np.flatnonzero(open_plays(equities, until, 3.0)).tolist() == expected
 
 
 def test_plays_with_different_numbers_of_games_are_ranked() -> None:
-    """A play with fewer games may be the best. Blocks are the opponent's."""
+    """Plays are ranked whatever their numbers of games, from the opponent's blocks; the best may have fewer games."""
     generator = np.random.default_rng(1)
     blocks = [generator.uniform(0, 0.1, (count, 2, 5)) for count in (4, 2)]
     blocks[0][:, 0, 0] += 0.5  # chances of the opponent to win
@@ -185,17 +191,17 @@ def test_plays_with_different_numbers_of_games_are_ranked() -> None:
 @pytest.mark.parametrize("settled_at", [0.0, -1.0, float("nan")])
 def test_invalid_settled_at_is_refused(settled_at: float) -> None:
     with pytest.raises(UsageError, match="expected plays settled at more than 0 standard errors, got"):
-        settled(settled_at)
+        roll_out_settled(settled_at)
 
 
 @pytest.mark.parametrize("settled_at", [None, 4.0])
 def test_invalid_positions_windows_limits_and_players_are_refused(settled_at: float | None) -> None:
     def roll_out_plays(
         board: Boards = START_BOARD, die: int = 3, chooser: Chooser | None = None, window: Window = WINDOW,
-        limits: Limits = FEW,
+        limits: Limits = FEW_TRIALS,
     ) -> Decision:  # fmt: skip
         chooser = pips_player().chooser if chooser is None else chooser
-        return roll_out_decision(board, (die, 1), chooser, 0, SHORT, window, limits, settled_at=settled_at)
+        return roll_out_decision(board, (die, 1), chooser, 0, FOUR_TURNS, window, limits, settled_at=settled_at)
 
     with pytest.raises(InvalidPositionError):
         roll_out_plays(2 * START_BOARD)

@@ -73,14 +73,15 @@ def test_pairs_of_equal_players_score_zero(network: NetworkPlayer) -> None:
 
 
 def test_better_player_wins_from_both_seats(network: NetworkPlayer) -> None:
-    """The chances of the worse player are swapped: it takes all doubles, and doubles when it is losing."""
-    found = play_cubeful((_Backwards(network), network), CubefulRules(), 20, 3)
+    """The better player wins from both seats against one whose chances are swapped: that one takes all doubles, and
+    doubles when it is losing."""
+    found = play_cubeful((_SwappedEvaluator(network), network), CubefulRules(), 20, 3)
     assert points_of_first(found).mean() < -0.5
     assert (found.column("way") > 0).all()  # a losing player takes
 
 
-class _Backwards:
-    """Plays as another player, and evaluates as if the opponent were on roll."""
+class _SwappedEvaluator:
+    """A player that plays as another one, and evaluates as if the opponent were on roll."""
 
     label = "backwards"
     version = "1"
@@ -90,11 +91,11 @@ class _Backwards:
         self.player = player
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """Choose the plays of the player."""
+        """The plays of the other player."""
         return self.player.choose_plays(boards, rolls)
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """The chances of the other side."""
+        """The other player's chances of the opponent."""
         found = self.player.evaluate_many(boards)
         return found._replace(chances=turned_chances(found.chances))
 

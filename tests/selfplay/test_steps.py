@@ -15,6 +15,7 @@ PLAN = CorpusPlan("network/tiny", games=12, seed=5, cubeful_games=3, most=2, tri
 
 
 def test_steps_lead_from_games_to_rollouts(warehouse: Warehouse) -> None:
+    """Each step uses the version that the step before has built, from games to rollouts."""
     games = steps.build_games(warehouse, PLAN, InProcess(), Silence())
     assert (games.manifest.rows, games.manifest.variant) == (12, "network-tiny-12-seed-5")
     labels = steps.build_labels(warehouse, games.name, Silence())

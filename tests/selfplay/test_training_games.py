@@ -27,51 +27,53 @@ from tests.reference.networks import limited
 STARTS = np.array([*Start][:-1] * 2, np.int8)  # except given positions
 
 
-def played(networks: Networks, starts: np.ndarray = STARTS, seed: int = 5, first: int = 0, **how: Any) -> TrainingGames:
-    """Games without tables."""
+def play_training_games(
+    networks: Networks, starts: np.ndarray = STARTS, seed: int = 5, first: int = 0, **how: Any
+) -> TrainingGames:
+    """Play training games without bearoff tables."""
     return training_games(networks, NO_TABLES, starts, seed, first, **how)
 
 
 def test_games_do_not_depend_on_threads_and_batches() -> None:
     networks = pips_networks()
     with threads(1):
-        alone = played(networks, overlooked=0.3, td_lambda=0.7)
+        alone = play_training_games(networks, overlooked=0.3, td_lambda=0.7)
     with threads(2):
-        together = played(networks, overlooked=0.3, td_lambda=0.7)
+        together = play_training_games(networks, overlooked=0.3, td_lambda=0.7)
     for name in TrainingGames._fields:
         assert np.array_equal(getattr(alone, name), getattr(together, name))
-    later = played(networks, STARTS[9:], first=9, overlooked=0.3, td_lambda=0.7)
+    later = play_training_games(networks, STARTS[9:], first=9, overlooked=0.3, td_lambda=0.7)
     assert np.array_equal(later.returns, alone.returns[alone.offsets[9] :])
-    assert not np.array_equal(played(networks, seed=6).boards[:50], alone.boards[:50])
+    assert not np.array_equal(play_training_games(networks, seed=6).boards[:50], alone.boards[:50])
 
 
 def test_positions_follow_by_legal_plays() -> None:
-    found = played(pips_networks(), overlooked=0.5)
+    found = play_training_games(pips_networks(), overlooked=0.5)
     check_legal_boards(found.boards)
     assert len(found.offsets) == len(STARTS) + 1
     assert found.offsets[-1] == len(found.boards)
     assert np.diff(found.offsets).max() <= MAX_TURNS
 
 
-def test_chances_equal_the_network() -> None:
+def test_chances_equal_evaluations_by_the_network() -> None:
     networks = random_networks(0)
     for likely in (0, 2):
-        found = played(networks, STARTS[:6], likely=likely)
+        found = play_training_games(networks, STARTS[:6], likely=likely)
         assert np.array_equal(found.static, evaluations(networks, NO_TABLES, found.boards).chances)
         expected = evaluations_ahead(networks, NO_TABLES, found.boards, 1, likely_plays(likely)).chances
         assert np.abs(found.lookahead - expected).max() < 1e-6
 
 
 def test_returns_without_lambda_are_1_ply_chances() -> None:
-    found = played(random_networks(0), STARTS[:6], overlooked=0.5)
+    found = play_training_games(random_networks(0), STARTS[:6], overlooked=0.5)
     expected = [limited(row, board) for row, board in zip(found.lookahead.tolist(), found.boards.tolist(), strict=True)]
     assert np.abs(found.returns - np.array(expected)).max() < 1e-6
 
 
 @pytest.mark.parametrize("td_lambda", [0.5, 1.0])
 def test_returns_match_the_reference(td_lambda: float) -> None:
-    """The reference goes from the last turn back, in double precision."""
-    found = played(random_networks(1), STARTS[:8], td_lambda=td_lambda)
+    """Returns equal those of a reference that goes from the last turn back in double precision."""
+    found = play_training_games(random_networks(1), STARTS[:8], td_lambda=td_lambda)
     for begin, end in zip(found.offsets[:-1].tolist(), found.offsets[1:].tolist(), strict=True):
         later: Chances | None = None
         for turn in range(end - 1, begin - 1, -1):
@@ -87,29 +89,31 @@ def test_returns_match_the_reference(td_lambda: float) -> None:
 
 
 def test_returns_stop_at_overlooked_plays() -> None:
-    """If every turn may be overlooked, no return continues."""
-    found = played(random_networks(1), STARTS[:8], overlooked=1.0, td_lambda=1.0)
-    plain = played(random_networks(1), STARTS[:8], overlooked=1.0, td_lambda=0.0)
+    """If the player may overlook plays in every turn, no return reaches beyond the next turn."""
+    found = play_training_games(random_networks(1), STARTS[:8], overlooked=1.0, td_lambda=1.0)
+    plain = play_training_games(random_networks(1), STARTS[:8], overlooked=1.0, td_lambda=0.0)
     assert np.array_equal(found.boards, plain.boards)
     assert np.array_equal(found.returns, plain.returns)
 
 
 def test_games_begin_at_given_positions() -> None:
-    networks, boards = pips_networks(), played(pips_networks(), STARTS[2:5]).boards[:3]
+    """Games whose start is GIVEN begin at the given positions; a wrong number of positions is refused."""
+    networks = pips_networks()
+    boards = play_training_games(pips_networks(), STARTS[2:5]).boards[:3]
     starts = np.array([GIVEN, Start.OPENING, GIVEN], np.int8)
-    found = played(networks, starts, positions=boards)
+    found = play_training_games(networks, starts, positions=boards)
     expected = boards.copy()
     expected[1] = START_BOARD
     assert np.array_equal(found.boards[found.offsets[:-1]], expected)
     with pytest.raises(UsageError, match=r"^expected 3 positions where games begin, got 0$"):
-        played(networks, starts)
+        play_training_games(networks, starts)
     with pytest.raises(UsageError, match=r"^expected 3 positions where games begin, got 2$"):
-        played(networks, starts, positions=boards[:2])
+        play_training_games(networks, starts, positions=boards[:2])
 
 
 def test_invalid_numbers_are_refused() -> None:
     with pytest.raises(UsageError, match="from 0 to 2"):
-        played(pips_networks(), seed=-1)
+        play_training_games(pips_networks(), seed=-1)
 
 
 COUNT = 400
@@ -117,7 +121,7 @@ each_start = pytest.mark.parametrize("start", Start, ids=lambda start: start.lab
 
 
 def start_boards(start: Start, count: int = COUNT, seed: int = 7) -> Boards:
-    """The first boards of games 0 to count - 1 of a seed."""
+    """The first boards of `count` games of a seed that begin with this kind of start."""
     boards = np.empty((count, 26), np.int8)
     scratch = np.empty(1, np.int64), np.empty((MAX_PLAYS, 26), np.int8), np.empty(MAX_NOTES, np.int64)
     for game in range(count):
@@ -132,7 +136,7 @@ def either_side(boards: Boards) -> np.ndarray:
 
 @each_start
 def test_starts_are_playable_and_different(start: Start) -> None:
-    """The same stream always gives the same start."""
+    """Starts are legal positions of unfinished games, nearly all different; the same stream gives the same start."""
     boards = start_boards(start)
     check_legal_boards(boards)
     assert (game_outcomes(boards) == 0).all()
@@ -146,7 +150,7 @@ def test_starts_are_playable_and_different(start: Start) -> None:
 
 @pytest.mark.parametrize("start", SETUPS, ids=lambda start: start.label)
 def test_sides_are_treated_alike(start: Start) -> None:
-    """The players on roll and their opponents have about the same mean pips, and neither always has fewer."""
+    """Players on roll and opponents have about the same mean pip count, and neither is always ahead."""
     boards = start_boards(start).astype(np.int64)
     ours = np.where(boards[:, 1:] > 0, boards[:, 1:] * np.arange(1, 26), 0).sum(axis=1)
     theirs = np.where(boards[:, 1:25] < 0, -boards[:, 1:25] * np.arange(24, 0, -1), 0).sum(axis=1)
@@ -155,7 +159,7 @@ def test_sides_are_treated_alike(start: Start) -> None:
 
 
 def test_back_games_hold_two_home_points() -> None:
-    """Every pair of the other side's home points occurs."""
+    """Back games hold two home points of the other side; every pair of points occurs."""
     sides = either_side(start_boards(Start.BACK_GAME, 2000))
     anchors = sides[:, :, 19:25] >= 2
     assert (anchors.sum(axis=2).max(axis=0) >= 2).all()
@@ -168,8 +172,9 @@ def test_ace_points_hold_the_ace_point() -> None:
     assert (((sides[:, :, 24] >= 2) & (sides[:, :, 19:24] <= 0).all(axis=2)).any(axis=0)).all()
 
 
-def test_late_hits_leave_one_or_two_checkers_outside() -> None:
-    """Any number of the other checkers may be off."""
+def test_containment_starts_leave_one_or_two_checkers_outside() -> None:
+    """Containment starts leave one or two checkers of a side outside its home board; any number of the others may be
+    off."""
     sides = either_side(start_boards(Start.CONTAINMENT)).astype(np.int64)
     outside = np.maximum(sides[:, :, 7:], 0).sum(axis=2)
     on_board = np.maximum(sides[:, :, 1:], 0).sum(axis=2)
@@ -193,6 +198,6 @@ def test_random_starts_are_near_the_opening_or_far_from_it() -> None:
 
 
 def test_declarations_equal_the_kernels() -> None:
-    """Declarations repeat these constants because they import no kernels."""
+    """The declarations of the kind repeat the kernels' constants, which they cannot import, without a difference."""
     assert tuple(start.label for start in Start) == declared.STARTS[:-1]
     assert declared.MAX_LIKELY == MAX_LIKELY

@@ -1,7 +1,5 @@
 """Fixtures with connections to the small warehouse, of a plain DuckDB client and of bgdata."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A Dask scheduler or worker as a process that cannot see a folder: `scheduler`, or `worker ADDRESS FOLDER`."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

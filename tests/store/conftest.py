@@ -1,7 +1,5 @@
 """A warehouse of toy kinds, in memory if possible."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

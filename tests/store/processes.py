@@ -1,7 +1,5 @@
 """Other processes for tests: cheap ones with everything imported, and real command lines."""
 
-from __future__ import annotations
-
 import ctypes
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """Work for tests of shards: cheap, importable by other processes, and easy to damage."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

@@ -1,7 +1,5 @@
 """Flat arrays: written, mapped and hashed; damaged ones are refused."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os
@@ -24,25 +22,25 @@ VALUES = np.arange(24, dtype=np.float32).reshape(6, 4)
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> Path:
+def saved_path(tmp_path: Path) -> Path:
     save_array(tmp_path / "x.npy", VALUES)
     return tmp_path / "x.npy"
 
 
-def test_saved_arrays_are_mapped_read_only(saved: Path) -> None:
-    mapped = map_array(saved)
+def test_saved_arrays_are_mapped_read_only(saved_path: Path) -> None:
+    mapped = map_array(saved_path)
     assert type(mapped) is np.ndarray
     assert (mapped.dtype, mapped.tolist()) == (VALUES.dtype, VALUES.tolist())
     with pytest.raises(ValueError, match="read-only"):
         mapped[0, 0] = 1
 
 
-def test_writing_row_by_row_gives_the_same_file(saved: Path, tmp_path: Path) -> None:
+def test_writing_row_by_row_gives_the_same_file(saved_path: Path, tmp_path: Path) -> None:
     with ArrayWriter(tmp_path / "rows.npy", np.float32, (6, 4)) as writer:
         writer.write(3, VALUES[3:])
         writer.write(0, VALUES[0].astype(np.float64))
         writer.write(1, VALUES[1:3])
-    assert (tmp_path / "rows.npy").read_bytes() == saved.read_bytes()
+    assert (tmp_path / "rows.npy").read_bytes() == saved_path.read_bytes()
     with ArrayWriter(tmp_path / "numbers.npy", np.int64, (2,)) as writer:
         writer.write(1, np.array(7))
         writer.write(0, np.array(5))
@@ -54,22 +52,23 @@ def test_missing_file_is_refused(tmp_path: Path) -> None:
         map_array(tmp_path / "x.npy")
 
 
-def test_unreadable_files_are_refused(saved: Path) -> None:
-    saved.chmod(0)
+def test_unreadable_files_are_refused(saved_path: Path) -> None:
+    saved_path.chmod(0)
     with bare_thread() as thread, pytest.raises(StorageError, match=r"cannot read .*x\.npy: permission denied"):
-        thread.submit(map_array, saved).result()
+        thread.submit(map_array, saved_path).result()
 
 
-def test_flipped_header_bits_are_refused_or_change_shape_or_dtype(saved: Path) -> None:
-    """The header contains no checksum, so changed headers that are valid are left to the digest and the file's hash."""
-    whole = saved.read_bytes()
+def test_flipped_header_bits_are_refused_or_change_shape_or_dtype(saved_path: Path) -> None:
+    """A header with a flipped bit is refused, or gives another shape or dtype, which the digest of the values then
+    reveals. The header itself has no checksum."""
+    whole = saved_path.read_bytes()
     refused = 0
     for bit in range(128 * 8):
         changed = bytearray(whole)
         changed[bit // 8] ^= 1 << bit % 8
-        saved.write_bytes(changed)
+        saved_path.write_bytes(changed)
         try:
-            found = map_array(saved)
+            found = map_array(saved_path)
         except CorruptFileError as error:
             assert "\n" not in str(error)  # noqa: PT017
             refused += 1
@@ -89,12 +88,13 @@ def test_headers_of_numpy_are_read(tmp_path: Path, dtype: str, shape: tuple[int,
 
 
 @pytest.mark.parametrize("what", ["folder", "link", "pipe", "socket"])
-def test_special_file_is_refused_at_once(tmp_path: Path, saved: Path, what: str) -> None:
+def test_special_file_is_refused_at_once(tmp_path: Path, saved_path: Path, what: str) -> None:
+    """A folder, link, pipe, socket or device in place of an array is refused without waiting for it."""
     path = tmp_path / "other.npy"
     if what == "folder":
         path.mkdir()
     elif what == "link":
-        path.symlink_to(saved)
+        path.symlink_to(saved_path)
     elif what == "pipe":
         os.mkfifo(path)
     else:
@@ -105,20 +105,20 @@ def test_special_file_is_refused_at_once(tmp_path: Path, saved: Path, what: str)
         map_array(Path("/dev/zero"))
 
 
-def header_and(dtype: str, shape: tuple[int, ...], content: bytes, *, fortran_order: bool = False) -> bytes:
+def npy_bytes(dtype: str, shape: tuple[int, ...], content: bytes, *, fortran_order: bool = False) -> bytes:
     """A .npy file by hand, with any content."""
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(file, {"descr": dtype, "fortran_order": fortran_order, "shape": shape})
     return file.getvalue() + content
 
 
-def with_header(text: str) -> bytes:
+def npy_with_header(text: str) -> bytes:
     """A .npy file with this text as its header."""
     header = text.ljust(117).encode() + b"\n"
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(96)
 
 
-WHOLE = header_and("<f4", VALUES.shape, VALUES.tobytes())
+WHOLE = npy_bytes("<f4", VALUES.shape, VALUES.tobytes())
 
 
 @each(
@@ -127,7 +127,7 @@ WHOLE = header_and("<f4", VALUES.shape, VALUES.tobytes())
         *((WHOLE[:size], "") for size in (0, 5, 10, 60, 128, 200, 223)),
         *((other, "") for other in (b"PK\x03\x04" + bytes(200), b"junk" * 50, bytes(224))),
         *(  # headers are not evaluated
-            (with_header(text), "the header ")
+            (npy_with_header(text), "the header ")
             for text in (
                 "{'descr': '<f4', 'fortran_order': False, 'shape': (6, 4), 'x': 1, }",
                 "{'descr': '<f4', 'fortran_order': 1 == 2, 'shape': (6, 4), }",
@@ -137,22 +137,22 @@ WHOLE = header_and("<f4", VALUES.shape, VALUES.tobytes())
             )
         ),
         *(
-            (header_and(dtype, (12,), bytes(96)), f"values of type {re.escape(dtype)}")
+            (npy_bytes(dtype, (12,), bytes(96)), f"values of type {re.escape(dtype)}")
             for dtype in (">f4", "<c8", "<M8[D]", "<U1", "|V4")
         ),
-        (header_and("|S0", (10**18,), b""), r"values of type \|S0"),
-        (header_and("|O", (1,), b""), "objects"),
+        (npy_bytes("|S0", (10**18,), b""), r"values of type \|S0"),
+        (npy_bytes("|O", (1,), b""), "objects"),
         *(
-            (header_and("<f4", shape, content), "the shape")
+            (npy_bytes("<f4", shape, content), "the shape")
             for shape, content in {
                 (10**18,): bytes(96), (10**18, 0): b"", (0, 10**18): b"", (-6, -4): bytes(96), (2**32, 2**32): b"",
                 (): bytes(4),
             }.items()
         ),
-        (header_and("<f4", (6, 3), bytes(96)), "224 bytes for float32"),
-        (header_and("<f4", (6, 5), bytes(96)), "224 bytes for float32"),
-        (header_and("<f4", (1,) * 70, bytes(4)), ".*dim"),
-        (header_and("<f4", (6, 4), bytes(96), fortran_order=True), ".* by columns"),
+        (npy_bytes("<f4", (6, 3), bytes(96)), "224 bytes for float32"),
+        (npy_bytes("<f4", (6, 5), bytes(96)), "224 bytes for float32"),
+        (npy_bytes("<f4", (1,) * 70, bytes(4)), ".*dim"),
+        (npy_bytes("<f4", (6, 4), bytes(96), fortran_order=True), ".* by columns"),
     ],
 )  # fmt: skip
 def test_invalid_arrays_are_refused(tmp_path: Path, content: bytes, found: str) -> None:
@@ -164,9 +164,9 @@ def test_invalid_arrays_are_refused(tmp_path: Path, content: bytes, found: str) 
 
 
 def test_pickles_are_not_loaded(tmp_path: Path) -> None:
-    """Unpickling would create this file."""
+    """A .npy file with pickled objects is refused, and nothing in it runs: unpickling would create a file."""
     (tmp_path / "x.npy").write_bytes(
-        header_and("|O", (1,), b"cpathlib\nPath\n(S'" + str(tmp_path / "evil").encode() + b"'\ntRp0\n.")
+        npy_bytes("|O", (1,), b"cpathlib\nPath\n(S'" + str(tmp_path / "evil").encode() + b"'\ntRp0\n.")
     )
     with pytest.raises(CorruptFileError):
         map_array(tmp_path / "x.npy")
@@ -177,15 +177,18 @@ def test_pickles_are_not_loaded(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
-def test_maps_keep_no_file_open_and_end_with_the_last_view(saved: Path) -> None:
+def test_maps_keep_no_file_open_and_end_with_the_last_view(saved_path: Path) -> None:
+    """Mapped arrays keep no file open. A map ends when the last view of it is gone, and views cannot be made
+    writable."""
+
     def maps() -> int:
-        return Path("/proc/self/maps").read_text().count(str(saved))
+        return Path("/proc/self/maps").read_text().count(str(saved_path))
 
     def files() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))
 
     before = files()
-    arrays = [map_array(saved) for _ in range(10)]
+    arrays = [map_array(saved_path) for _ in range(10)]
     assert files() == before
     assert maps() == 10
     view = arrays[0][3:]
@@ -202,19 +205,21 @@ def test_maps_keep_no_file_open_and_end_with_the_last_view(saved: Path) -> None:
 @pytest.mark.parametrize("scattered", [False, True])
 @pytest.mark.parametrize("large", [1, 1000])
 def test_only_large_files_are_read_page_by_page(
-    saved: Path, monkeypatch: pytest.MonkeyPatch, large: int, *, scattered: bool
+    saved_path: Path, monkeypatch: pytest.MonkeyPatch, large: int, *, scattered: bool
 ) -> None:
     monkeypatch.setattr("bgdata.store.arrays.LARGE", large)
-    mapped = map_array(saved, scattered=scattered)
+    mapped = map_array(saved_path, scattered=scattered)
     assert mapped.tolist() == VALUES.tolist()
-    of_file = Path("/proc/self/smaps").read_text().split(str(saved), 1)[1]
+    of_file = Path("/proc/self/smaps").read_text().split(str(saved_path), 1)[1]
     flags = next(line for line in of_file.splitlines() if line.startswith("VmFlags"))
-    assert ("rr" in flags.split()) is (scattered and saved.stat().st_size >= large)
+    assert ("rr" in flags.split()) is (scattered and saved_path.stat().st_size >= large)
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells what is resident")
 def test_released_pages_are_read_again(tmp_path: Path) -> None:
-    path, values = tmp_path / "values.npy", np.arange(1 << 20)
+    """After its pages were released, a mapped array takes no memory, and its values can still be read."""
+    path = tmp_path / "values.npy"
+    values = np.arange(1 << 20)
     save_array(path, values)
     found = map_array(path)
 
@@ -234,7 +239,8 @@ def test_released_pages_are_read_again(tmp_path: Path) -> None:
 
 
 def test_digest_equals_a_digest_by_hand() -> None:
-    """The digest covers, in order of name, the name, dtype and shape as JSON, and then the little-endian values."""
+    """The digest is SHA-256 over the name, dtype and shape of each array as JSON, followed by its little-endian values,
+    in order of name."""
     text = b'["a", "<i2", [2]]\n' + b"\x01\x00\x02\x00" + b'["b", "|u1", [1, 2]]\n' + b"\x03\x04"
     found = values_digest({"b": np.array([[3, 4]], np.uint8), "a": np.array([1, 2], np.int16)})
     assert found == hashlib.sha256(text).hexdigest()
@@ -249,7 +255,8 @@ def test_digest_depends_on_values_only(values: np.ndarray) -> None:
     assert values_digest({"x": swapped}) == values_digest({"x": values})
     changed = values.copy()
     changed.view(np.uint8).flat[0] ^= 1
-    renamed, reshaped = {"y": values}, {"x": values[None]}
+    renamed = {"y": values}
+    reshaped = {"x": values[None]}
     for other in ({"x": changed}, renamed, reshaped, {"x": values.view(f"V{values.itemsize}")}):
         assert values_digest(other) != values_digest({"x": values})
 
@@ -262,7 +269,8 @@ def test_digest_does_not_depend_on_block_size(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_growing_file_has_the_bytes_of_a_whole_one(tmp_path: Path) -> None:
-    """The files have no rows, and so many that their number needs a longer header."""
+    """Appending rows gives the same bytes as writing the whole array, also without rows, and with so many that the
+    header gets longer."""
     for shape in ((0,), (7,), (12_345, 3), (0, 26)):
         values = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
         with GrowingWriter(tmp_path / "growing.npy", values.dtype, shape[1:]) as writer:

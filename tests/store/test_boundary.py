@@ -1,7 +1,5 @@
 """A warehouse from another user: invalid manifests, files, links and catalogs lead only to an error."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import shutil
@@ -25,7 +23,8 @@ TEN = Count(10)
 
 
 def test_sql_in_names_is_refused(toys: Warehouse, tmp_path: Path) -> None:
-    """The manifest is even sealed again. `verify` must not run the SQL, and queries must not write files."""
+    """SQL in the names that a manifest contains is never run, neither by `verify` nor by queries, even if the manifest
+    has a valid hash."""
     table = toys.build("squares", TEN)
     evil = tmp_path / "evil"
     sql = f"10; copy (select 1) to '{evil}'; create view x as select 1"
@@ -98,7 +97,7 @@ def test_catalog_of_another_user_is_never_queried(toys: Warehouse, tmp_path: Pat
 @pytest.mark.parametrize("name", ["manifest.json", "square.npy", "table.parquet", "current"])
 @pytest.mark.parametrize("what", ["pipe", "link", "folder"])
 def test_only_regular_files_are_opened(toys: Warehouse, name: str, what: str) -> None:
-    """Opening a pipe would make `verify` wait forever."""
+    """A pipe, a link or a folder in place of a file is reported as damage. Opening a pipe would wait forever."""
     table = toys.build("squares", TEN)
     path = (table.folder.parent if name == "current" else table.folder) / name
     path.rename(toys.root / "other")
@@ -207,7 +206,8 @@ def test_invalid_sql_is_refused(sql: str, message: str) -> None:
     ],
 )
 def test_queries_run_under_lock(toys: Warehouse, sql: str, rows: list[tuple[object, ...]]) -> None:
-    """Queries with our functions in Python do so too."""
+    """Untrusted queries run on a connection with a locked configuration, also if they call SQL functions written in
+    Python."""
     toys.build("squares", TEN)
     with connect(toys, limits=QueryLimits(60)) as connection:
         assert [tuple(row) for row in connection.sql(read_only_query(sql)).fetchall()] == rows
@@ -225,6 +225,7 @@ def test_order_is_kept_under_lock(toys: Warehouse) -> None:
 
 
 def test_queries_are_limited(toys: Warehouse) -> None:
+    """A query that takes too long or too much memory is stopped."""
     toys.build("squares", TEN)
     with (
         connect(toys, limits=QueryLimits(0.2)) as connection,

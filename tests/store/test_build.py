@@ -1,8 +1,6 @@
 """Building versions: found by recipe, forced, refused when too large, by several processes at once, and after
 failures."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -37,6 +35,8 @@ TEN = Count(10)
 
 @pytest.mark.catalog
 def test_build_makes_a_version_and_its_inputs(toys: Warehouse) -> None:
+    """Building a version builds its missing input first, records the input's digest, and leaves nothing in the staging
+    folder."""
     notes = Notes()
     table = toys.build("square_sums", TEN, progress=notes)
     squares = toys.open("squares", "10")
@@ -104,7 +104,8 @@ def test_damaged_versions_are_built_again(toys: Warehouse) -> None:
 def test_too_large_builds_are_refused(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, what: str
 ) -> None:
-    """Kinds with sizes name the parameters to reduce."""
+    """A build that needs more memory or disk space than there is raises an error before anything is written, and names
+    the parameters to reduce."""
     module = psutil if what == "memory" else shutil
     monkeypatch.setattr(module, function, lambda *_: SimpleNamespace(available=5000, free=5000))
     message = rf"expected \d+ kB of free {what} for squares/10 \(10 rows, about .*\), found 5 kB; ask for less"
@@ -163,7 +164,8 @@ def test_failed_check_publishes_nothing_and_is_computed_again(toys: Warehouse) -
 
 @each(("error", "times"), [(IndexError("Index 100 out of bounds"), 2), (StorageError("the disk is full"), 1)])
 def test_arrays_are_kept_only_after_a_full_disk(memory_path: Path, error: Exception, times: int) -> None:
-    """After any other error they are computed again, because an input may have been damaged."""
+    """If writing fails because the disk is full, the next build uses the computed arrays. After any other error it
+    computes them again, because an input may have been damaged."""
     kind = WrongSquares()
     kind.is_wrong = False
     warehouse = toy_warehouse(memory_path / str(times), squares=kind)
@@ -179,7 +181,7 @@ def test_arrays_are_kept_only_after_a_full_disk(memory_path: Path, error: Except
 
 @each("is_changed", [True, False])
 def test_finished_arrays_of_other_values_are_computed_again(memory_path: Path, is_changed: bool) -> None:
-    """A killed build is resumed only with unchanged arrays and the seal of its own recipe."""
+    """A killed build does not resume from computed arrays that have changed, or that belong to another recipe."""
     toys = toy_warehouse(memory_path / "warehouse")
     expected = toys.build("squares", TEN).manifest.digest
     with pytest.MonkeyPatch.context() as patch:
@@ -201,7 +203,7 @@ def test_finished_arrays_of_other_values_are_computed_again(memory_path: Path, i
 def test_links_in_staging_are_not_written_through(
     toys: Warehouse, tmp_path: Path, make: Callable[[Path, Path], None]
 ) -> None:
-    """A staging folder from another user may contain a link to a file, or a pipe without readers."""
+    """A build does not write through links or wait for pipes that somebody else has put into its staging folder."""
     other = tmp_path / "other"
     other.write_text("mine")
     plan = Plan(toys, toys.kind("squares"), TEN, {})
@@ -217,7 +219,7 @@ def test_links_in_staging_are_not_written_through(
 
 
 def test_staging_of_a_killed_build_counts_as_free_disk(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Resuming needs no more space, even on a full disk."""
+    """A killed build can be resumed on a full disk, because what it has left is reused or replaced."""
     kind = toys.kind("squares")
     need = kind.estimate(TEN).building_bytes
     plan = Plan(toys, kind, TEN, {})
@@ -290,6 +292,8 @@ def test_concurrent_builders_publish_one_version(toys: Warehouse, tmp_path: Path
 
 
 def test_manifest_records_the_build(toys: Warehouse) -> None:
+    """The manifest of a version has its parameters, rows, statistics, licence and files, and facts about the
+    machine."""
     manifest = toys.build("squares", TEN).manifest
     assert manifest == Manifest(
         **vars(manifest)
@@ -316,7 +320,7 @@ def test_readable_bytes_have_three_figures() -> None:
 
 
 def test_reported_time_is_complete(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reported time includes writing and checking; the manifest records the time of computing."""
+    """The message for the user has the time of the whole build, the manifest only the time of computing."""
     clock = iter(range(0, 10_000, 100))
     monkeypatch.setattr("bgdata.store.build.time.perf_counter", lambda: next(clock))
     notes = Notes()
@@ -326,7 +330,8 @@ def test_reported_time_is_complete(toys: Warehouse, monkeypatch: pytest.MonkeyPa
 
 
 def test_full_disk_is_reported_with_the_file(tmp_path: Path) -> None:
-    """NumPy reports only the number of written values."""
+    """The error for a full disk names the file and the reason. NumPy's own error only has the number of written
+    values."""
     if not Path("/dev/full").exists():
         pytest.skip("there is no device that is full")
     (tmp_path / "x.npy").symlink_to("/dev/full")

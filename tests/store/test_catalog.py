@@ -1,7 +1,5 @@
 """The DuckDB file: derived, commented, readable by other clients, and updated after every change."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import re
@@ -28,9 +26,9 @@ from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.rows import listed_rows
+from bgdata.warehouse.rows import listing_rows
 from tests.store import processes
-from tests.store.test_verify import reseal
+from tests.store.test_verify import update_manifest
 from tests.store.toy import GONE, Count, Squares, overwrite, problems, toy_warehouse
 from tests.subtests import each
 
@@ -40,7 +38,7 @@ TEN = Count(10)
 LARGEST = "select max(square) from squares"
 
 
-def answer(path: Path, sql: str, *before: str) -> Any:
+def plain_client_value(path: Path, sql: str, *before: str) -> Any:
     """First value of a query in a plain DuckDB client."""
     with duckdb.connect(str(path), read_only=True) as connection:
         for statement in before:
@@ -49,7 +47,7 @@ def answer(path: Path, sql: str, *before: str) -> Any:
         return row[0] if row else None
 
 
-def ours(warehouse: Warehouse, sql: str) -> Any:
+def first_value(warehouse: Warehouse, sql: str) -> Any:
     """First value of a query in our own connection."""
     with warehouse.connect() as connection:
         row = connection.execute(sql).fetchone()
@@ -58,34 +56,36 @@ def ours(warehouse: Warehouse, sql: str) -> Any:
 
 def test_plain_clients_read_the_catalog(toys: Warehouse) -> None:
     toys.build("squares", TEN)
-    assert answer(toys.catalog, LARGEST) == 81
-    assert answer(toys.catalog, "select variant from squares_10 where square = 49") == "10"
-    assert answer(toys.catalog, "select epc(6.0)") == 49
+    assert plain_client_value(toys.catalog, LARGEST) == 81
+    assert plain_client_value(toys.catalog, "select variant from squares_10 where square = 49") == "10"
+    assert plain_client_value(toys.catalog, "select epc(6.0)") == 49
     toys.catalog.unlink()
-    assert ours(toys, LARGEST) == 81
-    assert answer(toys.catalog, LARGEST) == 81, "written again"
+    assert first_value(toys, LARGEST) == 81
+    assert plain_client_value(toys.catalog, LARGEST) == 81, "written again"
     toys.catalog.write_bytes(b"junk" * 1000)
-    assert ours(toys, LARGEST) == 81
+    assert first_value(toys, LARGEST) == 81
 
 
 def test_moved_catalog_names_its_old_folder(toys: Warehouse, tmp_path: Path) -> None:
-    """A plain client names the missing folder, and can be told the new one, until bgdata opens the warehouse."""
+    """In a moved warehouse a plain DuckDB client gets an error that names the old folder, unless it sets the new one as
+    a variable. Once bgdata has opened the warehouse, the catalog works again."""
     toys.build("squares", TEN)
-    place, catalog_file = tmp_path / "else where", tmp_path / "else where" / "catalog.duckdb"
+    place = tmp_path / "else where"
+    catalog_file = tmp_path / "else where" / "catalog.duckdb"
     shutil.move(toys.root, place)
     with pytest.raises(duckdb.IOException, match=re.escape(str(toys.root))):
-        answer(catalog_file, LARGEST)
-    assert answer(catalog_file, LARGEST, f"set variable warehouse = '{place}'") == 81
+        plain_client_value(catalog_file, LARGEST)
+    assert plain_client_value(catalog_file, LARGEST, f"set variable warehouse = '{place}'") == 81
     moved = toy_warehouse(place)
     assert moved.is_moved()
-    assert ours(moved, LARGEST) == 81
-    assert answer(catalog_file, LARGEST) == 81
+    assert first_value(moved, LARGEST) == 81
+    assert plain_client_value(catalog_file, LARGEST) == 81
     assert not moved.is_moved()
 
 
 def test_copy_does_not_read_the_original(toys: Warehouse, tmp_path: Path) -> None:
-    """In a plain client, opened or attached by any path, views of a copy raise an error that names the variable to
-    set."""
+    """A plain DuckDB client never reads the original warehouse through the catalog of a copy: its views raise an error
+    that says which variable to set."""
     toys.build("squares", TEN)
     copy = tmp_path / "it's a copy"
     shutil.copytree(toys.root, copy)
@@ -95,8 +95,8 @@ def test_copy_does_not_read_the_original(toys: Warehouse, tmp_path: Path) -> Non
     for root in (copy, tmp_path / "link"):
         for sql in (LARGEST, "select count(*) from squares", "select square from squares_10 where number = 3"):
             with pytest.raises(duckdb.Error, match=re.escape(message)):
-                answer(root / "catalog.duckdb", sql)
-    assert answer(copy / "catalog.duckdb", LARGEST, f"set variable warehouse = '{quoted}'") == 81
+                plain_client_value(root / "catalog.duckdb", sql)
+    assert plain_client_value(copy / "catalog.duckdb", LARGEST, f"set variable warehouse = '{quoted}'") == 81
     with duckdb.connect() as client:
         client.execute(f"attach '{toys.catalog}' as original (read_only)")
         assert client.sql("select max(square) from original.squares").fetchall() == [(81,)]
@@ -104,25 +104,25 @@ def test_copy_does_not_read_the_original(toys: Warehouse, tmp_path: Path) -> Non
         with pytest.raises(duckdb.Error, match=re.escape(message)):
             client.sql("select max(square) from copy.squares").fetchall()
     (tmp_path / "original").symlink_to(toys.catalog)
-    assert answer(tmp_path / "original", LARGEST) == 81
-    assert ours(toy_warehouse(copy), LARGEST) == 81
-    assert answer(copy / "catalog.duckdb", LARGEST) == 81
+    assert plain_client_value(tmp_path / "original", LARGEST) == 81
+    assert first_value(toy_warehouse(copy), LARGEST) == 81
+    assert plain_client_value(copy / "catalog.duckdb", LARGEST) == 81
 
 
 @pytest.mark.parametrize("command", [["list"], ["explain", "bearoff_one_sided"], ["query", "select 1"], ["catalog"]])
 def test_any_command_updates_a_moved_catalog(warehouse: Warehouse, small_root: Path, command: list[str]) -> None:
-    """Here it is a copy, whose catalog would otherwise read the tables of the original."""
-    assert str(small_root) in views_of(warehouse.catalog)
+    """Any command rewrites the catalog of a copied warehouse, so that it no longer names the original."""
+    assert str(small_root) in view_definitions(warehouse.catalog)
     result = CliRunner().invoke(main, ["--warehouse", str(warehouse.root), *command])
     assert result.exit_code == 0, result.output
-    assert str(small_root) not in views_of(warehouse.catalog)
-    assert str(warehouse.root) in views_of(warehouse.catalog)
-    assert answer(warehouse.catalog, "select count(*) from bearoff_one_sided_3x15") == 816
+    assert str(small_root) not in view_definitions(warehouse.catalog)
+    assert str(warehouse.root) in view_definitions(warehouse.catalog)
+    assert plain_client_value(warehouse.catalog, "select count(*) from bearoff_one_sided_3x15") == 816
 
 
-def views_of(path: Path) -> str:
+def view_definitions(path: Path) -> str:
     """The SQL of all views of a catalog."""
-    return str(answer(path, "select string_agg(sql) from duckdb_views() where not internal"))
+    return str(plain_client_value(path, "select string_agg(sql) from duckdb_views() where not internal"))
 
 
 def test_unmoved_catalog_is_not_written(warehouse: Warehouse) -> None:
@@ -135,8 +135,8 @@ def test_unmoved_catalog_is_not_written(warehouse: Warehouse) -> None:
 
 
 def test_two_names_of_one_folder_are_not_a_move(toys: Warehouse, tmp_path: Path) -> None:
-    """A folder may have two names, for example by a link or a second mount; otherwise two readers would rewrite the
-    catalog in turns forever."""
+    """A warehouse that is opened by another path of the same folder, such as a link, is not taken for moved. Otherwise
+    two readers would rewrite the catalog in turns forever."""
     toys.build("squares", TEN)
     (tmp_path / "other").symlink_to(toys.root)
     assert not toy_warehouse(tmp_path / "other").is_moved()
@@ -146,6 +146,7 @@ def test_two_names_of_one_folder_are_not_a_move(toys: Warehouse, tmp_path: Path)
 
 @pytest.mark.parametrize("damage", ["missing", "another folder", "a link", "no text", "no path"])
 def test_catalog_of_an_unknown_folder_is_rewritten(toys: Warehouse, tmp_path: Path, damage: str) -> None:
+    """If the record of the folder for which the catalog was written is missing or damaged, the catalog is rewritten."""
     toys.build("squares", TEN)
     toys.catalog_place.unlink()
     if damage == "another folder":
@@ -160,10 +161,11 @@ def test_catalog_of_an_unknown_folder_is_rewritten(toys: Warehouse, tmp_path: Pa
     toys.mend_catalog()
     assert not toys.is_moved()
     assert toys.catalog_place.read_text() == str(toys.root.resolve())
-    assert answer(toys.catalog, LARGEST) == 81
+    assert plain_client_value(toys.catalog, LARGEST) == 81
 
 
 def test_moved_read_only_warehouse_can_be_queried(toys: Warehouse, tmp_path: Path) -> None:
+    """A warehouse that was moved and cannot be written can be queried; its catalog is not rewritten."""
     toys.build("squares", TEN)
     place = tmp_path / "moved"
     shutil.move(toys.root, place)
@@ -172,9 +174,9 @@ def test_moved_read_only_warehouse_can_be_queried(toys: Warehouse, tmp_path: Pat
     moved = toy_warehouse(place)
     with processes.bare_thread() as thread:
         thread.submit(moved.mend_catalog).result()
-        assert thread.submit(ours, moved, LARGEST).result() == 81
+        assert thread.submit(first_value, moved, LARGEST).result() == 81
     assert moved.is_moved()
-    assert answer(moved.catalog, LARGEST, f"set variable warehouse = '{place}'") == 81
+    assert plain_client_value(moved.catalog, LARGEST, f"set variable warehouse = '{place}'") == 81
 
 
 def test_moved_warehouse_can_be_opened_by_many_at_once(toys: Warehouse, tmp_path: Path) -> None:
@@ -182,17 +184,17 @@ def test_moved_warehouse_can_be_opened_by_many_at_once(toys: Warehouse, tmp_path
     place = tmp_path / "moved"
     shutil.move(toys.root, place)
     together = processes.barrier(4)
-    processes.run_all([(ask_once, place, together)] * 4)
-    assert answer(place / "catalog.duckdb", LARGEST) == 81
+    processes.run_all([(open_warehouse_with_others, place, together)] * 4)
+    assert plain_client_value(place / "catalog.duckdb", LARGEST) == 81
 
 
-def ask_once(root: Path, together: Any) -> None:
+def open_warehouse_with_others(root: Path, together: Any) -> None:
     """In another process: open a warehouse at the same time as others, by both ways."""
     together.wait()
     warehouse = toy_warehouse(root)
     warehouse.mend_catalog()
-    assert ours(warehouse, LARGEST) == 81
-    assert answer(warehouse.catalog, LARGEST) == 81
+    assert first_value(warehouse, LARGEST) == 81
+    assert plain_client_value(warehouse.catalog, LARGEST) == 81
 
 
 def test_relative_path_of_a_warehouse_works(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,40 +202,45 @@ def test_relative_path_of_a_warehouse_works(toys: Warehouse, monkeypatch: pytest
     relative = toy_warehouse(Path(toys.root.name))
     relative.build("squares", TEN)
     monkeypatch.chdir("/")
-    assert answer(toys.catalog, LARGEST) == 81
+    assert plain_client_value(toys.catalog, LARGEST) == 81
 
 
 @pytest.mark.parametrize("name", ["it's", "a [1] *", "zürich", "variant=7", "square=3/number=4"])
 def test_folder_names_are_quoted(memory_path: Path, name: str) -> None:
     warehouse = toy_warehouse(memory_path / name)
     warehouse.build("squares", TEN)
-    assert ours(warehouse, LARGEST) == 81
-    assert answer(warehouse.catalog, LARGEST) == 81
-    assert answer(warehouse.catalog, "select variant from squares_10 where square = 49 and number = 7") == "10"
+    assert first_value(warehouse, LARGEST) == 81
+    assert plain_client_value(warehouse.catalog, LARGEST) == 81
+    assert (
+        plain_client_value(warehouse.catalog, "select variant from squares_10 where square = 49 and number = 7") == "10"
+    )
     assert problems(warehouse) == []
 
 
 def test_variants_have_own_and_common_views(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     toys.build("squares", Count(20))
-    assert ours(toys, "select max(square) from squares_20") == 361
-    assert ours(toys, "select string_agg(variant || ' ' || n, ', ' order by variant) from "
+    assert first_value(toys, "select max(square) from squares_20") == 361
+    assert first_value(toys, "select string_agg(variant || ' ' || n, ', ' order by variant) from "
                       "(select variant, count(*) as n from squares group by variant)") == "10 10, 20 20"  # fmt: skip
     shutil.rmtree(toys.root / "squares" / "10")
-    assert ours(toys, "select string_agg(distinct variant, ' ') from squares") == "20"
+    assert first_value(toys, "select string_agg(distinct variant, ' ') from squares") == "20"
 
 
 def test_kinds_without_versions_are_empty_tables(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     columns = "select string_agg(column_name || ' ' || data_type, ', ') from duckdb_columns() where table_name = "
-    assert answer(toys.catalog, "select count(*) from square_sums") == 0
-    assert answer(toys.catalog, f"{columns} 'square_sums'") == "variant VARCHAR, number INTEGER, total BIGINT"
-    assert answer(toys.catalog, f"{columns} 'squares'") == "variant VARCHAR, number INTEGER, square BIGINT"
+    assert plain_client_value(toys.catalog, "select count(*) from square_sums") == 0
+    assert (
+        plain_client_value(toys.catalog, f"{columns} 'square_sums'") == "variant VARCHAR, number INTEGER, total BIGINT"
+    )
+    assert plain_client_value(toys.catalog, f"{columns} 'squares'") == "variant VARCHAR, number INTEGER, square BIGINT"
 
 
 @each("how", GONE)
 def test_missing_current_versions_are_not_empty_tables(memory_path: Path, how: Callable[[Path], None]) -> None:
-    """Our connections and plain clients name the missing version."""
+    """If the current version of a variant is missing, queries raise an error that names it, instead of returning fewer
+    rows."""
     toys = toy_warehouse(memory_path / "warehouse")
     toys.build("squares", Count(20))
     toys.connect().close()
@@ -245,7 +252,7 @@ def test_missing_current_versions_are_not_empty_tables(memory_path: Path, how: C
             assert client.sql("select count(*) from squares where variant = '20'").fetchall() == [(20,)]
     with pytest.raises(BgdataError, match="squares/10"):
         list(toys.current("squares"))
-    (lost,) = (row for row in listed_rows(toys) if row["variant"] == "10" and row["version"] is None)
+    (lost,) = (row for row in listing_rows(toys) if row["variant"] == "10" and row["version"] is None)
     assert "squares/10" in lost["damage"]
 
 
@@ -262,8 +269,8 @@ DAMAGES: dict[str, Callable[[Table], object]] = {
     "truncated": lambda table: overwrite(table.parquet, table.parquet.read_bytes()[:-4]),
     "junk": lambda table: overwrite(table.parquet, table.parquet.read_bytes()[:-4] + b"junk"),
     "missing": lambda table: table.parquet.unlink(),
-    "a link": lambda table: link(table.parquet),
-    "a pipe": lambda table: pipe(table.parquet),
+    "a link": lambda table: replace_by_broken_link(table.parquet),
+    "a pipe": lambda table: replace_by_pipe(table.parquet),
     "no manifest": lambda table: (table.folder / "manifest.json").unlink(),
     "other manifest": lambda table: overwrite(table.folder / "manifest.json", b"{}"),
     "other parameters": lambda table: dataclasses.replace(table.manifest, parameters={"size": 40}).save(table.folder),
@@ -271,12 +278,12 @@ DAMAGES: dict[str, Callable[[Table], object]] = {
 }
 
 
-def link(path: Path) -> None:
+def replace_by_broken_link(path: Path) -> None:
     path.rename(path.parent / "other")
     path.symlink_to("other")
 
 
-def pipe(path: Path) -> None:
+def replace_by_pipe(path: Path) -> None:
     path.unlink()
     os.mkfifo(path)
 
@@ -285,13 +292,14 @@ def pipe(path: Path) -> None:
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("is_file", [False, True])
 def test_query_of_damaged_version_fails(toys: Warehouse, damage: str, is_file: bool) -> None:
-    """Only this query fails; other variants can still be read."""
-    whole, table = toys.build("squares", TEN), toys.build("squares", Count(20))
+    """A query that reads a damaged version raises an error that names it; queries of other variants still work."""
+    whole = toys.build("squares", TEN)
+    table = toys.build("squares", Count(20))
     DAMAGES[damage](table)
     write_catalog(toys)
 
     def ask(sql: str) -> Any:
-        return answer(toys.catalog, sql) if is_file else ours(toys, sql)
+        return plain_client_value(toys.catalog, sql) if is_file else first_value(toys, sql)
 
     for sql in (
         "select count(*) from squares",
@@ -317,18 +325,19 @@ def test_query_fails_after_later_damage(toys: Warehouse) -> None:
 
 
 def test_undeclared_columns_are_refused(toys: Warehouse) -> None:
-    """A Parquet file with texts would turn the numbers of all variants into texts."""
+    """A Parquet file whose columns have other types than declared is reported as damaged. In a view over all variants
+    it would turn all numbers into strings."""
     toys.build("squares", TEN)
     table = toys.build("squares", Count(20))
     table.parquet.chmod(0o644)
     with duckdb.connect() as connection:
         connection.execute(f"copy (select 1::integer as number, 'a' as square) to '{table.parquet}'")
-    reseal(table)
-    assert ours(toys, "select typeof(max(square)) from squares where variant = '10'") == "BIGINT"
+    update_manifest(table)
+    assert first_value(toys, "select typeof(max(square)) from squares where variant = '10'") == "BIGINT"
     with pytest.raises(
         duckdb.Error, match=r"squares/20/r1-.* is damaged: expected columns as declared .* other square"
     ):
-        ours(toys, LARGEST)
+        first_value(toys, LARGEST)
 
 
 class Cubes(Squares):
@@ -344,12 +353,13 @@ class Cubes(Squares):
 
 
 def test_outdated_columns_raise_and_say_how_to_rebuild(toys: Warehouse) -> None:
-    """Arrays can be read as before; SQL reports the difference, and other variants can be read."""
+    """Queries of a version with the columns of an older revision raise an error that names the command to rebuild it.
+    Its arrays can still be read, and `verify` skips what cannot be compared."""
     old = toys.build("squares", TEN)
     newer = toy_warehouse(toys.root, squares=Cubes())
     write_catalog(newer)
     message = rf"{old.name} was written by an older bgdata, with other columns: name; try: bgdata build squares"
-    for ask in (ours, lambda warehouse, sql: answer(warehouse.catalog, sql)):
+    for ask in (first_value, lambda warehouse, sql: plain_client_value(warehouse.catalog, sql)):
         with pytest.raises(duckdb.Error, match=message):
             ask(newer, LARGEST)
     with pytest.raises(OlderTableError, match=message), connect_tables(newer.kinds, [old]):
@@ -362,12 +372,13 @@ def test_outdated_columns_raise_and_say_how_to_rebuild(toys: Warehouse) -> None:
     assert newer.open("squares", "10").array("square")[9] == 81
     new = newer.build("squares", TEN)
     assert (new.folder.name, new.manifest.digest) == (old.folder.name.replace("r1", "r2"), old.manifest.digest)
-    assert ours(newer, "select count(name) from squares") == 10
-    assert answer(newer.catalog, "select count(name) from squares") == 10
+    assert first_value(newer, "select count(name) from squares") == 10
+    assert plain_client_value(newer.catalog, "select count(name) from squares") == 10
 
 
 def test_names_of_variants_do_not_hide_views(toys: Warehouse) -> None:
-    """A variant `sums` of a kind `square` would get the name of another table."""
+    """The view of a single variant is left out if it would have the name of another table: here `square_sums`, for the
+    variant `sums` of `square`."""
 
     class Square(Squares):
         name = "square"
@@ -378,12 +389,13 @@ def test_names_of_variants_do_not_hide_views(toys: Warehouse) -> None:
     warehouse = toy_warehouse(toys.root, square=Square())
     warehouse.build("square", Count(20))
     warehouse.build("square_sums", TEN)
-    assert ours(warehouse, "select count(total) from square_sums") == 10
-    assert ours(warehouse, "select count(*) from square") == 20
+    assert first_value(warehouse, "select count(total) from square_sums") == 10
+    assert first_value(warehouse, "select count(*) from square") == 20
 
 
 def test_version_published_while_catalog_is_written(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The version is published by a build that is killed before it writes its own catalog."""
+    """A version that another build publishes while the catalog is being written makes the catalog stale, so the next
+    connection updates it."""
     toys.build("squares", TEN)
     fill = catalog_views.fill_catalog
 
@@ -407,12 +419,12 @@ def test_version_published_while_catalog_is_written(toys: Warehouse, monkeypatch
 def test_concurrent_builds_are_all_in_the_catalog(toys: Warehouse) -> None:
     toys.root.mkdir()
     together = processes.barrier(6)
-    processes.run_all((build_one, toys.root, together, count) for count in range(10, 16))
-    assert answer(toys.catalog, "select count(distinct variant) from squares") == 6
-    assert answer(toys.catalog, "select count(*) from versions") == 6
+    processes.run_all((build_with_others, toys.root, together, count) for count in range(10, 16))
+    assert plain_client_value(toys.catalog, "select count(distinct variant) from squares") == 6
+    assert plain_client_value(toys.catalog, "select count(*) from versions") == 6
 
 
-def build_one(root: Path, together: Any, count: int) -> None:
+def build_with_others(root: Path, together: Any, count: int) -> None:
     """In another process: build at the same time as others."""
     together.wait()
     toy_warehouse(root).build("squares", Count(count))
@@ -420,12 +432,13 @@ def build_one(root: Path, together: Any, count: int) -> None:
 
 @pytest.mark.slow
 def test_readers_see_a_whole_catalog_while_it_is_written(toys: Warehouse) -> None:
+    """While another process rewrites the catalog again and again, every reader sees a complete one."""
     toys.build("squares", TEN)
-    writer = processes.start(write_again_and_again, toys.root)
+    writer = processes.start(keep_rewriting_catalog, toys.root)
     read = 0
     while writer.is_alive() or not read:
-        assert answer(toys.catalog, LARGEST) == 81
-        assert ours(toys, LARGEST) == 81
+        assert plain_client_value(toys.catalog, LARGEST) == 81
+        assert first_value(toys, LARGEST) == 81
         assert toys.open("squares", "10").array("square")[9] == 81
         read += 1
     writer.join()
@@ -433,12 +446,13 @@ def test_readers_see_a_whole_catalog_while_it_is_written(toys: Warehouse) -> Non
     assert read > 3
 
 
-def write_again_and_again(root: Path) -> None:
+def keep_rewriting_catalog(root: Path) -> None:
     for _ in range(10):
         toy_warehouse(root).build("squares", TEN, force=True)
 
 
 def test_everything_has_a_comment(small_root: Path) -> None:
+    """Every table, view, column and macro of the catalog has a comment."""
     with duckdb.connect(str(small_root / "catalog.duckdb"), read_only=True) as connection:
         for kind, source in {
             "table": "duckdb_tables()",
@@ -465,15 +479,15 @@ def test_comments_come_from_the_declaration(small_root: Path) -> None:
     kind = bgdata.all_kinds()["bearoff_one_sided"]
     comment = "select comment from duckdb_columns() where table_name = 'bearoff_one_sided_3x15' and column_name = "
     for column in kind.columns:
-        assert answer(small_root / "catalog.duckdb", f"{comment} '{column.name}'") == column.comment
+        assert plain_client_value(small_root / "catalog.duckdb", f"{comment} '{column.name}'") == column.comment
     views = "select comment from duckdb_views() where view_name = "
-    assert answer(small_root / "catalog.duckdb", f"{views} 'bearoff_one_sided'") == kind.summary
+    assert plain_client_value(small_root / "catalog.duckdb", f"{views} 'bearoff_one_sided'") == kind.summary
 
 
 def test_catalog_is_rewritten_for_changed_kinds(
     memory_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second connection does not rewrite it."""
+    """The catalog is rewritten when the source of a kind has changed, and only then."""
     source = tmp_path / "declared_here.py"
     source.write_text("from tests.store.toy import Squares\n\n\nclass Declared(Squares):\n    pass\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -492,7 +506,7 @@ def test_catalog_is_rewritten_for_changed_kinds(
 def test_catalog_is_rewritten_for_changed_shared_modules(
     memory_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An example is declarations of common columns, without changes in the modules of kinds."""
+    """The catalog is stale when a module that kinds import, such as one with common columns, has changed."""
     package = tmp_path / "declared_together"
     (package / "common").mkdir(parents=True)
     (package / "__init__.py").touch()
@@ -511,7 +525,8 @@ def test_catalog_is_rewritten_for_changed_shared_modules(
 
 
 def test_connections_may_have_different_settings(toys: Warehouse) -> None:
-    """DuckDB refuses different settings for one file, also beside a plain client."""
+    """Connections with different settings, and a plain client, can read the same warehouse at once, although DuckDB
+    allows only one setting for a file."""
     toys.build("squares", TEN)
     with (
         toys.connect() as first,
@@ -525,7 +540,8 @@ def test_connections_may_have_different_settings(toys: Warehouse) -> None:
 
 
 def test_connections_cannot_write(toys: Warehouse, tmp_path: Path) -> None:
-    """Connections may only change their own memory."""
+    """A connection cannot write any file, unless files are allowed. What it changes in its own memory does not affect
+    the catalog."""
     table = toys.build("squares", TEN)
     before = {path: path.read_bytes() for path in toys.root.rglob("*") if path.is_file()}
     with toys.connect() as connection:
@@ -534,7 +550,7 @@ def test_connections_cannot_write(toys: Warehouse, tmp_path: Path) -> None:
                 connection.execute(f"copy (select 1) to '{path}'")
         connection.execute("drop view squares_10")
     assert {path: path.read_bytes() for path in toys.root.rglob("*") if path.is_file()} == before
-    assert ours(toys, "select max(square) from squares_10") == 81
+    assert first_value(toys, "select max(square) from squares_10") == 81
     with toys.connect(allow_files=True) as connection:
         connection.execute(f"copy (from squares) to '{tmp_path / 'x.csv'}'")
         assert connection.sql(f"select count(*) from '{tmp_path / 'x.csv'}'").fetchall() == [(10,)]
@@ -550,7 +566,7 @@ def test_missing_permission_leaves_the_catalog_old(toys: Warehouse) -> None:
 
 @each("has_catalog", [True, False])
 def test_read_only_warehouses_are_not_changed(memory_path: Path, has_catalog: bool) -> None:
-    """Copying changes the times of folders, so the catalog looks old."""
+    """A read-only warehouse with an outdated catalog, or without one, can be queried, and nothing is written."""
     toys = toy_warehouse(memory_path / "warehouse")
     os.utime(toys.build("squares", TEN).folder.parent)
     written = toys.catalog.stat().st_mtime_ns
@@ -559,12 +575,12 @@ def test_read_only_warehouses_are_not_changed(memory_path: Path, has_catalog: bo
     for path in (toys.root, toys.staging):
         path.chmod(0o555)
     with processes.bare_thread() as thread:
-        assert thread.submit(ours, toys, LARGEST).result() == 81
+        assert thread.submit(first_value, toys, LARGEST).result() == 81
     assert toys.catalog.stat().st_mtime_ns == written if has_catalog else not toys.catalog.exists()
 
 
 def test_missing_and_empty_warehouses_are_not_changed(tmp_path: Path) -> None:
     with pytest.raises(MissingWarehouseError):
         toy_warehouse(tmp_path / "none").connect()
-    assert ours(toy_warehouse(tmp_path), "select count(*) from versions") == 0
+    assert first_value(toy_warehouse(tmp_path), "select count(*) from versions") == 0
     assert list(tmp_path.iterdir()) == []

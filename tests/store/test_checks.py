@@ -1,7 +1,5 @@
 """SQL checks: found by name, and run before publishing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -101,6 +99,8 @@ def test_equal_tables_have_no_changes(connection: duckdb.DuckDBPyConnection) -> 
 
 
 def test_largest_changes_and_their_rows(connection: duckdb.DuckDBPyConnection) -> None:
+    """Two tables are compared column by column: how many rows changed, the largest and the mean change, and the row of
+    the largest. The changes of lists are those of their entries."""
     found = compare_rows(
         connection,
         "(1, 0.5, [0, 1], 'a'), (2, 1.5, [1], 'b'), (3, 1, [], 'c'), (4, 1, [], '')",
@@ -115,7 +115,7 @@ def test_largest_changes_and_their_rows(connection: duckdb.DuckDBPyConnection) -
 
 
 def test_large_numbers_are_compared(toys: Warehouse) -> None:
-    """The numbers are in a BIGINT column."""
+    """The change of a large integer is computed without overflow."""
     with duckdb.connect() as connection:
         connection.execute("create view before as select 1 as number, 5::bigint as square")
         connection.execute("create view after as select 1 as number, 3000000005::bigint as square")
@@ -130,7 +130,8 @@ def test_tables_without_common_rows_are_not_compared(connection: duckdb.DuckDBPy
 
 
 def test_missing_rows_are_counted(connection: duckdb.DuckDBPyConnection) -> None:
-    before, after = "(1, 0, [0], ''), (2, 0, [0], '')", "(2, 0, [0], ''), (3, 0, [0], ''), (4, 0, [0], '')"
+    before = "(1, 0, [0], ''), (2, 0, [0], '')"
+    after = "(2, 0, [0], ''), (3, 0, [0], ''), (4, 0, [0], '')"
     found = compare_rows(connection, before, after)
     assert [change.rows_compared for change in found.changes] == [1, 1, 1]
     assert (found.only_before, found.only_after) == (1, 2)

@@ -1,8 +1,6 @@
 """A real cluster: a scheduler and workers as processes, each with its own home and without a shared disk, which are
 killed, slow, late, or have another bgdata."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -32,7 +30,8 @@ class Machines:
     """A scheduler and workers, each with its own folder."""
 
     def __init__(self, folder: Path, hidden: Path) -> None:
-        self.folder, self.hidden = folder, hidden
+        self.folder = folder
+        self.hidden = hidden
         self.processes: dict[str, subprocess.Popen[str]] = {}
         self.scheduler = ""
 
@@ -100,15 +99,16 @@ class Meanwhile(Notes):
             self.then.pop(number)()
 
 
-def squares(root: Path) -> Table:
+def build_squares(root: Path) -> Table:
     return toy_warehouse(root).build("squares", Count(40))
 
 
-def doubled(table: Table, log: Path) -> Work:
+def doubled_squares(table: Table, log: Path) -> Work:
     return Work("tests.store.sharing:doubles", {"log": str(log)}, inputs=worker_inputs({"squares": table}))
 
 
-def computed(folder: Path, wanted: Work, executor: Any, notes: Notes | None = None) -> list[int]:
+def compute_on_cluster(folder: Path, wanted: Work, executor: Any, notes: Notes | None = None) -> list[int]:
+    """Doubles the numbers of `wanted` in shards with `executor`, and returns them."""
     folder.mkdir(exist_ok=True)
     job = Job(folder, notes or Notes(), title="doubles", recipe="recipe", executor=executor)
     found: list[int] = np.concatenate(
@@ -123,13 +123,16 @@ def names(folder: Path) -> list[str]:
 
 @pytest.mark.slow
 def test_cluster_without_a_shared_disk_computes_all_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One worker is killed, one slow, one late, and the scheduler ends: the shards equal those of one process."""
+    """A cluster whose machines share no disk computes the same shards as one process, although a worker is killed, one
+    is slow, one joins late, and the scheduler is replaced."""
     pytest.importorskip("distributed")
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "3s")
-    hidden, store, log = tmp_path / "own", tmp_path / "store", tmp_path / "log"
+    hidden = tmp_path / "own"
+    store = tmp_path / "store"
+    log = tmp_path / "log"
     hidden.mkdir()
-    wanted = doubled(squares(hidden / "warehouse"), log)
-    expected = computed(hidden / "alone", wanted, InProcess())
+    wanted = doubled_squares(build_squares(hidden / "warehouse"), log)
+    expected = compute_on_cluster(hidden / "alone", wanted, InProcess())
     log.unlink()
     with machines(tmp_path / "machines", hidden) as cluster:
         cluster.start_worker("first")
@@ -141,7 +144,7 @@ def test_cluster_without_a_shared_disk_computes_all_shards(tmp_path: Path, monke
 
         with open_executor(cluster.executor, str(store)) as executor:
             notes = Meanwhile(after_8=replace_first)
-            assert computed(hidden / "cluster", wanted, executor, notes) == expected
+            assert compute_on_cluster(hidden / "cluster", wanted, executor, notes) == expected
         assert names(hidden / "cluster") == names(hidden / "alone")
         homes = {Path(line).name for line in log.read_text().splitlines()}
         assert homes == {"first", "slow", "late"}
@@ -152,7 +155,7 @@ def test_cluster_without_a_shared_disk_computes_all_shards(tmp_path: Path, monke
         with open_executor(cluster.executor, str(store)) as executor:
             ending = Meanwhile(after_6=lambda: cluster.kill("scheduler"))
             with pytest.raises(WorkerError, match="finished parts are kept, and the same command resumes"):
-                computed(hidden / "again", wanted, executor, ending)
+                compute_on_cluster(hidden / "again", wanted, executor, ending)
         kept = len(names(hidden / "again"))
         assert 3 <= kept < len(PARTS)
         cluster.start_scheduler()
@@ -163,20 +166,20 @@ def test_cluster_without_a_shared_disk_computes_all_shards(tmp_path: Path, monke
             with pytest.raises(
                 WorkerError, match=r"expected squares/40/\S+ in \S+, found no such version; .*on the work"
             ):
-                computed(hidden / "again", wanted, executor)
+                compute_on_cluster(hidden / "again", wanted, executor)
             result = Work("tests.store.sharing:squares", {})
             job = Job(hidden / "results", notes, title="results", recipe="recipe", executor=executor)
             (hidden / "results").mkdir()
             assert [len(each["square"]) for each in compute_shards(job, "numbers", result, PARTS)] == [2] * 20
         with open_executor(cluster.executor, str(store)) as executor:
             notes = Meanwhile()
-            assert computed(hidden / "again", wanted, executor, notes) == expected
+            assert compute_on_cluster(hidden / "again", wanted, executor, notes) == expected
     assert notes.texts[0].startswith("going on with doubles: ")
     assert names(hidden / "again") == names(hidden / "alone")
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def hidden_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that no worker sees; the cache of workers is beside it."""
     folder = tmp_path / "own"
     folder.mkdir()
@@ -184,33 +187,41 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_damaged_cache_is_fetched_again(elsewhere: Path, tmp_path: Path) -> None:
-    wanted, store = doubled(squares(elsewhere / "warehouse"), tmp_path / "log"), str(tmp_path / "store")
-    expected = computed(elsewhere / "one", wanted, Elsewhere(store))
+def test_damaged_cache_is_fetched_again(hidden_folder: Path, tmp_path: Path) -> None:
+    wanted = doubled_squares(build_squares(hidden_folder / "warehouse"), tmp_path / "log")
+    store = str(tmp_path / "store")
+    expected = compute_on_cluster(hidden_folder / "one", wanted, Elsewhere(store))
     (path,) = (tmp_path / "cache/versions").glob("*/squares/40/*/square.npy")
     path.write_bytes(path.read_bytes()[:-1])
-    assert computed(elsewhere / "two", wanted, Elsewhere(store)) == expected == [2 * n * n for n in range(40)]
+    assert (
+        compute_on_cluster(hidden_folder / "two", wanted, Elsewhere(store))
+        == expected
+        == [2 * n * n for n in range(40)]
+    )
 
 
-def test_truncated_shard_is_refused(elsewhere: Path, tmp_path: Path) -> None:
-    """The error is one line; the next run computes only this shard."""
-    wanted, store = doubled(squares(elsewhere / "warehouse"), tmp_path / "log"), tmp_path / "store"
-    computed(elsewhere / "one", wanted, Elsewhere(str(store)))
+def test_truncated_shard_is_refused(hidden_folder: Path, tmp_path: Path) -> None:
+    """A worker that fetches a truncated input raises an error of one line; after the input is restored, the missing
+    shards are computed."""
+    wanted = doubled_squares(build_squares(hidden_folder / "warehouse"), tmp_path / "log")
+    store = tmp_path / "store"
+    compute_on_cluster(hidden_folder / "one", wanted, Elsewhere(str(store)))
     (array,) = store.glob("given/*/square.npy")
     array.write_bytes(array.read_bytes()[:40])
     (cached,) = (tmp_path / "cache/versions").iterdir()
     for path in sorted(cached.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     with pytest.raises(WorkerError, match=r"expected 448 bytes in \S+square.npy, got 40; on "):
-        computed(elsewhere / "two", wanted, Elsewhere(str(store)))
-    assert names(elsewhere / "two") == []
+        compute_on_cluster(hidden_folder / "two", wanted, Elsewhere(str(store)))
+    assert names(hidden_folder / "two") == []
 
 
 def test_unfetched_shards_are_taken_from_the_store(
-    elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hidden_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A killed build resumes from shards left in the store; a damaged shard is computed again."""
-    wanted, store = doubled(squares(elsewhere / "warehouse"), tmp_path / "log"), tmp_path / "store"
+    """A killed build resumes with the shards that workers have left in the store; a damaged one is computed again."""
+    wanted = doubled_squares(build_squares(hidden_folder / "warehouse"), tmp_path / "log")
+    store = tmp_path / "store"
     receive = shards.ShardReturn.receive
 
     def killed(back: shards.ShardReturn, name: str, data: bytes | None) -> Path:
@@ -221,46 +232,50 @@ def test_unfetched_shards_are_taken_from_the_store(
     with monkeypatch.context() as changed:
         changed.setattr(shards.ShardReturn, "receive", killed)
         with pytest.raises(KeyboardInterrupt):
-            computed(elsewhere / "one", wanted, Elsewhere(str(store)))
+            compute_on_cluster(hidden_folder / "one", wanted, Elsewhere(str(store)))
     (left,) = store.glob("shards/*/*")
     (left.parent / left.name.replace("000000004-000000006", "000000006-000000008")).write_bytes(left.read_bytes())
     (left.parent / "notes.txt").write_text("no shard")
     notes = Notes()
-    assert computed(elsewhere / "one", wanted, Elsewhere(str(store)), notes) == [2 * n * n for n in range(40)]
+    assert compute_on_cluster(hidden_folder / "one", wanted, Elsewhere(str(store)), notes) == [
+        2 * n * n for n in range(40)
+    ]
     assert len([text for text in notes.texts if "found another; computing it anew" in text]) == 1
     assert notes.texts[-1] == "going on with doubles: 3 of 20 parts are there"
     assert not list(store.glob("shards/*/*"))
 
 
-def test_changed_shard_is_refused(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_shard_is_refused(hidden_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = Work("tests.store.sharing:squares", {})
     send = shards.ShardReturn.send
     monkeypatch.setattr(shards.ShardReturn, "send", lambda *given: (send(*given) or b"")[:-1])
     with pytest.raises(OSError, match=r"expected the shard \S+ from a worker as it was written, found it changed"):
-        computed(elsewhere / "one", wanted, Elsewhere())
+        compute_on_cluster(hidden_folder / "one", wanted, Elsewhere())
 
 
-def test_too_large_results_are_refused(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_results_are_refused(hidden_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "MAX_RESULT_BYTES", 1 << 8)
     with pytest.raises(WorkerError, match=r"expected shards of at most 0 MiB where .* try: --through ADDRESS, a store"):
-        computed(elsewhere / "one", work(), Elsewhere())
+        compute_on_cluster(hidden_folder / "one", work(), Elsewhere())
 
 
-def test_full_disk_of_a_worker_is_reported(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_of_a_worker_is_reported(
+    hidden_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> None:
         raise StorageError("cannot write x: the disk is full")
 
     monkeypatch.setattr("bgdata.store.exchange.fetch_file", full)
-    wanted = doubled(squares(elsewhere / "warehouse"), tmp_path / "log")
+    wanted = doubled_squares(build_squares(hidden_folder / "warehouse"), tmp_path / "log")
     with pytest.raises(WorkerError, match=r"^cannot write x: the disk is full; on "):
-        computed(elsewhere / "one", wanted, Elsewhere(str(tmp_path / "store")))
-    assert names(elsewhere / "one") == []
+        compute_on_cluster(hidden_folder / "one", wanted, Elsewhere(str(tmp_path / "store")))
+    assert names(hidden_folder / "one") == []
 
 
-def test_missing_versions_on_workers_are_refused(elsewhere: Path, tmp_path: Path) -> None:
-    wanted = doubled(squares(elsewhere / "warehouse"), tmp_path / "log")
+def test_missing_versions_on_workers_are_refused(hidden_folder: Path, tmp_path: Path) -> None:
+    wanted = doubled_squares(build_squares(hidden_folder / "warehouse"), tmp_path / "log")
     with pytest.raises(WorkerError, match=r"found no such version; try: .* --through ADDRESS"):
-        computed(elsewhere / "one", wanted, Elsewhere())
+        compute_on_cluster(hidden_folder / "one", wanted, Elsewhere())
     with pytest.raises(MissingTableError):
         wanted.inputs.versions["squares"].locate("")
 
@@ -278,7 +293,7 @@ class Refusing(InProcess):
 def test_workers_without_bgdata_are_refused(tmp_path: Path) -> None:
     message = "^expected the same bgdata on all workers, found one that cannot read .*: No module named 'bgdata'$"
     with pytest.raises(WorkerError, match=message):
-        computed(tmp_path / "one", work(), Cluster(Refusing()))
+        compute_on_cluster(tmp_path / "one", work(), Cluster(Refusing()))
 
 
 @pytest.mark.parametrize("name", ["local", "processes:2"])

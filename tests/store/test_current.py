@@ -1,7 +1,5 @@
 """The current version is the last one requested, after any builds, imports, `use`, `rm`, `gc` and kills."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 import tempfile
@@ -71,44 +69,46 @@ class PowerSums(SquareSums):
         return {"terms": ("powers", parameters)}
 
 
-def open_toys(root: Path) -> Warehouse:
+def open_powers_warehouse(root: Path) -> Warehouse:
     return toy_warehouse(root, powers=Powers(), power_sums=PowerSums())
 
 
 @pytest.fixture
 def powers(memory_path: Path) -> Warehouse:
     """An empty warehouse that knows powers and their sums."""
-    return open_toys(memory_path / "warehouse")
+    return open_powers_warehouse(memory_path / "warehouse")
 
 
-def shown(warehouse: Warehouse, view: str = "powers", column: str = "square") -> int:
+def seed_in_view(warehouse: Warehouse, view: str = "powers", column: str = "square") -> int:
     """The first value of the view: the seed of the current version in SQL."""
     with warehouse.connect() as connection:
         return int(connection.sql(f"select {column} from {view} where number = 0").fetchall()[0][0])
 
 
 def test_existing_version_becomes_current_when_built_again(powers: Warehouse) -> None:
-    """After builds with seeds 1, 2 and 1, the current version must not be that of seed 2."""
+    """Building an existing version again makes it current, although a newer version exists."""
     first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
-    assert (powers.open("powers", "10").name, shown(powers)) == (second.name, 2)
+    assert (powers.open("powers", "10").name, seed_in_view(powers)) == (second.name, 2)
     assert powers.build("powers", Seeded(10, 1)).name == first.name
-    assert (powers.open("powers", "10").name, shown(powers)) == (first.name, 1)
+    assert (powers.open("powers", "10").name, seed_in_view(powers)) == (first.name, 1)
     assert [table.name for table in powers.current("powers")] == [first.name]
     assert (first.folder.parent / CURRENT).read_text() == f"{first.folder.name}\n"
     assert not powers.use(first)
 
 
 def test_last_build_is_current_despite_an_older_date(powers: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The version that was built last is current, even if the clock was set back."""
     powers.build("powers", Seeded(10, 1))
     past = Mock(now=lambda _: datetime(2001, 1, 1, tzinfo=UTC))
     monkeypatch.setattr("bgdata.store.build.datetime", past)
     second = powers.build("powers", Seeded(10, 2))
     assert second.manifest.created.startswith("2001-01-01")
-    assert (powers.open("powers", "10").name, shown(powers)) == (second.name, 2)
+    assert (powers.open("powers", "10").name, seed_in_view(powers)) == (second.name, 2)
     assert powers.use(powers.open_reference(second.name)) is False, "current by name, not by date"
 
 
 def test_existing_inputs_stay_as_they_are(powers: Warehouse) -> None:
+    """A build does not change the current version of an input that exists; an input that it builds becomes current."""
     first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     powers.build("power_sums", Seeded(10, 1))
     assert powers.open("powers", "10").name == second.name
@@ -116,7 +116,7 @@ def test_existing_inputs_stay_as_they_are(powers: Warehouse) -> None:
     powers.build("power_sums", Seeded(10, 2))
     assert powers.open("powers", "10").name == first.name
     powers.build("power_sums", Seeded(10, 3))
-    assert shown(powers) == 3
+    assert seed_in_view(powers) == 3
 
 
 def test_references_open_versions(powers: Warehouse) -> None:
@@ -153,6 +153,8 @@ def test_missing_current_version_is_refused(powers: Warehouse) -> None:
 
 
 def test_remove_moves_the_pointer(powers: Warehouse) -> None:
+    """Deleting the current version makes the newest of the others current; a version that is an input of another cannot
+    be deleted."""
     first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     sums = powers.build("power_sums", Seeded(10, 2))
     assert needed_by(powers, second) == [sums.name]
@@ -190,6 +192,8 @@ def test_nothing_is_removed_during_a_build(toys: Warehouse) -> None:
 
 
 def test_rubbish_is_neither_current_nor_needed(powers: Warehouse) -> None:
+    """Versions that are neither current nor an input, and staging folders that no process holds, are listed and
+    deleted; all others stay."""
     first, second, third = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2, 3))
     sums = powers.build("power_sums", Seeded(10, 1))
     staged = powers.staging / f"powers-10-{'0' * 12}-{'1' * 12}"
@@ -204,11 +208,11 @@ def test_rubbish_is_neither_current_nor_needed(powers: Warehouse) -> None:
     sweep(powers, found)
     assert not staged.exists()
     assert [table.name for table in powers.versions()] == sorted([sums.name, first.name, third.name])
-    assert shown(powers) == 3
+    assert seed_in_view(powers) == 3
 
 
-def test_sweep_checks_again(powers: Warehouse) -> None:
-    """After listing, another process makes one version current, and builds from another."""
+def test_sweep_keeps_versions_that_became_needed(powers: Warehouse) -> None:
+    """`sweep` deletes nothing that has become current or needed since `rubbish` listed it."""
     first, _, third = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2, 3))
     found = rubbish(powers)
     assert len(found) == 2
@@ -220,7 +224,7 @@ def test_sweep_checks_again(powers: Warehouse) -> None:
 
 
 def test_versions_with_damaged_files_are_not_rubbish(powers: Warehouse) -> None:
-    """They and their inputs stay, because the owner may want to inspect them. `rm` deletes them."""
+    """Damaged versions and their inputs are not listed for deletion, because the owner may want to inspect them."""
     first, _ = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     whole = first.manifest.to_bytes()
     overwrite(first.folder / "manifest.json", b"{")
@@ -381,7 +385,7 @@ TestHistories = pytest.mark.slow(Histories.TestCase)
 
 
 def test_sweep_keeps_inputs_of_running_builds(powers: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sweep sees a build that already has its lock; a later build waits, and looks for its inputs again."""
+    """A build that waits while `sweep` deletes its input fails with an error that says so."""
     older, _ = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     found = rubbish(powers)
     assert [entry.path for entry in found] == [older.folder]
@@ -404,7 +408,7 @@ def test_sweep_keeps_inputs_of_running_builds(powers: Warehouse, monkeypatch: py
 
 
 def test_pointer_is_deleted_before_the_last_version(powers: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise a killed deletion would leave a pointer to a missing version."""
+    """If the deletion of a variant's last version is interrupted, no `current` is left that names a missing version."""
     table = powers.build("powers", Seeded(10, 1))
 
     def killed(*_: object) -> None:

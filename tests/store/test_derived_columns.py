@@ -1,7 +1,5 @@
 """Tests of columns that were declared after versions were written: they follow from the others, so views fill them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -47,7 +45,7 @@ class OtherSquares(MoreSquares):
 
 
 @pytest.fixture
-def both(memory_path: Path) -> Warehouse:
+def old_and_new_variants(memory_path: Path) -> Warehouse:
     """Two variants of `squares`: one written before the columns were declared, one after."""
     toy_warehouse(memory_path / "w").build("squares", Count(9))
     warehouse = toy_warehouse(memory_path / "w", squares=MoreSquares())
@@ -55,52 +53,54 @@ def both(memory_path: Path) -> Warehouse:
     return warehouse
 
 
-def test_views_have_derived_columns_of_older_files(both: Warehouse) -> None:
+def test_views_have_derived_columns_of_older_files(old_and_new_variants: Warehouse) -> None:
     expected = [
         (f"{count}", f"squares/{count}", number, number**2, number // 2) for count in (7, 9) for number in range(count)
     ]
     for _ in range(2):  # from the manifests, and from the index that was written
-        with both.connect() as connection:
+        with old_and_new_variants.connect() as connection:
             assert connection.sql("from squares order by variant, number").fetchall() == expected
             assert connection.sql("from squares_9 order by number").fetchall() == expected[7:]
             assert connection.sql("describe squares").fetchall()[-1][:2] == ("half", "INTEGER")
 
 
-def test_another_version_changes_the_catalog_of_older_files(both: Warehouse) -> None:
-    with both.connect() as connection:
+def test_another_version_changes_the_catalog_of_older_files(old_and_new_variants: Warehouse) -> None:
+    with old_and_new_variants.connect() as connection:
         connection.sql("from squares").fetchall()
-    both.build("squares", Count(8))
-    with both.connect() as connection:
+    old_and_new_variants.build("squares", Count(8))
+    with old_and_new_variants.connect() as connection:
         assert connection.sql("select count(half), count(distinct title) from squares").fetchall() == [(24, 3)]
 
 
-def test_digest_does_not_depend_on_derived_columns(both: Warehouse, tmp_path: Path) -> None:
+def test_digest_does_not_depend_on_derived_columns(old_and_new_variants: Warehouse, tmp_path: Path) -> None:
     again = toy_warehouse(tmp_path / "other", squares=MoreSquares()).build("squares", Count(9)).manifest
-    before = both.open("squares", "9").manifest
+    before = old_and_new_variants.open("squares", "9").manifest
     assert (again.digest, again.recipe_key) == (before.digest, before.recipe_key)
     assert again.files != before.files
-    assert both.build("squares", Count(9)).manifest.files == before.files  # it is there: nothing is written
+    assert (
+        old_and_new_variants.build("squares", Count(9)).manifest.files == before.files
+    )  # it is there: nothing is written
 
 
-def test_older_files_verify(both: Warehouse) -> None:
-    tables = [both.open("squares", variant) for variant in ("7", "9")]
-    found = list(verify(both, tables, sample_rows=3, seed=0, progress=Silence()))
+def test_older_files_verify(old_and_new_variants: Warehouse) -> None:
+    tables = [old_and_new_variants.open("squares", variant) for variant in ("7", "9")]
+    found = list(verify(old_and_new_variants, tables, sample_rows=3, seed=0, progress=Silence()))
     assert {"Parquet equals the arrays", "SQL checks"} <= {each.check for each in found}
     assert [(each.check, each.problem) for each in found if each.status is not Status.PASSED] == []
 
 
-def test_older_files_are_compared_with_newer_ones(both: Warehouse) -> None:
-    kind = both.kind("squares")
+def test_older_files_are_compared_with_newer_ones(old_and_new_variants: Warehouse) -> None:
+    kind = old_and_new_variants.kind("squares")
     with open_memory() as connection:
         for name, variant in (("before", "9"), ("after", "7")):
-            define_version(connection, name, kind, kind.tables[0], both.open("squares", variant))
+            define_version(connection, name, kind, kind.tables[0], old_and_new_variants.open("squares", variant))
         found = compare_views(connection, kind.tables[0])
     assert (found.only_before, found.only_after) == (2, 0)
     assert {change.column: change.rows_changed for change in found.changes} == {"title": 7, "square": 0, "half": 0}
 
 
-def test_missing_column_that_cannot_be_derived_is_damage(both: Warehouse) -> None:
-    other = toy_warehouse(both.root, squares=OtherSquares())
+def test_missing_column_that_cannot_be_derived_is_damage(old_and_new_variants: Warehouse) -> None:
+    other = toy_warehouse(old_and_new_variants.root, squares=OtherSquares())
     with other.connect() as connection, pytest.raises(Exception, match=r"expected columns as declared.* title"):
         connection.sql("from squares_9").fetchall()
     with open_memory() as connection, pytest.raises(CorruptFileError, match="found other title"):

@@ -1,7 +1,5 @@
 """Durability across a power cut: bytes are synced before a name refers to them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -56,7 +54,8 @@ def test_version_is_synced_before_and_after_renaming(tmp_path: Path, events: Eve
 
 
 def test_files_of_an_older_version_are_replaced_in_the_order_of_writing(tmp_path: Path, events: Events) -> None:
-    """The manifest is replaced last; until then the old one is valid."""
+    """The files of a version are replaced in the order in which they were written, the manifest last, so that the old
+    one is valid until then."""
     target = tmp_path / "version"
     target.mkdir()
     for written, name in enumerate(("z", "a", "m")):
@@ -65,7 +64,8 @@ def test_files_of_an_older_version_are_replaced_in_the_order_of_writing(tmp_path
         path.touch()
         os.utime(path, (written, written))
     publish(tmp_path / "staging", target)
-    synced, named = [("sync", name) for name in ("z", "a", "m")], [("name", name) for name in ("z", "a", "m")]
+    synced = [("sync", name) for name in ("z", "a", "m")]
+    named = [("name", name) for name in ("z", "a", "m")]
     end = [("sync", "version"), ("delete", "staging"), ("sync", tmp_path.name)]
     assert events == [*synced, ("sync", "staging"), *named, *end]
 

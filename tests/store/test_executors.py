@@ -1,7 +1,5 @@
 """Executors by name: in this process, in spawned processes that end with their parent, on a Dask cluster."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket
@@ -18,7 +16,7 @@ from bgdata.store.executors import InProcess, open_executor
 from tests.subtests import each
 
 
-def surroundings() -> tuple[int, str | None]:
+def process_and_threads() -> tuple[int, str | None]:
     """The process and threads of a part."""
     return os.getpid(), os.environ.get("NUMBA_NUM_THREADS")
 
@@ -26,7 +24,7 @@ def surroundings() -> tuple[int, str | None]:
 def test_local_executor_uses_this_process() -> None:
     with open_executor("local") as executor:
         assert isinstance(executor, InProcess)
-        future = executor.submit(surroundings)
+        future = executor.submit(process_and_threads)
         assert future.done()
         assert future.result()[0] == os.getpid()
         assert isinstance(executor.submit(int, "x").exception(), ValueError)
@@ -42,7 +40,7 @@ def test_interrupts_are_raised() -> None:
 
 def test_processes_have_one_thread_each() -> None:
     with open_executor("processes:1") as executor:
-        pid, threads = executor.submit(surroundings).result(60)
+        pid, threads = executor.submit(process_and_threads).result(60)
     assert pid != os.getpid()
     assert threads == "1"
     assert not psutil.pid_exists(pid)
@@ -93,16 +91,17 @@ def test_unreachable_clusters_are_reported(monkeypatch: pytest.MonkeyPatch) -> N
 ORPHANS = """
 import sys, time
 from bgdata.store.executors import open_executor
-from tests.store.test_executors import surroundings
+from tests.store.test_executors import process_and_threads
 
 if __name__ == "__main__":
     with open_executor("processes:1") as executor:
-        print(executor.submit(surroundings).result()[0], flush=True)
+        print(executor.submit(process_and_threads).result()[0], flush=True)
         time.sleep(60)
 """
 
 
 def test_processes_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    """A worker process ends when its parent is killed."""
     script = tmp_path / "orphans.py"
     script.write_text(ORPHANS)
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}

@@ -1,7 +1,5 @@
 """Checkpoints: saved in time and complete, and resumed only if they match."""
 
-from __future__ import annotations
-
 import json
 import os
 import time
@@ -63,7 +61,7 @@ def test_job_resumes_from_the_last_checkpoint(tmp_path: Path, until: int) -> Non
 
 
 def test_checkpoint_of_another_recipe_is_reported_and_ignored(tmp_path: Path) -> None:
-    """Folders are named by recipe, so it was put there by hand."""
+    """A checkpoint of another recipe is reported and not used."""
     count_up(tmp_path, 2)
     notes = Notes()
     state = {"counts": np.zeros(3, np.int64)}
@@ -104,9 +102,11 @@ DAMAGES = ["no state", "bad state", "other state", "no array", "short array", "n
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_checkpoints_are_reported_and_deleted(tmp_path: Path, damage: str) -> None:
+    """A damaged checkpoint is reported with the damaged file and deleted, and the work begins from the start."""
     count_up(tmp_path, 3)
     folder = tmp_path / "checkpoint-000000003"
-    state, array = folder / "state.json", folder / "counts.npy"
+    state = folder / "state.json"
+    array = folder / "counts.npy"
     if damage == "no state":
         state.unlink()
     elif damage == "bad state":
@@ -129,10 +129,11 @@ def test_damaged_checkpoints_are_reported_and_deleted(tmp_path: Path, damage: st
 
 
 def test_checkpoint_is_synced_before_the_older_one_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files are synced first, then their folder, then its parent."""
+    """The files of a checkpoint, its folder and the parent folder are synced before the older checkpoint is deleted."""
     count_up(tmp_path, 2)
     done: list[str] = []
-    fsync, remove = os.fsync, storage.remove_folder
+    fsync = os.fsync
+    remove = storage.remove_folder
 
     def noted_sync(handle: int) -> None:
         path = Path(f"/proc/self/fd/{handle}").readlink()
@@ -157,8 +158,10 @@ def test_checkpoint_is_synced_before_the_older_one_is_deleted(tmp_path: Path, mo
 
 
 def test_checkpoints_take_a_small_share_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a fake clock, steps take 1 s and checkpoints 10 s, and are requested every 5 s."""
-    clock, written = [0.0], []
+    """If saving is slow, checkpoints become less frequent, so that they take at most CHECKPOINT_SHARE of the time. By a
+    fake clock a step takes 1 s and a checkpoint 10 s."""
+    clock = [0.0]
+    written = []
     monkeypatch.setattr(job_module, "CHECKPOINT_SECONDS", 5.0)
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
 
@@ -207,7 +210,9 @@ def test_arrays_are_saved_in_the_folder(tmp_path: Path) -> None:
 PARTS = ranges(10, 3)
 
 
-def computed(folder: Path, work: Work, notes: Notes | None = None, executor: Executor | None = None) -> list[int]:
+def compute_squares(
+    folder: Path, work: Work, notes: Notes | None = None, executor: Executor | None = None
+) -> list[int]:
     """All squares below 10, in shards of three."""
     folder.mkdir(exist_ok=True)
     job = Job(folder, notes or Notes(), title="squares", executor=executor)
@@ -217,7 +222,7 @@ def computed(folder: Path, work: Work, notes: Notes | None = None, executor: Exe
     return found
 
 
-def logged(folder: Path) -> list[str]:
+def computed_ranges(folder: Path) -> list[str]:
     """The computed ranges, in order of their names."""
     path = folder / "log"
     lines = path.read_text().splitlines() if path.exists() else []
@@ -225,7 +230,7 @@ def logged(folder: Path) -> list[str]:
     return sorted(line.split()[0] for line in lines)
 
 
-def files(folder: Path) -> list[Path]:
+def shard_files(folder: Path) -> list[Path]:
     return sorted((folder / "shards").iterdir())
 
 
@@ -239,18 +244,20 @@ def test_ranges_cover_all_items() -> None:
     assert ranges(2, 5) == [range(2)]
 
 
-def test_runs_are_the_same_whatever_else_is_left() -> None:
-    """So that a build goes on with the ranges that it finished, although less is left to compute than before."""
+def test_runs_begin_at_multiples_of_the_size() -> None:
+    """Items that are left to compute are divided at the same multiples of the size, whichever items are left, so that a
+    resumed build can use finished ranges."""
     assert runs(range(10), 4) == [range(4), range(4, 8), range(8, 10)]
     assert runs([2, 3, 4, 5, 9], 4) == [range(2, 4), range(4, 6), range(9, 10)]
     assert runs([], 4) == []
 
 
 def test_shards_are_named_by_range_and_hash(tmp_path: Path) -> None:
+    """The file name of a shard has its range and a hash of its content: the same values give the same file."""
     notes = Notes()
-    assert computed(tmp_path, work(), notes) == SQUARES
+    assert compute_squares(tmp_path, work(), notes) == SQUARES
     assert (notes.done, notes.total, notes.texts) == (10, 10, [])
-    names = [path.name for path in files(tmp_path)]
+    names = [path.name for path in shard_files(tmp_path)]
     assert [name[:20] for name in names] == [
         "000000000-000000003.", "000000003-000000006.", "000000006-000000009.", "000000009-000000010.",
     ]  # fmt: skip
@@ -263,66 +270,68 @@ def test_shards_are_named_by_range_and_hash(tmp_path: Path) -> None:
 
 
 def test_finished_shards_are_kept(tmp_path: Path) -> None:
+    """After an error, the next run computes only the shards that were not finished."""
     settings = work(log=str(tmp_path / "log"), refuse=6)
     with pytest.raises(InvalidParameterError, match="expected another range, got 6"):
-        computed(tmp_path, settings)
-    assert logged(tmp_path) == ["0-3", "3-6", "6-9"]
+        compute_squares(tmp_path, settings)
+    assert computed_ranges(tmp_path) == ["0-3", "3-6", "6-9"]
     notes = Notes()
-    assert computed(tmp_path, work(log=str(tmp_path / "log")), notes) == SQUARES
-    assert logged(tmp_path) == ["6-9", "9-10"]
+    assert compute_squares(tmp_path, work(log=str(tmp_path / "log")), notes) == SQUARES
+    assert computed_ranges(tmp_path) == ["6-9", "9-10"]
     assert notes.texts == ["going on with squares: 2 of 4 parts are there"]
     assert (notes.done, notes.total) == (10, 10)
-    assert computed(tmp_path, work(log=str(tmp_path / "log"))) == SQUARES
-    assert logged(tmp_path) == []
+    assert compute_squares(tmp_path, work(log=str(tmp_path / "log"))) == SQUARES
+    assert computed_ranges(tmp_path) == []
 
 
 @pytest.mark.parametrize("damage", ["byte", "cut", "empty"])
 def test_damaged_shards_are_reported_and_computed_again(tmp_path: Path, damage: str) -> None:
+    """A damaged shard is reported, and it alone is computed again."""
     settings = work(log=str(tmp_path / "log"))
-    computed(tmp_path, settings)
-    logged(tmp_path)
-    whole = files(tmp_path)
+    compute_squares(tmp_path, settings)
+    computed_ranges(tmp_path)
+    whole = shard_files(tmp_path)
     data = whole[1].read_bytes()
     whole[1].write_bytes({"byte": data[:-9] + b"!" + data[-8:], "cut": data[: len(data) // 2], "empty": b""}[damage])
     notes = Notes()
-    assert computed(tmp_path, settings, notes) == SQUARES
-    assert logged(tmp_path) == ["3-6"]
+    assert compute_squares(tmp_path, settings, notes) == SQUARES
+    assert computed_ranges(tmp_path) == ["3-6"]
     first, second = notes.texts
     assert first == f"expected SHA-256 {whole[1].name[20:36]}... of {whole[1]}, found another; computing it anew"
     assert second == "going on with squares: 3 of 4 parts are there"
-    assert files(tmp_path) == whole
+    assert shard_files(tmp_path) == whole
 
 
 def test_shards_of_another_recipe_are_computed_again(tmp_path: Path) -> None:
-    """One was put there by hand, with a name that matches its bytes."""
+    """A shard of another recipe is reported and computed again, although its name matches its bytes."""
     folder = tmp_path / "shards"
     folder.mkdir(parents=True)
     name = write_shard(work(flag=1), 3, 6, str(folder), "another recipe")
     notes = Notes()
-    assert computed(tmp_path, work(), notes) == SQUARES
+    assert compute_squares(tmp_path, work(), notes) == SQUARES
     assert notes.texts == [f"expected SHA-256 {name[20:36]}... of {folder / name}, found another; computing it anew"]
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
 def test_special_file_is_computed_again(tmp_path: Path, make: Callable[[Path], None]) -> None:
-    computed(tmp_path, work())
-    first, *_ = files(tmp_path)
+    compute_squares(tmp_path, work())
+    first, *_ = shard_files(tmp_path)
     first.unlink()
     make(first)
-    assert computed(tmp_path, work()) == SQUARES
+    assert compute_squares(tmp_path, work()) == SQUARES
 
 
 def test_missing_and_unfinished_shards_are_computed(tmp_path: Path) -> None:
     settings = work(log=str(tmp_path / "log"))
-    computed(tmp_path, settings)
-    logged(tmp_path)
-    whole = files(tmp_path)
+    compute_squares(tmp_path, settings)
+    computed_ranges(tmp_path)
+    whole = shard_files(tmp_path)
     whole[0].rename(whole[0].with_name(f".{whole[0].name}.17.partial"))
     whole[3].unlink()
     (tmp_path / "shards" / "notes.txt").write_text("no shard")
-    assert computed(tmp_path, settings) == SQUARES
-    assert logged(tmp_path) == ["0-3", "9-10"]
-    assert files(tmp_path) == whole
+    assert compute_squares(tmp_path, settings) == SQUARES
+    assert computed_ranges(tmp_path) == ["0-3", "9-10"]
+    assert shard_files(tmp_path) == whole
 
 
 def test_shard_that_changes_after_the_check_is_refused(tmp_path: Path) -> None:
@@ -341,34 +350,37 @@ def test_shard_that_changes_after_the_check_is_refused(tmp_path: Path) -> None:
 def test_processes_write_the_same_shards(tmp_path: Path, count: int) -> None:
     notes = Notes()
     with open_executor(f"processes:{count}") as executor:
-        assert computed(tmp_path / "shared", work(log=str(tmp_path / "log")), notes, executor) == SQUARES
-    assert logged(tmp_path) == ALL
+        assert compute_squares(tmp_path / "shared", work(log=str(tmp_path / "log")), notes, executor) == SQUARES
+    assert computed_ranges(tmp_path) == ALL
     assert notes.done == 10
-    computed(tmp_path / "alone", work(), executor=InProcess())
-    assert [path.name for path in files(tmp_path / "shared")] == [path.name for path in files(tmp_path / "alone")]
+    compute_squares(tmp_path / "alone", work(), executor=InProcess())
+    assert [path.name for path in shard_files(tmp_path / "shared")] == [
+        path.name for path in shard_files(tmp_path / "alone")
+    ]
 
 
 def test_errors_of_processes_are_raised(tmp_path: Path) -> None:
     with open_executor("processes:1") as executor:
         with pytest.raises(InvalidParameterError, match=r"^expected another range, got 3$"):
-            computed(tmp_path, work(refuse=3), executor=executor)
-        assert computed(tmp_path, work(), executor=executor) == SQUARES
+            compute_squares(tmp_path, work(refuse=3), executor=executor)
+        assert compute_squares(tmp_path, work(), executor=executor) == SQUARES
 
 
 def test_lost_workers_are_reported_once(tmp_path: Path) -> None:
-    """Finished shards are kept."""
+    """A worker that dies gives an error of one line; finished shards are kept, and the next run computes only the
+    others."""
     message = r"^expected workers to finish, lost one; finished parts are kept, and the same command resumes: "
     with open_executor("processes:1") as executor, pytest.raises(WorkerError, match=message):
-        computed(tmp_path, work(die=6), executor=executor)
-    assert len(files(tmp_path)) == 2
+        compute_squares(tmp_path, work(die=6), executor=executor)
+    assert len(shard_files(tmp_path)) == 2
     notes = Notes()
-    assert computed(tmp_path, work(), notes) == SQUARES
+    assert compute_squares(tmp_path, work(), notes) == SQUARES
     assert notes.texts == ["going on with squares: 2 of 4 parts are there"]
 
 
 def test_missing_function_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AttributeError):
-        computed(tmp_path, Work("tests.store.sharing:nothing", {}))
+        compute_squares(tmp_path, Work("tests.store.sharing:nothing", {}))
 
 
 class Waiting(Executor):
@@ -381,7 +393,8 @@ class Waiting(Executor):
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
         self.waiting[future] = lambda: function(*args, **kwargs)
-        self.asked, self.most = self.asked + 1, max(self.most, len(self.waiting))
+        self.asked = self.asked + 1
+        self.most = max(self.most, len(self.waiting))
         return future
 
     def queue(self) -> SimpleQueue[Future[Any]]:
@@ -401,7 +414,8 @@ class Waiting(Executor):
 
 
 def test_requested_parts_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The arrays still come in order."""
+    """At most MAX_ASKED parts are requested at a time, and their arrays are yielded in order, whatever order they
+    finish in."""
     executor = Waiting()
     monkeypatch.setattr(shards_module, "MAX_ASKED", 5)
     monkeypatch.setattr(shards_module, "SimpleQueue", executor.queue)
@@ -426,7 +440,7 @@ def test_unneeded_parts_are_cancelled(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_build_resumes_with_another_number_of_parts(tmp_path: Path) -> None:
-    """A third of them exists, not the first ones."""
+    """A build computes only the parts that are missing, also if finished ones lie between them."""
     folder = tmp_path / "shards"
     folder.mkdir()
     parts = ranges(30, 1)
@@ -436,5 +450,5 @@ def test_build_resumes_with_another_number_of_parts(tmp_path: Path) -> None:
     settings = work(log=str(tmp_path / "log"))
     found = list(compute_shards(Job(tmp_path, notes), "numbers", settings, parts))
     assert [int(shard["square"][0]) for shard in found] == [number**2 for number in range(30)]
-    assert len(logged(tmp_path)) == 20
+    assert len(computed_ranges(tmp_path)) == 20
     assert (notes.done, notes.total) == (30, 30)

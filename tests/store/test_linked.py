@@ -1,7 +1,5 @@
 """Variants on another disk: built there, linked, and cleaned up, also after kills, damage, moves and attacks."""
 
-from __future__ import annotations
-
 import errno
 import os
 import pickle
@@ -14,13 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from bgdata.errors import (
-    CorruptFileError,
-    StorageError,
-    TooLargeError,
-    UsageError,
-    VersionInUseError,
-)
+from bgdata.errors import CorruptFileError, StorageError, TooLargeError, UsageError, VersionInUseError
 from bgdata.store.catalog import write_catalog
 from bgdata.store.housekeeping import remove, rubbish, sweep
 from bgdata.store.linked import OWNER, move_aside
@@ -65,7 +57,7 @@ def table(toys: Warehouse, disk: Path) -> Table:
     return toys.build("squares", TEN, directory=disk)
 
 
-def names(folder: Path) -> set[str]:
+def version_names(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
 
 
@@ -75,7 +67,7 @@ def test_version_on_another_disk_is_linked(toys: Warehouse, disk: Path, table: T
     assert (toys.root / "squares" / "10").readlink() == disk / "squares" / "10"
     files = {"manifest.json", "square.npy", "table.parquet"}
     inside = {table.folder.name, CURRENT, OWNER, *(f"{table.folder.name}/{name}" for name in files)}
-    assert names(disk / "squares" / "10") == inside
+    assert version_names(disk / "squares" / "10") == inside
     assert list(toys.staging.iterdir()) == []
     assert toy_warehouse(tmp_path / "usual").build("squares", TEN).manifest.digest == table.manifest.digest
     assert pickle.loads(pickle.dumps(table)).manifest == table.manifest
@@ -162,7 +154,7 @@ def test_gc_deletes_on_the_other_disk(toys: Warehouse, disk: Path, table: Table)
     assert not (disk / "squares" / "10" / table.folder.name).exists()
 
 
-def damaged(table: Table) -> Table:
+def damage_array(table: Table) -> Table:
     path = table.folder / "square.npy"
     path.chmod(0o644)
     path.write_bytes(path.read_bytes()[:-1] + b"\1")
@@ -172,7 +164,9 @@ def damaged(table: Table) -> Table:
 def test_repair_works_on_the_other_disk(
     toys: Warehouse, disk: Path, table: Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    damaged(table)
+    """A version on another disk is repaired there, also a second time, and the damaged files are kept on that disk
+    until they are swept."""
+    damage_array(table)
     assert problems(toys) != []
     repair_version(toys, Table(table.folder))
     (aside,) = toys.staging.iterdir()
@@ -181,7 +175,7 @@ def test_repair_works_on_the_other_disk(
     assert aside.resolve().is_relative_to(disk)
     assert problems(toys) == []
     assert table.folder.resolve().is_relative_to(disk)
-    damaged(table)
+    damage_array(table)
     repair_version(toys, Table(table.folder))  # again, beside the files of the last repair
     assert rubbish(toys) == []
     sweep(toys, rubbish(toys, damaged=True))
@@ -193,6 +187,7 @@ def test_repair_works_on_the_other_disk(
 
 
 def test_invalid_directory_is_refused(toys: Warehouse, disk: Path) -> None:
+    """A missing folder, a file, or a folder inside the warehouse is refused as the folder for versions."""
     (disk / "file").write_text("")
     missing = "expected a folder that is there, to put squares/10 into, found"
     with pytest.raises(UsageError, match=f"{missing} no such folder: {disk}/none"):
@@ -209,6 +204,7 @@ def test_invalid_directory_is_refused(toys: Warehouse, disk: Path) -> None:
 
 
 def test_version_inside_the_warehouse_is_refused_elsewhere(toys: Warehouse, disk: Path, memory_path: Path) -> None:
+    """A variant whose versions are in one folder cannot be built in another."""
     table = toys.build("squares", TEN)
     message = f"expected squares/10 nowhere but in {disk}, found {table.folder.name} in {table.folder.parent}; "
     for force in (False, True):
@@ -235,7 +231,7 @@ def test_other_files_in_the_folder_of_the_variant_are_refused(toys: Warehouse, d
 def test_versions_of_another_warehouse_are_refused(
     toys: Warehouse, disk: Path, memory_path: Path, is_linked: bool
 ) -> None:
-    """The versions are in a warehouse, or on a disk where a warehouse put them."""
+    """A build on another disk refuses a folder in which another warehouse has versions of the variant."""
     if is_linked:
         table = toy_warehouse(memory_path / "other").build("squares", TEN, directory=disk)
     else:
@@ -247,6 +243,7 @@ def test_versions_of_another_warehouse_are_refused(
 
 
 def test_free_space_is_that_of_the_other_disk(toys: Warehouse, disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build on another disk is limited by the free space of that disk, not of the warehouse's."""
     is_there = {"root": 5000, "disk": 10**9}
     monkeypatch.setattr(
         shutil,
@@ -281,7 +278,7 @@ class StoppedSquares(WrongSquares):
 
 
 @pytest.fixture
-def stopped(toys: Warehouse) -> tuple[Warehouse, StoppedSquares]:
+def stopping_warehouse(toys: Warehouse) -> tuple[Warehouse, StoppedSquares]:
     """A warehouse whose builds stop while writing."""
     kind = StoppedSquares()
     return toy_warehouse(toys.root, squares=kind), kind
@@ -289,9 +286,10 @@ def stopped(toys: Warehouse) -> tuple[Warehouse, StoppedSquares]:
 
 @pytest.mark.parametrize("with_option", [False, True])
 def test_stopped_build_resumes_on_the_other_disk(
-    stopped: tuple[Warehouse, StoppedSquares], disk: Path, with_option: bool
+    stopping_warehouse: tuple[Warehouse, StoppedSquares], disk: Path, with_option: bool
 ) -> None:
-    warehouse, kind = stopped
+    """A build on another disk that was stopped resumes there, whether the folder is given again or not."""
+    warehouse, kind = stopping_warehouse
     with pytest.raises(StorageError):
         warehouse.build("squares", TEN, directory=disk)
     assert list(warehouse.versions()) == []
@@ -306,9 +304,11 @@ def test_stopped_build_resumes_on_the_other_disk(
     assert list(warehouse.staging.iterdir()) == []
 
 
-def test_build_that_began_in_the_warehouse_begins_anew(stopped: tuple[Warehouse, StoppedSquares], disk: Path) -> None:
-    """The disk of the warehouse was full."""
-    warehouse, kind = stopped
+def test_build_that_began_in_the_warehouse_begins_anew(
+    stopping_warehouse: tuple[Warehouse, StoppedSquares], disk: Path
+) -> None:
+    """A build that failed in the warehouse begins anew on another disk, and what it left is deleted."""
+    warehouse, kind = stopping_warehouse
     with pytest.raises(StorageError):
         warehouse.build("squares", TEN)
     kind.is_wrong = False
@@ -321,8 +321,8 @@ def test_build_that_began_in_the_warehouse_begins_anew(stopped: tuple[Warehouse,
     assert list(warehouse.staging.iterdir()) == []
 
 
-def test_gc_deletes_a_stopped_build(stopped: tuple[Warehouse, StoppedSquares], disk: Path) -> None:
-    warehouse, _ = stopped
+def test_gc_deletes_a_stopped_build(stopping_warehouse: tuple[Warehouse, StoppedSquares], disk: Path) -> None:
+    warehouse, _ = stopping_warehouse
     with pytest.raises(StorageError):
         warehouse.build("squares", TEN, directory=disk)
     (found,) = rubbish(warehouse)
@@ -343,12 +343,15 @@ def build(root: Path, disk: Path, force: bool, kill_at: int | None) -> None:
 @pytest.mark.kills
 @pytest.mark.parametrize("force", [False, True])
 def test_build_survives_a_kill_at_every_change(memory_path: Path, force: bool) -> None:
+    """Whenever a build on another disk is killed, either no version or a complete one exists, and the next build
+    finishes it and leaves no other files."""
     expected = toy_warehouse(memory_path / "whole").build("squares", Count(3)).name
     exitcode: int | None = KILLED
     kill_at = 0
     while exitcode == KILLED:
         folder = memory_path / str(kill_at)
-        warehouse, disk = toy_warehouse(folder / "warehouse"), folder / "disk"
+        warehouse = toy_warehouse(folder / "warehouse")
+        disk = folder / "disk"
         disk.mkdir(parents=True)
         if force:
             warehouse.build("squares", Count(3), directory=disk)
@@ -383,8 +386,9 @@ def test_missing_disk_is_reported(toys: Warehouse, disk: Path, table: Table) -> 
     assert table.folder.resolve().is_relative_to(moved)
 
 
-def test_moved_warehouse_owns_its_disk_again(toys: Warehouse, disk: Path, table: Table) -> None:
-    """The warehouse reads its versions there, and owns them again after a build."""
+def test_moved_warehouse_may_delete_after_a_build(toys: Warehouse, disk: Path, table: Table) -> None:
+    """A warehouse that was moved can read its versions on another disk, but may delete them only after a build, which
+    makes it the owner again."""
     toys.root.rename(toys.root.with_name("moved"))
     moved = toy_warehouse(toys.root.with_name("moved"), squares=MoreSquares())
     with pytest.raises(VersionInUseError, match="to which a link leads"):
@@ -424,7 +428,7 @@ def test_foreign_versions_are_read_and_not_deleted(toys: Warehouse, disk: Path, 
 
 @pytest.mark.parametrize("level", ["squares", "squares/10"])
 def test_foreign_versions_are_never_written(toys: Warehouse, disk: Path, level: str) -> None:
-    """A newer bgdata would build them again, since the revision of the kind is higher."""
+    """No command writes to versions that a link made by hand leads to."""
     current = link_to_foreign_versions(toys, disk, level)
     newer = toy_warehouse(toys.root, squares=MoreSquares())
     before = {path: path.lstat().st_mtime_ns for path in disk.rglob("*")}
@@ -456,7 +460,7 @@ def test_rm_of_a_foreign_version_deletes_only_the_link(toys: Warehouse, disk: Pa
 
 
 def test_gc_ignores_foreign_links(toys: Warehouse, disk: Path, table: Table) -> None:
-    """A warehouse from another user may link to any folder of this user."""
+    """Links in the staging folder of somebody else's warehouse are deleted, but what they lead to is not."""
     secret = disk / ".ssh"
     secret.mkdir()
     (secret / "key").write_text("")
@@ -482,7 +486,8 @@ def test_gc_ignores_foreign_links(toys: Warehouse, disk: Path, table: Table) -> 
 
 
 def test_gc_ignores_foreign_staging_links(toys: Warehouse, disk: Path) -> None:
-    """A staging link named like a build, to a folder named like a build on another disk."""
+    """A link in the staging folder is not followed, although its name and its target look like those of a build on
+    another disk."""
     name = f"squares-10-{'0' * 12}-{'f' * 12}"
     (disk / f".{name}").mkdir()
     (disk / f".{name}" / "key").write_text("")
@@ -494,7 +499,7 @@ def test_gc_ignores_foreign_staging_links(toys: Warehouse, disk: Path) -> None:
 
 
 def test_foreign_link_set_aside_is_not_followed(toys: Warehouse, disk: Path) -> None:
-    """A repair puts back what an earlier one moved aside; a foreign link is moved itself."""
+    """A repair that finds a foreign link in place of a version moves the link back, and leaves its target alone."""
     table = toys.build("squares", TEN)
     (disk / "secret").mkdir()
     name = f"damaged-squares-10-{table.folder.name}"
@@ -516,7 +521,8 @@ def test_interrupted_repair_on_another_disk_is_put_back(toys: Warehouse, table: 
 def test_relative_owner_path_is_ignored(
     toys: Warehouse, disk: Path, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A warehouse from another user may be opened from its own folder."""
+    """A relative path is not accepted as the owner of a folder, because it would fit any warehouse that is opened from
+    its own folder."""
     (disk / "squares" / "10" / OWNER).write_text(".")
     monkeypatch.chdir(toys.root)
     with pytest.raises(VersionInUseError, match=f"got {table.name}, to which a link leads"):

@@ -1,7 +1,5 @@
 """warehouse.lock: read back, in a stable order; damaged ones are refused."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path
@@ -31,6 +29,7 @@ OTHER = dataclasses.replace(MANIFEST, dataset="cubes")
 
 
 def test_lock_round_trips_in_order(tmp_path: Path) -> None:
+    """The entries of a lock are sorted, whatever the order in which they were given."""
     path = tmp_path / "warehouse.lock"
     save_lock(path, [MANIFEST, OTHER])
     expected = [LockEntry(name, "10", "ab" * 32, "cd" * 32) for name in ("cubes", "squares")]
@@ -65,6 +64,7 @@ def test_newer_format_is_refused(tmp_path: Path) -> None:
 
 @each("hostile", ["'; drop view x; --", "../../evil", "/etc/passwd", "$(id)", "a\nb", 7, None, ["x"]])
 def test_hostile_text_is_refused_in_every_field(tmp_path: Path, hostile: object) -> None:
+    """SQL, paths and values that are no strings are refused in every field of a lock entry."""
     path = tmp_path / "x.lock"
     save_lock(path, [MANIFEST])
     whole = json.loads(path.read_bytes())
@@ -75,7 +75,7 @@ def test_hostile_text_is_refused_in_every_field(tmp_path: Path, hostile: object)
         assert str(error.value).isprintable()
 
 
-def lock_some(path: Path, name: str, together: Any) -> None:
+def lock_repeatedly(path: Path, name: str, together: Any) -> None:
     """In another process: lock a variant many times."""
     together.wait()
     for _ in range(5):
@@ -83,13 +83,14 @@ def lock_some(path: Path, name: str, together: Any) -> None:
 
 
 def test_concurrent_writers_leave_one_whole_lock(memory_path: Path) -> None:
-    path, together = memory_path / "warehouse.lock", processes.barrier(3)
-    processes.run_all((lock_some, path, name, together) for name in ("cubes", "roots", "squares"))
+    path = memory_path / "warehouse.lock"
+    together = processes.barrier(3)
+    processes.run_all((lock_repeatedly, path, name, together) for name in ("cubes", "roots", "squares"))
     assert len(load_lock(path)) == 1
     assert [found.name for found in memory_path.iterdir()] == [path.name]
 
 
-class Many(Squares):
+class SquaresWithExtraVariant(Squares):
     """Squares whose longer variant is not in the default build."""
 
     more = (Count(30),)
@@ -97,46 +98,49 @@ class Many(Squares):
 
 @pytest.fixture
 def warehouse(memory_path: Path) -> Warehouse:
-    return Warehouse(memory_path / "warehouse", {"squares": Many()})
+    return Warehouse(memory_path / "warehouse", {"squares": SquaresWithExtraVariant()})
 
 
 @pytest.fixture
-def tables(warehouse: Warehouse) -> list[Table]:
+def locked_tables(warehouse: Warehouse) -> list[Table]:
     """Both variants, and their lock."""
-    found = [warehouse.build("squares", each) for each in Many.defaults]
+    found = [warehouse.build("squares", each) for each in SquaresWithExtraVariant.defaults]
     save_lock(warehouse.lock, [table.manifest for table in found])
     return found
 
 
-def verdict(found: list[Verdict], variant: str) -> tuple[str, bool, bool]:
+def verdict_on(found: list[Verdict], variant: str) -> tuple[str, bool, bool]:
     (each,) = (each for each in found if each.entry.variant == variant)
     return each.text, each.is_same, each.is_right
 
 
 def test_basic_variants_exclude_more() -> None:
-    assert Many().basic == [Count(20)]
+    assert SquaresWithExtraVariant().basic == [Count(20)]
     assert Squares().basic == [Count(20), Count(30)]
 
 
-@pytest.mark.usefixtures("tables")
+@pytest.mark.usefixtures("locked_tables")
 def test_complete_warehouse_matches_the_lock(warehouse: Warehouse) -> None:
     found = lock_verdicts(warehouse)
-    assert [verdict(found, variant) for variant in ("20", "30")] == [("same", True, True)] * 2
+    assert [verdict_on(found, variant) for variant in ("20", "30")] == [("same", True, True)] * 2
     assert missing_extra_variants(warehouse) == missing_extra_variants(warehouse, "squares") == []
 
 
-def test_only_optional_variants_may_be_missing(warehouse: Warehouse, tables: list[Table]) -> None:
-    for table in tables:
+def test_only_optional_variants_may_be_missing(warehouse: Warehouse, locked_tables: list[Table]) -> None:
+    """A missing variant agrees with the lock only if `bgdata build` does not build it by default."""
+    for table in locked_tables:
         table.folder.rename(warehouse.root.parent / table.folder.name)
     found = lock_verdicts(warehouse)
-    assert verdict(found, "20") == ("not built", False, False)
-    assert verdict(found, "30") == ("not built; try: bgdata build squares", False, True)
+    assert verdict_on(found, "20") == ("not built", False, False)
+    assert verdict_on(found, "30") == ("not built; try: bgdata build squares", False, True)
     assert missing_extra_variants(warehouse) == missing_extra_variants(warehouse, "squares") == ["squares/30"]
     assert advice(["squares/30", "x/y"]) == "not built: squares/30, x/y; try: bgdata build --all"
 
 
-def test_existing_versions_must_match_the_lock(warehouse: Warehouse, tables: list[Table]) -> None:
-    save_lock(warehouse.lock, [dataclasses.replace(table.manifest, digest="0" * 64) for table in tables])
+def test_existing_versions_must_match_the_lock(warehouse: Warehouse, locked_tables: list[Table]) -> None:
+    """A version with another digest than in the lock is reported as different, whether its variant is optional or
+    not."""
+    save_lock(warehouse.lock, [dataclasses.replace(table.manifest, digest="0" * 64) for table in locked_tables])
     for verdict in lock_verdicts(warehouse):
         assert verdict.text.startswith("DIFFERS: current is ")
         assert not verdict.is_right

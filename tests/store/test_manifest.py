@@ -1,7 +1,5 @@
 """Manifests: read back, sealed, and with any error in one line."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
@@ -41,14 +39,14 @@ MANIFEST = Manifest(
 )
 
 
-def saved(folder: Path) -> Path:
+def saved_folder(folder: Path) -> Path:
     MANIFEST.save(folder)
     return folder / "manifest.json"
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return saved(tmp_path)
+    return saved_folder(tmp_path)
 
 
 def test_manifest_round_trips(path: Path) -> None:
@@ -65,7 +63,7 @@ def test_any_changed_byte_is_refused(path: Path) -> None:
                 load_manifest(path.parent)
 
 
-def change(path: Path, function: Callable[[dict[str, Any]], object]) -> None:
+def change_manifest(path: Path, function: Callable[[dict[str, Any]], object]) -> None:
     """Rewrite a manifest with a change and a valid seal."""
     data = json.loads(path.read_bytes())
     del data[SEAL]
@@ -104,8 +102,8 @@ def change(path: Path, function: Callable[[dict[str, Any]], object]) -> None:
     ],
 )
 def test_invalid_fields_are_refused(tmp_path: Path, function: Callable[[dict[str, Any]], object], message: str) -> None:
-    path = saved(tmp_path)
-    change(path, function)
+    path = saved_folder(tmp_path)
+    change_manifest(path, function)
     with pytest.raises(ManifestFormatError, match=message):
         load_manifest(path.parent)
 
@@ -129,8 +127,9 @@ NAMES_AND_NUMBERS = (
 def test_hostile_text_is_refused_in_every_field(
     tmp_path: Path, place: str | tuple[str | int, ...], hostile: str
 ) -> None:
-    """The manifest has a valid seal. Other texts are only displayed."""
-    path = saved(tmp_path)
+    """SQL, paths and control characters are refused in every field of a manifest that is used as a name or a number,
+    even if the manifest has a valid hash."""
+    path = saved_folder(tmp_path)
     *way, last = (place,) if isinstance(place, str) else place
 
     def inject(data: dict[str, Any]) -> None:
@@ -138,7 +137,7 @@ def test_hostile_text_is_refused_in_every_field(
             data = data[step]  # type: ignore[index]
         data[last] = hostile  # type: ignore[index]
 
-    change(path, inject)
+    change_manifest(path, inject)
     with pytest.raises(ManifestFormatError, match=rf"as {(*way, last)[0]} in .*manifest\.json, found ") as error:
         load_manifest(path.parent)
     assert str(error.value).isprintable()
@@ -147,8 +146,8 @@ def test_hostile_text_is_refused_in_every_field(
 @each("hostile", HOSTILE)
 @each("field", ["parameters", "inputs"])
 def test_hostile_names_are_refused(tmp_path: Path, field: str, hostile: str) -> None:
-    path = saved(tmp_path)
-    change(path, lambda data: data[field].update({hostile: next(iter(data[field].values()))}))
+    path = saved_folder(tmp_path)
+    change_manifest(path, lambda data: data[field].update({hostile: next(iter(data[field].values()))}))
     with pytest.raises(ManifestFormatError, match=rf"as {field} in .*manifest\.json, found "):
         load_manifest(path.parent)
 
@@ -181,7 +180,7 @@ def without_seal(whole: bytes) -> bytes:
     ],
 )
 def test_invalid_files_are_refused(tmp_path: Path, change_bytes: Callable[[bytes], bytes], message: str) -> None:
-    path = saved(tmp_path)
+    path = saved_folder(tmp_path)
     path.write_bytes(change_bytes(path.read_bytes()))
     with pytest.raises(ManifestFormatError, match=message) as error:
         load_manifest(path.parent)

@@ -1,7 +1,5 @@
 """Parameters of every type: as JSON in manifests, and as text from users."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -11,14 +9,7 @@ import pytest
 
 from bgdata.errors import InvalidParameterError, ManifestFormatError
 from bgdata.store.manifest import canonical_json
-from bgdata.store.parameters import (
-    NONE_GIVEN,
-    Given,
-    Parameters,
-    VersionRef,
-    number_text,
-    value_text,
-)
+from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef, number_text, value_text
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Versions in parts: computed, written and checked one at a time, kept after a kill, and read as one."""
 
-from __future__ import annotations
-
 import functools
 import json
 import random
@@ -29,7 +27,7 @@ KILLED = -signal.SIGKILL
 TEN = Count(10)
 
 
-def parted(root: Path, **changes: str) -> Warehouse:
+def warehouse_with_parts(root: Path, **changes: str) -> Warehouse:
     """A warehouse whose squares have parts; `changes` are attributes of their kind."""
     kind = PartedSquares()
     for name, value in changes.items():
@@ -38,7 +36,9 @@ def parted(root: Path, **changes: str) -> Warehouse:
 
 
 def test_parts_read_like_one_version(memory_path: Path) -> None:
-    table = parted(memory_path).build("squares", TEN)
+    """A version in three parts reads like one version: its arrays are joined, and offsets are counted on from part to
+    part."""
+    table = warehouse_with_parts(memory_path).build("squares", TEN)
     expected = np.arange(10) ** 2
     assert [(part.begin, part.end, part.rows) for part in table.manifest.parts] == [(0, 4, 4), (4, 8, 4), (8, 10, 2)]
     assert (table.manifest.rows, table.manifest.format) == (10, PARTS_FORMAT)
@@ -52,8 +52,8 @@ def test_parts_read_like_one_version(memory_path: Path) -> None:
     assert set(table.arrays()) == {"square", "digits", "first_digits", "author"}
     assert [part.array("first_digits")[0] for part in table.parts] == [0, 0, 0]
     assert [part.array("square").tolist() for part in table.parts][1] == [16, 25, 36, 49]
-    assert whole_versions(parted(memory_path)) == [table.name]
-    assert problems(parted(memory_path)) == []
+    assert whole_versions(warehouse_with_parts(memory_path)) == [table.name]
+    assert problems(warehouse_with_parts(memory_path)) == []
 
 
 class SomeTexts(PartedSquares):
@@ -81,7 +81,7 @@ def test_texts_of_a_part_without_any_are_joined(memory_path: Path) -> None:
 
 
 def test_small_versions_stay_in_one_part(memory_path: Path) -> None:
-    table = parted(memory_path).build("squares", Count(4))
+    table = warehouse_with_parts(memory_path).build("squares", Count(4))
     assert table.manifest.parts == []
     assert json.loads((table.folder / FILE_NAME).read_bytes())["format"] == 1
     assert b"parts" not in (table.folder / FILE_NAME).read_bytes()
@@ -90,19 +90,19 @@ def test_small_versions_stay_in_one_part(memory_path: Path) -> None:
 
 
 def test_views_show_all_parts(memory_path: Path) -> None:
-    warehouse = parted(memory_path / "here")
+    warehouse = warehouse_with_parts(memory_path / "here")
     table = warehouse.build("squares", TEN)
     found = warehouse.rows("select number, square from squares order by number")
     assert [(row["number"], row["square"]) for row in found] == [(number, number**2) for number in range(10)]
     assert warehouse.rows("select rows, digest from versions")[0] == {"rows": 10, "digest": table.manifest.digest}
     warehouse.root.rename(memory_path / "moved")
-    assert parted(memory_path / "moved").rows("select count(*) as n from squares") == [{"n": 10}]
+    assert warehouse_with_parts(memory_path / "moved").rows("select count(*) as n from squares") == [{"n": 10}]
 
 
 def test_digest_does_not_depend_on_executors_and_interruptions(memory_path: Path) -> None:
-    digest = parted(memory_path / "local").build("squares", TEN).manifest.digest
+    digest = warehouse_with_parts(memory_path / "local").build("squares", TEN).manifest.digest
     with open_executor("processes:2") as executor:
-        table = parted(memory_path / "two").build("squares", TEN, executor=executor)
+        table = warehouse_with_parts(memory_path / "two").build("squares", TEN, executor=executor)
     assert table.manifest.digest == digest
     assert toy_warehouse(memory_path / "one").build("squares", TEN).manifest.digest != digest
 
@@ -129,7 +129,8 @@ def computed_ranges(log: Path) -> list[str]:
 
 
 def test_finished_parts_are_kept(memory_path: Path, tmp_path: Path) -> None:
-    warehouse, log = parted(memory_path, log=str(tmp_path / "log")), tmp_path / "log"
+    warehouse = warehouse_with_parts(memory_path, log=str(tmp_path / "log"))
+    log = tmp_path / "log"
     with pytest.raises(StoppedError):
         warehouse.build("squares", TEN, progress=Interrupting())
     assert computed_ranges(log) == ["0-2", "2-4"]
@@ -142,8 +143,14 @@ def test_finished_parts_are_kept(memory_path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damaged", ["part_00000_square.npy", "part/part_00000.json", "part_00000_table.parquet"])
 def test_damaged_parts_are_computed_again(memory_path: Path, tmp_path: Path, damaged: str) -> None:
-    expected = parted(memory_path / "whole", log=str(tmp_path / "other")).build("squares", TEN).manifest.digest
-    warehouse, log, notes = parted(memory_path / "cut", log=str(tmp_path / "log")), tmp_path / "log", Notes()
+    """A part of a stopped build whose file was changed is computed again, and the digest is that of an undisturbed
+    build."""
+    expected = (
+        warehouse_with_parts(memory_path / "whole", log=str(tmp_path / "other")).build("squares", TEN).manifest.digest
+    )
+    warehouse = warehouse_with_parts(memory_path / "cut", log=str(tmp_path / "log"))
+    log = tmp_path / "log"
+    notes = Notes()
     with pytest.raises(StoppedError):
         warehouse.build("squares", TEN, progress=Interrupting())
     (staging,) = (path for path in warehouse.staging.iterdir() if path.is_dir())
@@ -156,7 +163,7 @@ def test_damaged_parts_are_computed_again(memory_path: Path, tmp_path: Path, dam
 
 
 def test_shared_arrays_that_differ_are_refused(memory_path: Path) -> None:
-    warehouse = parted(memory_path, author="b")
+    warehouse = warehouse_with_parts(memory_path, author="b")
     with pytest.raises(CheckFailedError, match=r"expected the same author\.npy in all parts of squares/10"):
         warehouse.build("squares", TEN)
     assert whole_versions(warehouse) == []
@@ -171,13 +178,15 @@ def test_shared_arrays_that_differ_are_refused(memory_path: Path) -> None:
     ],
 )
 def test_verify_finds_a_changed_byte_in_any_part(memory_path: Path, file: str, problem: str) -> None:
-    warehouse = parted(memory_path)
+    warehouse = warehouse_with_parts(memory_path)
     path = warehouse.build("squares", TEN).folder / file
     overwrite(path, path.read_bytes()[:-1] + b"\x07")
     assert any(problem in text and file in text for text in problems(warehouse))
 
 
 def test_verify_recomputes_rows_of_every_part(memory_path: Path) -> None:
+    """A wrong value in the last part is found when rows are recomputed, and the error names the part."""
+
     class Wrong(PartedSquares):
         def compute(self, build: Build[Count]) -> None:
             super().compute(build)
@@ -202,13 +211,13 @@ def test_verify_recomputes_rows_of_every_part(memory_path: Path) -> None:
     ],
 )
 def test_wrong_parts_in_a_manifest_are_refused(memory_path: Path, parts: object) -> None:
-    manifest = parted(memory_path).build("squares", TEN).manifest
+    manifest = warehouse_with_parts(memory_path).build("squares", TEN).manifest
     values = manifest.values() | {"parts": parts}
     with pytest.raises(ManifestFormatError, match="parts"):
-        parse_manifest(resealed(values), "manifest.json")
+        parse_manifest(manifest_with(values), "manifest.json")
 
 
-def resealed(values: Mapping[str, object]) -> bytes:
+def manifest_with(values: Mapping[str, object]) -> bytes:
     """A manifest with these fields and a valid hash."""
     from bgdata.store.manifest import _seal
 
@@ -216,7 +225,7 @@ def resealed(values: Mapping[str, object]) -> bytes:
 
 
 def test_manifest_of_parts_round_trips(memory_path: Path) -> None:
-    table = parted(memory_path).build("squares", TEN)
+    table = warehouse_with_parts(memory_path).build("squares", TEN)
     found: Manifest = load_manifest(table.folder)
     assert found.to_bytes() == (table.folder / FILE_NAME).read_bytes()
     assert SEAL in json.loads(found.to_bytes())
@@ -224,9 +233,11 @@ def test_manifest_of_parts_round_trips(memory_path: Path) -> None:
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=5), st.data())
 def test_parted_arrays_index_like_joined_ones(sizes: list[int], data: st.DataObject) -> None:
+    """Indexing a `PartedArray` by a number, a slice, a list or a mask gives what the joined array gives."""
     ends = np.cumsum(sizes)
     parts = [np.arange(3 * (end - size), 3 * end).reshape(size, 3) for end, size in zip(ends, sizes, strict=True)]
-    joined, found = np.concatenate(parts), PartedArray(parts)
+    joined = np.concatenate(parts)
+    found = PartedArray(parts)
     total = len(joined)
     assert found.shape == joined.shape
     assert found.dtype == joined.dtype
@@ -249,16 +260,18 @@ def build_in_parts(root: Path, kill_at: int | None) -> None:
     processes.drop_root_rights()
     if kill_at is not None:
         processes.die_at_change(root, kill_at)
-    parted(root).build("squares", TEN)
+    warehouse_with_parts(root).build("squares", TEN)
 
 
 @pytest.mark.kills
 def test_build_survives_a_kill_at_every_change(memory_path: Path) -> None:
-    expected = parted(memory_path / "whole").build("squares", TEN).name
+    """Whenever a build in parts is killed, either no version or a complete one exists, and the next build finishes
+    it."""
+    expected = warehouse_with_parts(memory_path / "whole").build("squares", TEN).name
     exitcode: int | None = KILLED
     kill_at = 0
     while exitcode == KILLED:
-        warehouse = parted(memory_path / str(kill_at))
+        warehouse = warehouse_with_parts(memory_path / str(kill_at))
         exitcode = processes.run(build_in_parts, warehouse.root, kill_at)
         assert exitcode in (0, KILLED)
         assert whole_versions(warehouse) in ([expected], [])

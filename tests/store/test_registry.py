@@ -1,7 +1,5 @@
 """Kinds by name: listing them imports none."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from pathlib import Path
@@ -27,6 +25,7 @@ def loaded(kinds: Kinds) -> list[str]:
 
 
 def test_names_import_nothing(kinds: Kinds, tmp_path: Path) -> None:
+    """Listing kinds, variants and versions imports no kind."""
     warehouse = Warehouse(tmp_path / "warehouse", kinds)
     assert list(kinds) == ["square_sums", "squares"]
     assert len(kinds) == 2

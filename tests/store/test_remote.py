@@ -1,8 +1,6 @@
 """A warehouse at an address: used files are fetched, checked and kept; and fetching and publishing by cluster
 workers."""
 
-from __future__ import annotations
-
 import pickle
 import shutil
 from collections.abc import Callable
@@ -47,12 +45,12 @@ def _store(toys: Warehouse, memory_store: str, remote_cache: Path) -> str:
 
 
 @pytest.fixture(name="far")
-def _far(store: str, toys: Warehouse) -> RemoteWarehouse:
+def _remote_warehouse(store: str, toys: Warehouse) -> RemoteWarehouse:
     return RemoteWarehouse(store, toys.kinds)
 
 
 @pytest.fixture(name="read")
-def _read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+def _reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """(name of a file, bytes) of every read from a store."""
     parts: list[tuple[str, int]] = []
     real = Store.part
@@ -66,18 +64,19 @@ def _read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return parts
 
 
-def stored(end: str) -> str:
+def stored_name(end: str) -> str:
     """The name of the first file in memory with this ending."""
     return next(name for name in sorted(MemoryFileSystem.store) if name.endswith(end))
 
 
-def change(name: str, place: int = -1) -> None:
+def change_stored_file(name: str, place: int = -1) -> None:
     data = bytearray(MemoryFileSystem().cat_file(name))
     data[place] ^= 1
     MemoryFileSystem().pipe_file(name, bytes(data))
 
 
 def test_remote_warehouse_equals_the_original(far: RemoteWarehouse, toys: Warehouse) -> None:
+    """A warehouse at an address has the same versions, manifests and arrays as the original."""
     assert [table.name for table in far.versions()] == [table.name for table in toys.versions()]
     assert far.variants("squares") == toys.variants("squares") == ["10", "20"]
     for table in toys.versions():
@@ -106,6 +105,8 @@ def test_only_used_files_are_fetched(far: RemoteWarehouse, read: list[tuple[str,
 
 
 def test_query_fetches_named_tables(far: RemoteWarehouse, toys: Warehouse, read: list[tuple[str, int]]) -> None:
+    """A query downloads only the Parquet files of the tables that it names. Another table gives an error that says how
+    to get it, and no other file can be read."""
     text = "select sum(square) as total from squares"
     assert far.rows(text) == toys.rows(text)
     assert {name for name, _ in read} == {"current", "manifest.json", "table.parquet"}
@@ -125,6 +126,8 @@ def test_query_fetches_named_tables(far: RemoteWarehouse, toys: Warehouse, read:
 
 
 def test_damaged_cache_is_fetched_again(far: RemoteWarehouse, toys: Warehouse, read: list[tuple[str, int]]) -> None:
+    """A downloaded file that was changed, or replaced by a link, is downloaded again; a copy with the right hash is
+    not."""
     path = far.open("squares", "10").check_file("square.npy")
     good = path.read_bytes()
     for damage in (good[:-1] + b"x", good[:40], b""):
@@ -145,18 +148,33 @@ def test_damaged_cache_is_fetched_again(far: RemoteWarehouse, toys: Warehouse, r
     assert "square.npy" not in [name for name, _ in read], "a copy with the right hash is not fetched again"
 
 
-def gone(name: str) -> None:
+def delete_stored_file(name: str) -> None:
     MemoryFileSystem().rm_file(name)
 
 
-def short(name: str) -> None:
+def truncate_stored_file(name: str) -> None:
     MemoryFileSystem().pipe_file(name, MemoryFileSystem().cat_file(name)[:50])
 
 
 WRONG: dict[str, tuple[Callable[[str], None], type[BgdataError], type[BgdataError] | None, str]] = {
-    "another byte": (change, DigestMismatchError, None, r"expected SHA-256 .* of memory:.*square.npy, found"),
-    "half of it": (short, CorruptFileError, CorruptFileError, r"expected \d+ bytes in memory:.*square.npy, got 50"),
-    "gone": (gone, MissingFileError, MissingTableError, r"expected memory:.*square.npy, found no such file"),
+    "another byte": (
+        change_stored_file,
+        DigestMismatchError,
+        None,
+        r"expected SHA-256 .* of memory:.*square.npy, found",
+    ),
+    "half of it": (
+        truncate_stored_file,
+        CorruptFileError,
+        CorruptFileError,
+        r"expected \d+ bytes in memory:.*square.npy, got 50",
+    ),
+    "gone": (
+        delete_stored_file,
+        MissingFileError,
+        MissingTableError,
+        r"expected memory:.*square.npy, found no such file",
+    ),
 }
 
 
@@ -165,7 +183,8 @@ def test_fetched_files_are_checked(
     far: RemoteWarehouse, damage: Callable[[str], None], error: type[BgdataError], by_size: type[BgdataError] | None,
     message: str,
 ) -> None:  # fmt: skip
-    name = stored("squares/20/" + far.open("squares", "20").folder.name + "/square.npy")
+    """A file that is changed, truncated or missing at the address gives an error, and is not kept."""
+    name = stored_name("squares/20/" + far.open("squares", "20").folder.name + "/square.npy")
     good = MemoryFileSystem().cat_file(name)
     try:
         damage(name)
@@ -185,7 +204,7 @@ def test_fetched_files_are_checked(
 def test_changed_manifest_is_refused(far: RemoteWarehouse) -> None:
     table = far.open("squares", "10")
     table.array("square")
-    change(stored(f"{table.name}/manifest.json"), 30)  # a byte of a name
+    change_stored_file(stored_name(f"{table.name}/manifest.json"), 30)  # a byte of a name
     with pytest.raises(BgdataError, match="expected memory://shop/ware/squares/10/"):
         RemoteWarehouse(far.address, far.kinds).open("squares", "10")
     listed = RemoteWarehouse(far.address, far.kinds)
@@ -196,6 +215,8 @@ def test_changed_manifest_is_refused(far: RemoteWarehouse) -> None:
 
 
 def test_new_and_deleted_versions_are_seen(far: RemoteWarehouse, toys: Warehouse) -> None:
+    """When it is opened again, a warehouse at an address has the versions that were added there, and not those that
+    were deleted."""
     assert len(list(far.versions())) == 3
     toys.build("squares", Count(30))
     Transfer(Silence()).push(toys, open_place(far.address))
@@ -211,6 +232,7 @@ def test_new_and_deleted_versions_are_seen(far: RemoteWarehouse, toys: Warehouse
 
 
 def test_writing_is_refused(far: RemoteWarehouse) -> None:
+    """A warehouse at an address refuses everything that would write to it."""
     table = far.open("squares", "10")
     before = dict(MemoryFileSystem.store)
     for write in (
@@ -231,6 +253,7 @@ def test_full_disk_is_refused(far: RemoteWarehouse, monkeypatch: pytest.MonkeyPa
 
 
 def test_concurrent_fetches_read_once(far: RemoteWarehouse, toys: Warehouse, read: list[tuple[str, int]]) -> None:
+    """Several threads that open the same file download it once."""
     found: list[list[int]] = []
 
     def run() -> None:
@@ -267,13 +290,13 @@ def test_files_are_published_atomically(memory_path: Path, monkeypatch: pytest.M
 
 
 def test_large_downloads_are_reported(far: RemoteWarehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     monkeypatch.setattr(remote, "TOLD_BYTES", 100)
-    far.mirror.tell = told.append
+    far.mirror.tell = messages.append
     table = far.open("squares", "10")
     table.array("square")
     table.array("square")
-    assert told == [f"fetching {table.name}/square.npy, 0 MB"]
+    assert messages == [f"fetching {table.name}/square.npy, 0 MB"]
 
 
 def test_addresses_have_separate_folders(remote_cache: Path) -> None:
@@ -300,6 +323,8 @@ def test_cache_has_no_secrets(toys: Warehouse, bucket: str, remote_cache: Path) 
 def test_large_array_with_row_hashes_is_not_fetched_whole(
     far: RemoteWarehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A large array whose rows can be downloaded one by one is not downloaded as a whole; the error says how to get
+    it."""
     table = far.open("squares", "10")
     files: list[Any] = [*table.manifest.files]
     monkeypatch.setattr(remote, "LARGE", 100)

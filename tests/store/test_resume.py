@@ -1,7 +1,5 @@
 """Builds killed at any moment: nothing is half-published, and the next build has the same digest."""
 
-from __future__ import annotations
-
 import os
 import random
 import re
@@ -25,7 +23,7 @@ from tests.store.toy import Count, Notes, toy_warehouse, whole_versions
 
 pytestmark = pytest.mark.kills
 KILLED = -signal.SIGKILL
-FEW = Count(3)
+THREE_NUMBERS = Count(3)
 
 
 def build(root: Path, kind: str, parameters: Parameters, force: bool = False, kill_at: int | None = None) -> None:
@@ -48,19 +46,20 @@ class Slow(Silence):
 
 @pytest.mark.parametrize("force", [False, True])
 def test_build_survives_a_kill_at_every_change(memory_path: Path, force: bool) -> None:
-    """At every moment a whole version exists, also if the build replaces an old one."""
-    expected = toy_warehouse(memory_path / "whole").build("squares", FEW).name
+    """Whenever a build is killed, either no version or a complete one exists, and the next build finishes it with the
+    same digest."""
+    expected = toy_warehouse(memory_path / "whole").build("squares", THREE_NUMBERS).name
     exitcode: int | None = KILLED
     kill_at = 20 if force else 0  # until publishing both builds are the same
     while exitcode == KILLED:
         warehouse = toy_warehouse(memory_path / str(kill_at))
         if force:
             shutil.copytree(memory_path / "whole", warehouse.root)
-        exitcode = processes.run(build, warehouse.root, "squares", FEW, force, kill_at)
+        exitcode = processes.run(build, warehouse.root, "squares", THREE_NUMBERS, force, kill_at)
         assert exitcode in (0, KILLED)
         assert whole_versions(warehouse) in ([expected], [] if not force else [expected])
         with processes.bare_thread() as thread:
-            thread.submit(warehouse.build, "squares", FEW, force=force).result()
+            thread.submit(warehouse.build, "squares", THREE_NUMBERS, force=force).result()
         assert whole_versions(warehouse) == [expected], kill_at
         assert not [path for path in warehouse.staging.iterdir() if path.is_dir()], kill_at
         with warehouse.connect() as connection:
@@ -74,6 +73,8 @@ def test_build_survives_a_kill_at_every_change(memory_path: Path, force: bool) -
     [("bearoff_two_sided", TwoSidedParameters(5, 6)), ("bearoff_one_sided", RaceParameters(5))],
 )
 def test_build_survives_kills_at_random_moments(tmp_path: Path, kind: str, parameters: Parameters) -> None:
+    """A build that is killed three times resumes from its last checkpoint, and has the digest of an undisturbed
+    build."""
     expected = bgdata.open_warehouse(tmp_path / "whole").build(kind, parameters).manifest.digest
     warehouse = bgdata.open_warehouse(tmp_path / "killed")
     moments = random.Random(20)
@@ -96,7 +97,7 @@ def test_build_survives_kills_at_random_moments(tmp_path: Path, kind: str, param
 
 
 def test_interrupted_build_can_be_resumed(tmp_path: Path) -> None:
-    """Ctrl-C prints one line and exits with 130, and a checkpoint is kept."""
+    """Ctrl-C ends a build with one line, exit code 130, and a checkpoint from which the same command resumes."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     command = ["--warehouse", str(warehouse.root), "build", "bearoff_two_sided", "--points", "6", "--checkers", "6"]
     process = subprocess.Popen(

@@ -1,7 +1,5 @@
 """Queries use the catalog on disk only if this user wrote it and nothing has changed since."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Callable
@@ -27,14 +25,15 @@ from tests.subtests import Subtests
 
 pytestmark = pytest.mark.catalog
 
-TEN, TWENTY = Count(10), Count(20)
+TEN = Count(10)
+TWENTY = Count(20)
 LIMITS = QueryLimits(60)
 WHERE = "select current_database()"
 LARGEST = "select max(square) from squares"
 
 
 @pytest.fixture
-def scripts(tmp_path: Path) -> Path:
+def sql_scripts(tmp_path: Path) -> Path:
     """A few SQL scripts, so that a catalog takes milliseconds."""
     place = tmp_path / "sql"
     for path in (*SQL.glob("*/macros/*.sql"), SQL / "warehouse" / "views" / "versions.sql"):
@@ -47,12 +46,12 @@ Make = Callable[[str], Warehouse]
 
 
 @pytest.fixture
-def declare(memory_path: Path, tmp_path: Path, scripts: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+def make_toy_warehouse(memory_path: Path, tmp_path: Path, sql_scripts: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     """Make warehouses of toy kinds in modules, each with squares up to 9."""
 
     def make(name: str) -> Warehouse:
         (folder := tmp_path / name).mkdir()
-        warehouse = Warehouse(memory_path / name, declare_toys(folder, monkeypatch, [scripts]))
+        warehouse = Warehouse(memory_path / name, declare_toys(folder, monkeypatch, [sql_scripts]))
         warehouse.build("squares", TEN)
         return warehouse
 
@@ -60,31 +59,31 @@ def declare(memory_path: Path, tmp_path: Path, scripts: Path, monkeypatch: pytes
 
 
 @pytest.fixture
-def declared(declare: Make) -> Warehouse:
-    return declare("warehouse")
+def module_warehouse(make_toy_warehouse: Make) -> Warehouse:
+    return make_toy_warehouse("warehouse")
 
 
-def ask(warehouse: Warehouse, sql: str, **options: Any) -> Any:
+def first_value(warehouse: Warehouse, sql: str, **options: Any) -> Any:
     """The first value of a query, as `bgdata query` asks it."""
     with warehouse.connect(limits=LIMITS, **options) as connection:
         row = connection.execute(read_only_query(sql)).fetchone()
         return row[0] if row else None
 
 
-def test_query_uses_the_written_catalog(declared: Warehouse) -> None:
-    written = inode_of(declared.catalog)
+def test_query_uses_the_written_catalog(module_warehouse: Warehouse) -> None:
+    written = inode_of(module_warehouse.catalog)
     for _ in range(2):
-        assert ask(declared, WHERE) == "catalog"
-        assert ask(declared, LARGEST) == 81
-    assert inode_of(declared.catalog) == written
+        assert first_value(module_warehouse, WHERE) == "catalog"
+        assert first_value(module_warehouse, LARGEST) == 81
+    assert inode_of(module_warehouse.catalog) == written
 
 
-def test_query_imports_no_kinds(declared: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    modules = [module for module in toy_kinds(declared).modules.values() if module in sys.modules]
+def test_query_imports_no_kinds(module_warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    modules = [module for module in toy_kinds(module_warehouse).modules.values() if module in sys.modules]
     assert len(modules) == 2
     for module in modules:
         monkeypatch.delitem(sys.modules, module)
-    assert ask(declared, LARGEST) == 81
+    assert first_value(module_warehouse, LARGEST) == 81
     assert [module for module in modules if module in sys.modules] == []
 
 
@@ -100,81 +99,82 @@ def toy_kinds(warehouse: Warehouse) -> Kinds:
     return warehouse.kinds
 
 
-def test_writable_connection_is_in_memory(declared: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(declared.root.parent)
-    relative = Warehouse(declared.root.name, declared.kinds)
-    assert ask(declared, WHERE, allow_files=True) == "memory"
-    assert ask(declared, WHERE, mend=False) == "memory"
-    assert ask(relative, WHERE, is_relative=True) == "memory"
-    assert ask(relative, WHERE) == "catalog"
-    with declared.connect() as connection:
+def test_writable_connection_is_in_memory(module_warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(module_warehouse.root.parent)
+    relative = Warehouse(module_warehouse.root.name, module_warehouse.kinds)
+    assert first_value(module_warehouse, WHERE, allow_files=True) == "memory"
+    assert first_value(module_warehouse, WHERE, mend=False) == "memory"
+    assert first_value(relative, WHERE, is_relative=True) == "memory"
+    assert first_value(relative, WHERE) == "catalog"
+    with module_warehouse.connect() as connection:
         assert connection.sql(WHERE).fetchall() == [("memory",)]
         connection.execute("drop view squares_10")
 
 
-def test_kinds_without_modules_are_in_memory(declared: Warehouse) -> None:
-    """The declarations of such kinds may be written anywhere."""
-    bare = Warehouse(declared.root, dict(declared.kinds))
+def test_kinds_without_modules_are_in_memory(module_warehouse: Warehouse) -> None:
+    """If kinds are given as objects, whose source is unknown, queries use a catalog in memory."""
+    bare = Warehouse(module_warehouse.root, dict(module_warehouse.kinds))
     for _ in range(2):
-        assert ask(bare, WHERE) == "memory"
+        assert first_value(bare, WHERE) == "memory"
 
 
-def published(warehouse: Warehouse) -> None:
+def publish_version(warehouse: Warehouse) -> None:
     """Publish another version by a build that ended before it wrote the catalog."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build, "refresh_catalog", lambda _: None)
         warehouse.build("squares", TWENTY)
 
 
-def used(warehouse: Warehouse) -> None:
+def use_copied_version(warehouse: Warehouse) -> None:
     """Make another version of the same variant the current one."""
     (table,) = warehouse.versions("squares")
     other = table.folder.with_name("r1-00000000")
     shutil.copytree(table.folder, other)
     write_catalog(warehouse)
-    assert ask(warehouse, WHERE) == "catalog"
+    assert first_value(warehouse, WHERE) == "catalog"
     warehouse.use(Table(other, "squares"))
 
 
-def removed(warehouse: Warehouse) -> None:
+def delete_version(warehouse: Warehouse) -> None:
     (table,) = warehouse.versions("squares")
     shutil.rmtree(table.folder)
 
 
-def declared_anew(warehouse: Warehouse) -> None:
+def edit_declaration(warehouse: Warehouse) -> None:
     (source,) = (path for path in toy_kinds(warehouse).files() if path.name == "squares.py")
     with source.open("a") as file:
         file.write("# one more line\n")
 
 
-def damaged(name: str) -> Callable[[Warehouse], object]:
+def damage_version(name: str) -> Callable[[Warehouse], object]:
     return lambda warehouse: DAMAGES[name](next(warehouse.versions("squares")))
 
 
 CHANGES: dict[str, Callable[[Warehouse], object]] = {
-    "a new version": published,
-    "another current version": used,
-    "no version": removed,
-    "an edited declaration": declared_anew,
-    **{name: damaged(name) for name in DAMAGES},
+    "a new version": publish_version,
+    "another current version": use_copied_version,
+    "no version": delete_version,
+    "an edited declaration": edit_declaration,
+    **{name: damage_version(name) for name in DAMAGES},
 }
 
 
-def test_every_change_is_seen(declare: Make) -> None:
-    """The next query equals one in memory, and rewrites the file."""
+def test_every_change_makes_the_catalog_stale(make_toy_warehouse: Make) -> None:
+    """After any change of the warehouse, a query gives the same result as with a catalog in memory, and the catalog
+    file is rewritten."""
     with Subtests() as subtests:
         for number, (name, change) in enumerate(CHANGES.items()):
             with subtests.test(name):
-                warehouse = declare(f"warehouse_{number}")
-                assert ask(warehouse, WHERE) == "catalog"
+                warehouse = make_toy_warehouse(f"warehouse_{number}")
+                assert first_value(warehouse, WHERE) == "catalog"
                 change(warehouse)
                 assert is_stale(warehouse)
-                found = answers(warehouse, mend=True)
+                found = query_results(warehouse, mend=True)
                 assert not is_stale(warehouse)
-                assert found == answers(warehouse, mend=True) == answers(warehouse, mend=False)
+                assert found == query_results(warehouse, mend=True) == query_results(warehouse, mend=False)
 
 
-def answers(warehouse: Warehouse, *, mend: bool) -> list[Any]:
+def query_results(warehouse: Warehouse, *, mend: bool) -> list[Any]:
     """The results or errors of queries of a warehouse."""
     found: list[Any] = []
     with warehouse.connect(limits=LIMITS, mend=mend) as connection:
@@ -190,24 +190,26 @@ def answers(warehouse: Warehouse, *, mend: bool) -> list[Any]:
     return found
 
 
-def test_new_script_is_in_the_catalog(declared: Warehouse, scripts: Path) -> None:
-    assert ask(declared, WHERE) == "catalog"
-    (scripts / "views" / "ones.sql").write_text("create view ones as select 1 as one;")
-    assert ask(declared, "select one from ones") == 1
-    assert ask(declared, WHERE) == "catalog"
+def test_new_script_is_in_the_catalog(module_warehouse: Warehouse, sql_scripts: Path) -> None:
+    assert first_value(module_warehouse, WHERE) == "catalog"
+    (sql_scripts / "views" / "ones.sql").write_text("create view ones as select 1 as one;")
+    assert first_value(module_warehouse, "select one from ones") == 1
+    assert first_value(module_warehouse, WHERE) == "catalog"
 
 
-def test_foreign_catalog_is_never_opened(declare: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A foreign catalog may contain anything; here it contains views with other numbers."""
+def test_foreign_catalog_is_never_opened(
+    make_toy_warehouse: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A catalog that this user did not write is not opened: queries use one in memory, with the right values."""
     with Subtests() as subtests:
         for number, (name, forge) in enumerate(FORGERIES.items()):
             with subtests.test(name), monkeypatch.context() as patch:
                 patch.setenv("BGDATA_CACHE", str(tmp_path / f"cache_{number}"))
-                warehouse = declare(f"warehouse_{number}")
-                assert ask(warehouse, WHERE) == "catalog"
+                warehouse = make_toy_warehouse(f"warehouse_{number}")
+                assert first_value(warehouse, WHERE) == "catalog"
                 forge(warehouse, patch)
-                assert ask(warehouse, WHERE) == "memory"
-                assert ask(warehouse, LARGEST) == 81
+                assert first_value(warehouse, WHERE) == "memory"
+                assert first_value(warehouse, LARGEST) == 81
 
 
 def write_forged(warehouse: Warehouse, *_: object) -> None:
@@ -268,55 +270,62 @@ FORGERIES: dict[str, Callable[[Warehouse, pytest.MonkeyPatch], object]] = {
 }
 
 
-def test_copy_is_not_used_for_the_original(declared: Warehouse, memory_path: Path) -> None:
-    """A read-only copy keeps the catalog of the original, and must not use it."""
-    shutil.copytree(declared.root, memory_path / "copy")
-    shutil.rmtree(declared.root / "squares")
-    copy = Warehouse(memory_path / "copy", declared.kinds)
+def test_copy_is_not_used_for_the_original(module_warehouse: Warehouse, memory_path: Path) -> None:
+    """A read-only copy of a warehouse does not use its catalog, which was written for the original."""
+    shutil.copytree(module_warehouse.root, memory_path / "copy")
+    shutil.rmtree(module_warehouse.root / "squares")
+    copy = Warehouse(memory_path / "copy", module_warehouse.kinds)
     for path in (copy.root, copy.staging):
         path.chmod(0o555)
     with processes.bare_thread() as thread:
-        assert thread.submit(ask, copy, WHERE).result() == "memory"
-        assert thread.submit(ask, copy, LARGEST).result() == 81
+        assert thread.submit(first_value, copy, WHERE).result() == "memory"
+        assert thread.submit(first_value, copy, LARGEST).result() == 81
 
 
-def test_unreadable_seal_is_ignored(declared: Warehouse) -> None:
+def test_unreadable_seal_is_ignored(module_warehouse: Warehouse) -> None:
     with Subtests() as subtests:
         for content in (b"", b"x", b"a b c", b"\xff\xfe \x00", b"x" * 10_000):
             with subtests.test(content[:10]):
-                (declared.root / catalog.SEAL_NAME).write_bytes(content)
-                assert is_stale(declared)
-                assert ask(declared, WHERE) == "catalog"
-                assert not is_stale(declared)
+                (module_warehouse.root / catalog.SEAL_NAME).write_bytes(content)
+                assert is_stale(module_warehouse)
+                assert first_value(module_warehouse, WHERE) == "catalog"
+                assert not is_stale(module_warehouse)
 
 
-def test_catalog_locked_by_another_program_is_not_used(declared: Warehouse) -> None:
-    """DuckDB locks a file for one process; queries then use a catalog in memory."""
+def test_catalog_locked_by_another_program_is_not_used(module_warehouse: Warehouse) -> None:
+    """While another program holds the catalog file, queries use a catalog in memory."""
     together = processes.barrier(2)
-    process = processes.start(keep_open, declared.catalog, together)
+    process = processes.start(hold_database_open, module_warehouse.catalog, together)
     together.wait(60)
-    assert ask(declared, WHERE) == "memory"
-    assert ask(declared, LARGEST) == 81
+    assert first_value(module_warehouse, WHERE) == "memory"
+    assert first_value(module_warehouse, LARGEST) == 81
     together.wait(60)
     process.join(60)
     assert process.exitcode == 0
 
 
-def keep_open(path: Path, together: Any) -> None:
+def hold_database_open(path: Path, together: Any) -> None:
     """In another process: keep a database open for writing until the query is done."""
     with duckdb.connect(str(path)):
         together.wait(60)
         together.wait(60)
 
 
-def test_connection_opens_only_its_tables(declared: Warehouse, tmp_path: Path) -> None:
+def test_connection_opens_only_its_tables(module_warehouse: Warehouse, tmp_path: Path) -> None:
+    """A connection for untrusted queries reads the Parquet files of its tables and nothing else, and cannot write or
+    change its settings."""
     (tmp_path / "x.csv").write_text("a\n1\n")
-    (table,) = declared.versions("squares")
-    before = {path: path.read_bytes() for path in declared.root.rglob("*") if path.is_file()}
-    for path in (tmp_path / "x.csv", table.folder / "manifest.json", table.folder / "square.npy", declared.lock):
+    (table,) = module_warehouse.versions("squares")
+    before = {path: path.read_bytes() for path in module_warehouse.root.rglob("*") if path.is_file()}
+    for path in (
+        tmp_path / "x.csv",
+        table.folder / "manifest.json",
+        table.folder / "square.npy",
+        module_warehouse.lock,
+    ):
         with pytest.raises(duckdb.PermissionException):
-            ask(declared, f"from read_blob('{path}')")
-    with declared.connect(limits=LIMITS) as connection:
+            first_value(module_warehouse, f"from read_blob('{path}')")
+    with module_warehouse.connect(limits=LIMITS) as connection:
         for statement in (
             f"copy (select 1) to '{tmp_path / 'y.csv'}'",
             "create table catalog.main.x as select 1",
@@ -325,50 +334,51 @@ def test_connection_opens_only_its_tables(declared: Warehouse, tmp_path: Path) -
         ):
             with pytest.raises(duckdb.Error):
                 connection.execute(statement)
-    assert ask(declared, f"select count(*) from '{table.parquet}'") == 10
-    assert {path: path.read_bytes() for path in declared.root.rglob("*") if path.is_file()} == before
+    assert first_value(module_warehouse, f"select count(*) from '{table.parquet}'") == 10
+    assert {path: path.read_bytes() for path in module_warehouse.root.rglob("*") if path.is_file()} == before
 
 
-def test_link_to_a_table_is_not_followed(declared: Warehouse, memory_path: Path) -> None:
-    """A catalog in memory does not follow the link either, and reports the table as damaged."""
-    (table,) = declared.versions("squares")
+def test_link_to_a_table_is_not_followed(module_warehouse: Warehouse, memory_path: Path) -> None:
+    """A Parquet file that was replaced by a link cannot be read, neither through the catalog nor directly."""
+    (table,) = module_warehouse.versions("squares")
     table.parquet.rename(memory_path / "table.parquet")
     table.parquet.symlink_to(memory_path / "table.parquet")
     with pytest.raises(duckdb.Error, match="is damaged"):
-        ask(declared, LARGEST)
-    assert ask(declared, WHERE) == "catalog"
+        first_value(module_warehouse, LARGEST)
+    assert first_value(module_warehouse, WHERE) == "catalog"
     for path in (table.parquet, memory_path / "table.parquet"):
         with pytest.raises(duckdb.PermissionException):
-            ask(declared, f"from '{path}'")
+            first_value(module_warehouse, f"from '{path}'")
 
 
-def test_variants_on_another_disk_are_queried(declared: Warehouse, memory_path: Path) -> None:
+def test_variants_on_another_disk_are_queried(module_warehouse: Warehouse, memory_path: Path) -> None:
     (memory_path / "elsewhere").mkdir()
-    declared.build("squares", TWENTY, directory=memory_path / "elsewhere")
-    assert ask(declared, WHERE) == "catalog"
-    assert ask(declared, LARGEST) == 361
+    module_warehouse.build("squares", TWENTY, directory=memory_path / "elsewhere")
+    assert first_value(module_warehouse, WHERE) == "catalog"
+    assert first_value(module_warehouse, LARGEST) == 361
 
 
-def test_warehouse_may_be_opened_by_another_path(declared: Warehouse, memory_path: Path) -> None:
-    (memory_path / "link").symlink_to(declared.root)
-    other = Warehouse(memory_path / "link", declared.kinds)
-    written = inode_of(declared.catalog)
-    assert ask(other, LARGEST) == 81
-    assert inode_of(declared.catalog) == written
+def test_warehouse_may_be_opened_by_another_path(module_warehouse: Warehouse, memory_path: Path) -> None:
+    (memory_path / "link").symlink_to(module_warehouse.root)
+    other = Warehouse(memory_path / "link", module_warehouse.kinds)
+    written = inode_of(module_warehouse.catalog)
+    assert first_value(other, LARGEST) == 81
+    assert inode_of(module_warehouse.catalog) == written
 
 
-def test_key_is_private(declared: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_is_private(module_warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BGDATA_CACHE", str(tmp_path / "new" / "cache"))
-    write_catalog(declared)
+    write_catalog(module_warehouse)
     key = tmp_path / "new" / "cache" / "key"
     assert key.stat().st_mode & 0o777 == 0o600
     assert len(key.read_bytes()) == survey.KEY_BYTES == len(survey.own_key())
-    assert key.read_bytes() not in (declared.root / catalog.SEAL_NAME).read_bytes()
-    assert ask(declared, WHERE) == "catalog"
+    assert key.read_bytes() not in (module_warehouse.root / catalog.SEAL_NAME).read_bytes()
+    assert first_value(module_warehouse, WHERE) == "catalog"
 
 
 def test_file_equals_catalog_in_memory(small_root: Path) -> None:
-    """Tables, views, columns, macros and comments are equal. Both catalogs use the functions in Python."""
+    """The catalog file and the catalog in memory have the same tables, views, columns, macros and comments, and both
+    use the functions written in Python."""
     warehouse = bgdata.open_warehouse(small_root)
     shown = "select * exclude (database_name, database_oid, schema_oid{}) from {} where not internal order by all"
     queries = {

@@ -1,7 +1,5 @@
 """Files written aside and renamed, folders published, locks across processes, and errors in one line."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os
@@ -15,18 +13,8 @@ from typing import Any
 import pytest
 
 from bgdata.errors import CheckFailedError, StorageError
+from bgdata.store import storage
 from bgdata.store.arrays import ArrayWriter, save_array
-from bgdata.store.storage import (
-    checksum_bytes,
-    hold_lock,
-    is_locked,
-    parse_checksums,
-    publish,
-    remove_folder,
-    sha256_file,
-    storage_errors,
-    write_file,
-)
 from tests.store import processes
 from tests.store.test_arrays import VALUES
 
@@ -43,17 +31,17 @@ from tests.store.test_arrays import VALUES
     ],
 )
 def test_storage_errors_name_the_reason(number: int, reason: str) -> None:
-    with pytest.raises(StorageError) as caught, storage_errors("write", Path("x/y")):
+    with pytest.raises(StorageError) as caught, storage.storage_errors("write", Path("x/y")):
         raise OSError(number, os.strerror(number))
     assert str(caught.value) == f"cannot write x/y: {reason}"
-    with pytest.raises(StorageError) as caught, storage_errors("write", Path("x"), "choose another file"):
+    with pytest.raises(StorageError) as caught, storage.storage_errors("write", Path("x"), "choose another file"):
         raise OSError(errno.EACCES, "")
     assert str(caught.value) == "cannot write x: permission denied; choose another file"
 
 
 @pytest.mark.parametrize("error", [StorageError("first"), CheckFailedError("x"), ValueError("x"), OSError("no number")])
 def test_other_errors_are_not_changed(error: Exception) -> None:
-    with pytest.raises(type(error)) as caught, storage_errors("write", Path("x")):
+    with pytest.raises(type(error)) as caught, storage.storage_errors("write", Path("x")):
         raise error
     assert caught.value is error
 
@@ -61,22 +49,23 @@ def test_other_errors_are_not_changed(error: Exception) -> None:
 def test_write_file_replaces_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "x"
     for data in (b"long before", b"after"):
-        write_file(path, data)
+        storage.write_file(path, data)
         assert path.read_bytes() == data
     assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
 
 
 @pytest.mark.parametrize("step", ["fsync", "open"])
 def test_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """If the disk is full while a file is replaced, its old content stays."""
     path = tmp_path / "x"
-    write_file(path, b"before")
+    storage.write_file(path, b"before")
 
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "full")
 
     monkeypatch.setattr(os if step == "fsync" else Path, step, full)
     with pytest.raises(StorageError, match=r"cannot write .*x: the disk is full"):
-        write_file(path, b"after")
+        storage.write_file(path, b"after")
     monkeypatch.undo()
     assert path.read_bytes() == b"before"
     assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
@@ -88,7 +77,7 @@ def write_too_much(folder: Path, writer: str) -> None:
     values = VALUES.repeat(10_000)
     try:
         if writer == "file":
-            write_file(folder / "x", values.tobytes())
+            storage.write_file(folder / "x", values.tobytes())
         elif writer == "array":
             save_array(folder / "x.npy", values)
         else:
@@ -105,7 +94,8 @@ def test_file_size_limit_is_reported(tmp_path: Path, writer: str) -> None:
     assert not (tmp_path / "x").exists()
 
 
-def staged(tmp_path: Path, **files: str) -> Path:
+def staged_version(tmp_path: Path, **files: str) -> Path:
+    """A staging folder with the given files and texts."""
     folder = tmp_path / "staging"
     folder.mkdir()
     for name, text in files.items():
@@ -114,11 +104,12 @@ def staged(tmp_path: Path, **files: str) -> Path:
 
 
 def test_missing_permission_of_a_folder_is_reported(tmp_path: Path) -> None:
-    staging = staged(tmp_path, a="1")
+    """Writing into a folder without permission gives an error of one line, whatever is written."""
+    staging = staged_version(tmp_path, a="1")
     calls: list[tuple[Callable[..., None], tuple[object, ...]]] = [
-        (write_file, (tmp_path / "x", b"")),
+        (storage.write_file, (tmp_path / "x", b"")),
         (save_array, (tmp_path / "x.npy", VALUES)),
-        (publish, (staging, tmp_path / "x")),
+        (storage.publish, (staging, tmp_path / "x")),
     ]
     tmp_path.chmod(0o555)
     try:
@@ -132,21 +123,21 @@ def test_missing_permission_of_a_folder_is_reported(tmp_path: Path) -> None:
 
 def test_publish_renames_and_protects(tmp_path: Path) -> None:
     target = tmp_path / "kind" / "variant" / "r1-00000000"
-    staging = staged(tmp_path, a="1", b="2")
-    publish(staging, target)
+    staging = staged_version(tmp_path, a="1", b="2")
+    storage.publish(staging, target)
     assert not staging.exists()
     assert {path.name: path.read_text() for path in target.iterdir()} == {"a": "1", "b": "2"}
     assert {path.stat().st_mode & 0o777 for path in target.iterdir()} == {0o444}
     for _ in range(2):
-        remove_folder(target)
+        storage.remove_folder(target)
         assert list(target.parent.iterdir()) == []
 
 
 def test_publish_replaces_files_that_are_open(tmp_path: Path) -> None:
     target = tmp_path / "target"
-    publish(staged(tmp_path, a="before"), target)
+    storage.publish(staged_version(tmp_path, a="before"), target)
     with (target / "a").open() as reader:
-        publish(staged(tmp_path, a="after", b="new"), target)
+        storage.publish(staged_version(tmp_path, a="after", b="new"), target)
         assert reader.read() == "before"
     assert {path.name: path.read_text() for path in target.iterdir()} == {"a": "after", "b": "new"}
     assert [path.name for path in tmp_path.iterdir()] == ["target"]
@@ -154,23 +145,23 @@ def test_publish_replaces_files_that_are_open(tmp_path: Path) -> None:
 
 def test_sha256_of_a_file_is_computed(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"abc" * 1000)
-    assert sha256_file(tmp_path / "x") == hashlib.sha256(b"abc" * 1000).hexdigest()
+    assert storage.sha256_file(tmp_path / "x") == hashlib.sha256(b"abc" * 1000).hexdigest()
     with pytest.raises(StorageError, match=r"cannot read .*y: no such file or directory"):
-        sha256_file(tmp_path / "y")
+        storage.sha256_file(tmp_path / "y")
 
 
 def append_slowly(folder: Path, together: Any, rounds: int) -> None:
     """In another process: increment the number in a file, each time under the lock."""
     together.wait()
     for _ in range(rounds):
-        with hold_lock(folder / "lock"):
+        with storage.hold_lock(folder / "lock"):
             number = int((folder / "number").read_text())
             time.sleep(0.001)
             (folder / "number").write_text(str(number + 1))
 
 
 def test_lock_excludes_other_processes(tmp_path: Path) -> None:
-    """Holders delete the lock file while others wait for it."""
+    """Only one process at a time holds a lock, although each holder deletes the lock file while others wait for it."""
     (tmp_path / "number").write_text("0")
     together = processes.barrier(4)
     processes.run_all([(append_slowly, tmp_path, together, 25)] * 4)
@@ -179,7 +170,7 @@ def test_lock_excludes_other_processes(tmp_path: Path) -> None:
 
 
 def hold_and_die(path: Path) -> None:
-    with hold_lock(path):
+    with storage.hold_lock(path):
         os._exit(3)
 
 
@@ -187,18 +178,18 @@ def test_killed_holder_releases_the_lock(tmp_path: Path) -> None:
     assert processes.run(hold_and_die, tmp_path / "lock") == 3
     assert (tmp_path / "lock").exists()
     waited = []
-    with hold_lock(tmp_path / "lock", lambda: waited.append(1)):
+    with storage.hold_lock(tmp_path / "lock", lambda: waited.append(1)):
         assert waited == []
 
 
 def test_only_free_locks_are_removed(tmp_path: Path) -> None:
-    with hold_lock(tmp_path / "lock"):
-        is_locked(tmp_path / "lock", remove=True)
+    with storage.hold_lock(tmp_path / "lock"):
+        storage.is_locked(tmp_path / "lock", remove=True)
         assert (tmp_path / "lock").exists()
     (tmp_path / "lock").touch()
-    is_locked(tmp_path / "lock", remove=True)
+    storage.is_locked(tmp_path / "lock", remove=True)
     assert not (tmp_path / "lock").exists()
-    is_locked(tmp_path / "lock", remove=True)
+    storage.is_locked(tmp_path / "lock", remove=True)
 
 
 def test_waiting_is_reported(tmp_path: Path) -> None:
@@ -208,9 +199,9 @@ def test_waiting_is_reported(tmp_path: Path) -> None:
         waited.append(1)
         holder.__exit__(None, None, None)
 
-    holder = hold_lock(tmp_path / "lock")
+    holder = storage.hold_lock(tmp_path / "lock")
     holder.__enter__()
-    with hold_lock(tmp_path / "lock", release):
+    with storage.hold_lock(tmp_path / "lock", release):
         assert waited == [1]
 
 
@@ -218,15 +209,15 @@ def test_lock_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(StorageError, match=r"cannot lock .*: (part of the path is a file|file exists)"),
-        hold_lock(tmp_path / "file" / "lock"),
+        storage.hold_lock(tmp_path / "file" / "lock"),
     ):
         pass
 
 
 def test_sha256_lines_round_trip_and_invalid_ones_are_refused() -> None:
     sums = {"b c.txt": "0" * 64, "a.txt": "f" * 64}
-    assert parse_checksums(checksum_bytes(sums)) == sorted(sums.items())
-    assert parse_checksums(b"") == []
+    assert storage.parse_checksums(storage.checksum_bytes(sums)) == sorted(sums.items())
+    assert storage.parse_checksums(b"") == []
     for line in (b"a.txt", b"0" * 63 + b"  a", b"0" * 64 + b" a", b"0" * 64 + b"  ", b"\xff"):
         with pytest.raises(ValueError, match=re.escape(line.decode(errors="replace"))):
-            parse_checksums(checksum_bytes(sums) + line + b"\n")
+            storage.parse_checksums(storage.checksum_bytes(sums) + line + b"\n")

@@ -1,7 +1,5 @@
 """An opened version: its content, and errors for missing or damaged parts."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -67,7 +65,7 @@ class Shipped(Squares):
 
 
 @pytest.fixture
-def shipped(memory_path: Path) -> Path:
+def package_folder(memory_path: Path) -> Path:
     """A folder like that of the package, with writable files."""
     table = toy_warehouse(memory_path / "elsewhere").build("squares", TEN)
     folder = memory_path / "package" / "10" / table.folder.name
@@ -78,16 +76,17 @@ def shipped(memory_path: Path) -> Path:
 
 
 @pytest.fixture
-def warehouse(memory_path: Path, shipped: Path) -> Warehouse:
-    return toy_warehouse(memory_path / "warehouse", squares=Shipped(shipped))
+def warehouse(memory_path: Path, package_folder: Path) -> Warehouse:
+    return toy_warehouse(memory_path / "warehouse", squares=Shipped(package_folder))
 
 
-def test_published_version_is_copied(warehouse: Warehouse, shipped: Path) -> None:
+def test_published_version_is_copied(warehouse: Warehouse, package_folder: Path) -> None:
+    """A build of a version that comes with the package copies it, byte for byte."""
     notes = Notes()
     table = warehouse.build("squares", TEN, progress=notes)
     assert notes.texts == [f"squares/10: comes with the package ({table.folder.name})"]
     assert {path.name: path.read_bytes() for path in table.folder.iterdir()} == {
-        path.name: path.read_bytes() for path in shipped.iterdir()
+        path.name: path.read_bytes() for path in package_folder.iterdir()
     }
     assert whole_versions(warehouse) == [f"squares/10/{table.manifest.version}"]
     assert list(warehouse.staging.iterdir()) == []
@@ -99,12 +98,17 @@ def test_published_version_is_copied(warehouse: Warehouse, shipped: Path) -> Non
     assert notes.texts == [f"squares/10: already built ({table.folder.name})"]
 
 
-def test_forced_builds_and_other_recipes_are_computed(warehouse: Warehouse, memory_path: Path, shipped: Path) -> None:
+def test_forced_builds_and_other_recipes_are_computed(
+    warehouse: Warehouse, memory_path: Path, package_folder: Path
+) -> None:
+    """A version that comes with the package is computed if the build is forced, or if the parameters or the revision
+    differ."""
+
     class NextRevision(Shipped):
         revision = 2
 
     copied = warehouse.build("squares", TEN).manifest
-    newer = toy_warehouse(memory_path / "newer", squares=NextRevision(shipped))
+    newer = toy_warehouse(memory_path / "newer", squares=NextRevision(package_folder))
     for known, count, version in ((warehouse, 10, copied.version), (warehouse, 11, "r1-"), (newer, 10, "r2-")):
         notes = Notes()
         table = known.build("squares", Count(count), progress=notes, force=version == copied.version)
@@ -115,8 +119,9 @@ def test_forced_builds_and_other_recipes_are_computed(warehouse: Warehouse, memo
     assert forced.created > copied.created
 
 
-def test_damaged_published_version_is_refused(warehouse: Warehouse, shipped: Path) -> None:
-    path = shipped / "square.npy"
+def test_damaged_published_version_is_refused(warehouse: Warehouse, package_folder: Path) -> None:
+    """A damaged file of a version in the package gives an error, and nothing is copied."""
+    path = package_folder / "square.npy"
     whole = path.read_bytes()
     path.write_bytes(whole[:-1] + b"\1")
     message = (
@@ -131,38 +136,39 @@ def test_damaged_published_version_is_refused(warehouse: Warehouse, shipped: Pat
     path.unlink()
     with pytest.raises(MissingTableError, match=f"expected {path}, found no such file"):
         warehouse.build("squares", TEN)
-    (shipped / FILE_NAME).write_text("{}")
-    with pytest.raises(ManifestFormatError, match=f"expected a manifest of format 1 in {shipped / FILE_NAME}"):
+    (package_folder / FILE_NAME).write_text("{}")
+    with pytest.raises(ManifestFormatError, match=f"expected a manifest of format 1 in {package_folder / FILE_NAME}"):
         warehouse.build("squares", TEN)
     assert whole_versions(warehouse) == []
     path.write_bytes(whole)
     assert not is_published(warehouse.kind("squares"), warehouse.build("squares", TEN, force=True))
 
 
-def test_damaged_manifest_is_not_missing(shipped: Path) -> None:
-    """A long computation must not begin silently; other recipes and variants are not affected."""
-    package = shipped.parents[1]
-    assert published_folder(package, TEN, "10") == shipped
+def test_damaged_manifest_is_not_missing(package_folder: Path) -> None:
+    """A damaged version in the package raises an error for its own variant, so that a long computation does not begin
+    silently; other variants are not affected."""
+    package = package_folder.parents[1]
+    assert published_folder(package, TEN, "10") == package_folder
     assert published_folder(package, Count(11), "10") is None
-    (shipped / FILE_NAME).write_text("{")
+    (package_folder / FILE_NAME).write_text("{")
     for parameters in (TEN, Count(12)):
         with pytest.raises(
-            ManifestFormatError, match=f"^expected a whole version in {shipped}, which comes with the pack"
+            ManifestFormatError, match=f"^expected a whole version in {package_folder}, which comes with the pack"
         ):
             published_folder(package, parameters, "10")
     assert published_folder(package, Count(11), "11") is None
 
 
-def copy(root: Path, shipped: Path, kill_at: int) -> None:
+def build_and_die(root: Path, package_folder: Path, kill_at: int) -> None:
     """In another process: build, and die at this change."""
     processes.die_at_change(root, kill_at)
-    toy_warehouse(root, squares=Shipped(shipped)).build("squares", TEN)
+    toy_warehouse(root, squares=Shipped(package_folder)).build("squares", TEN)
 
 
 @pytest.mark.parametrize("kill_at", range(0, 24, 3))
-def test_copy_survives_a_kill(memory_path: Path, shipped: Path, kill_at: int) -> None:
-    warehouse = toy_warehouse(memory_path / "warehouse", squares=Shipped(shipped))
-    processes.run(copy, warehouse.root, shipped, kill_at)
+def test_copy_survives_a_kill(memory_path: Path, package_folder: Path, kill_at: int) -> None:
+    warehouse = toy_warehouse(memory_path / "warehouse", squares=Shipped(package_folder))
+    processes.run(build_and_die, warehouse.root, package_folder, kill_at)
     assert len(whole_versions(warehouse)) <= 1
     table = warehouse.build("squares", TEN)
     assert whole_versions(warehouse) == [f"squares/10/{table.manifest.version}"]

@@ -1,7 +1,5 @@
 """Tables in notebooks: the content of cells, escaped names, and reported damage."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -76,7 +74,7 @@ def test_table_without_parquet_shows_the_same_rows(
 
 
 def test_every_reader_shows_its_version(small_root: Path) -> None:
-    """Readers of tables show the versions that they read."""
+    """In a notebook, every class that reads a table shows the table's version."""
     warehouse = bgdata.open_warehouse(small_root)
     readers: dict[str, Any] = {
         "bearoff_two_sided": TwoSidedTable, "bearoff_one_sided": RaceTable, "bearoff_gammon": RaceTable,
@@ -88,7 +86,8 @@ def test_every_reader_shows_its_version(small_root: Path) -> None:
 
 
 def test_match_equity_table_shows_chances() -> None:
-    """Chances are by score, in percent; a missing score is a dash, and names are escaped."""
+    """In a notebook, a match equity table shows its chances in percent by score, a dash for a missing score, and its
+    name escaped."""
     met = MatchEquity.of("<b>", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49])
     found = CellReader(met._repr_html_())
     assert found.heads == ["away", "1", "2"]
@@ -99,7 +98,7 @@ def test_match_equity_table_shows_chances() -> None:
 
 
 def test_only_showing_a_reader_loads_parquet(small_root: Path) -> None:
-    """Opening and probing a reader does not, nor does showing a match equity table."""
+    """Opening and reading a table, and showing a match equity table, import neither DuckDB nor PyArrow."""
     code = (
         "import sys, bgdata\n"
         "from bgdata.bearoff.tables import TwoSidedTable\n"

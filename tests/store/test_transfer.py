@@ -1,7 +1,5 @@
 """Versions copied to and from folders, object stores and web servers: complete, resumed, and never mixed."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -48,7 +46,7 @@ def _memory(memory_store: str) -> str:
 
 
 @pytest.fixture(name="built")
-def _built(toys: Warehouse) -> Warehouse:
+def _built_warehouse(toys: Warehouse) -> Warehouse:
     """Two variants of a kind and one made from one of them."""
     for count in (10, 20):
         toys.build("squares", Count(count))
@@ -68,25 +66,27 @@ def names(warehouse: Warehouse) -> list[str]:
     return [table.name for table in warehouse.versions()]
 
 
-def stored(end: str = "") -> dict[str, bytes]:
+def stored_names(end: str = "") -> dict[str, bytes]:
     """The files in memory with this ending of their names."""
     return {name: bytes(file.getvalue()) for name, file in MemoryFileSystem.store.items() if name.endswith(end)}
 
 
-def put(name: str, data: bytes) -> None:
+def put_stored_file(name: str, data: bytes) -> None:
     MemoryFileSystem().pipe_file(name, data)
 
 
-def other(memory_path: Path, name: str = "other") -> Warehouse:
+def another_warehouse(memory_path: Path, name: str = "other") -> Warehouse:
     return toy_warehouse(memory_path / name)
 
 
 def check_round_trip(built: Warehouse, address: str, memory_path: Path) -> None:
+    """Pushes all versions to `address` and pulls them into an empty warehouse. They are equal there, and a second time
+    nothing is moved."""
     sent = push(built, address)
     assert [each.name for each in sent] == sorted(names(built))
     assert all(each.is_moved and each.files == 2 and each.bytes > 0 for each in sent)
     assert not any(each.is_moved or each.files or each.bytes for each in push(built, address))
-    copy = other(memory_path)
+    copy = another_warehouse(memory_path)
     assert pull(copy, address) == sent
     assert whole_versions(copy) == names(built)
     for table in copy.versions():
@@ -99,7 +99,7 @@ def check_round_trip(built: Warehouse, address: str, memory_path: Path) -> None:
 
 def test_store_in_memory_round_trips(built: Warehouse, memory: str, memory_path: Path) -> None:
     check_round_trip(built, memory, memory_path)
-    assert not [name for name in stored() if name.rpartition("/")[2].startswith(".")]
+    assert not [name for name in stored_names() if name.rpartition("/")[2].startswith(".")]
 
 
 def test_folder_round_trips(built: Warehouse, memory_path: Path) -> None:
@@ -121,6 +121,8 @@ def test_s3_round_trips(built: Warehouse, bucket: str, memory_path: Path) -> Non
 
 
 def test_manifest_is_written_last(built: Warehouse, memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A push writes the claim first, then the files, and the manifest last, so that a version without it does not exist
+    yet."""
     order: list[str] = []
     for method in ("put_file", "pipe_file"):
         real = getattr(MemoryFileSystem, method)
@@ -158,6 +160,7 @@ def cut_after(monkeypatch: pytest.MonkeyPatch, most: int) -> list[str]:
 
 
 def test_cut_push_resumes(built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A push whose connection was cut leaves no version at the address; the next push sends only the missing files."""
     first = built.open("squares", "10").parquet.stat().st_size
     with monkeypatch.context() as patch:
         begun = cut_after(patch, first)
@@ -169,20 +172,22 @@ def test_cut_push_resumes(built: Warehouse, memory: str, memory_path: Path, monk
     assert begun == ["table.parquet", "square.npy"]
     assert listing(open_place(memory)).versions == {}, "without a manifest it is not there yet"
     with pytest.raises(MissingTableError, match="expected versions in memory://shop/ware, found none"):
-        pull(other(memory_path), memory, "squares/10")
+        pull(another_warehouse(memory_path), memory, "squares/10")
     with monkeypatch.context() as patch:
         begun = cut_after(patch, 1 << 30)
         (moved,) = push(built, memory, "squares/10", jobs=1)
     assert begun == ["square.npy"], "what is there as a whole is not sent again, half a file is"
     assert moved.files == 1
-    pull(copy := other(memory_path), memory)
+    pull(copy := another_warehouse(memory_path), memory)
     assert whole_versions(copy) == [moved.name]
 
 
 def test_cut_pull_resumes(built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pull whose connection is cut again and again finishes, and downloads nothing twice."""
     push(built, memory)
     monkeypatch.setattr(places, "CHUNK", 64)
-    read, total = [0], [0]
+    read = [0]
+    total = [0]
     real = Store.part
 
     def part(self: Store, name: str, begin: int, length: int | None) -> places.Part:
@@ -194,7 +199,7 @@ def test_cut_pull_resumes(built: Warehouse, memory: str, memory_path: Path, monk
         return real(self, name, begin, length)
 
     monkeypatch.setattr(Store, "part", part)
-    copy = other(memory_path)
+    copy = another_warehouse(memory_path)
     for _ in range(40):
         read[0] = 0
         try:
@@ -208,29 +213,30 @@ def test_cut_pull_resumes(built: Warehouse, memory: str, memory_path: Path, monk
 
 
 def test_wrong_hashes_are_never_published(built: Warehouse, memory: str, memory_path: Path) -> None:
+    """A file with another hash than in its manifest is refused. Versions that were complete are kept."""
     push(built, memory)
-    name = next(name for name in stored("square.npy") if "/squares/20/" in name)
-    good = stored()[name]
-    put(name, good[:-1] + bytes([good[-1] ^ 1]))
-    copy = other(memory_path)
+    name = next(name for name in stored_names("square.npy") if "/squares/20/" in name)
+    good = stored_names()[name]
+    put_stored_file(name, good[:-1] + bytes([good[-1] ^ 1]))
+    copy = another_warehouse(memory_path)
     with pytest.raises(DigestMismatchError, match=rf"expected SHA-256 \w+\.\.\. of memory:/{name}, found \w+\.\.\.$"):
         pull(copy, memory, jobs=1)
     assert names(copy) == [name for name in names(built) if "squares/20" not in name], "what was whole stays"
     assert whole_versions(copy) == names(copy)
-    put(name, good)
+    put_stored_file(name, good)
     pull(copy, memory)
     assert whole_versions(copy) == names(built)
 
 
 def test_damaged_partial_download_is_fetched_again(built: Warehouse, memory: str, memory_path: Path) -> None:
-    """A partial download of an older file is discarded."""
+    """Files that an earlier download left, but that are not of this version, are deleted or fetched again."""
     push(built, memory, "squares/10")
-    copy = other(memory_path)
-    name, good = stored("table.parquet").popitem()
+    copy = another_warehouse(memory_path)
+    name, good = stored_names("table.parquet").popitem()
     MemoryFileSystem().rm_file(name)
     with pytest.raises(MissingFileError):
         pull(copy, memory)
-    put(name, good)
+    put_stored_file(name, good)
     (staged,) = copy.staging.glob("squares-10-*")
     (staged / ".table.parquet.partial").write_bytes(b"older bytes")
     (staged / "leftover").write_text("of somebody")
@@ -239,33 +245,48 @@ def test_damaged_partial_download_is_fetched_again(built: Warehouse, memory: str
     assert whole_versions(copy) == names(copy) == [built.open("squares", "10").name]
 
 
-def vanish(name: str) -> None:
+def delete_stored_file(name: str) -> None:
     MemoryFileSystem().rm_file(name)
 
 
-def halve(name: str) -> None:
-    put(name, stored()[name][: len(stored()[name]) // 2])
+def truncate_stored_file(name: str) -> None:
+    put_stored_file(name, stored_names()[name][: len(stored_names()[name]) // 2])
 
 
-def replace(name: str) -> None:
-    put(name, b"{}")
+def replace_stored_byte(name: str) -> None:
+    put_stored_file(name, b"{}")
 
 
-def swap(name: str) -> None:
-    put(name, next(data for other, data in stored("manifest.json").items() if other != name))
+def swap_manifests(name: str) -> None:
+    put_stored_file(name, next(data for other, data in stored_names("manifest.json").items() if other != name))
 
 
 WRONG = {
-    "a file that is gone": ("square.npy", vanish, MissingFileError, "expected memory:.*square.npy, found no such file"),
-    "half a file": ("square.npy", halve, CorruptFileError, r"expected \d+ bytes in memory:.*square.npy, got \d+"),
-    "no manifest": ("manifest.json", replace, ManifestFormatError, "expected a manifest of format 1 in memory:"),
+    "a file that is gone": (
+        "square.npy",
+        delete_stored_file,
+        MissingFileError,
+        "expected memory:.*square.npy, found no such file",
+    ),
+    "half a file": (
+        "square.npy",
+        truncate_stored_file,
+        CorruptFileError,
+        r"expected \d+ bytes in memory:.*square.npy, got \d+",
+    ),
+    "no manifest": (
+        "manifest.json",
+        replace_stored_byte,
+        ManifestFormatError,
+        "expected a manifest of format 1 in memory:",
+    ),
     "the manifest of another": (
         "manifest.json",
-        swap,
+        swap_manifests,
         ManifestFormatError,
         "expected the manifest of squares/10/.*that",
     ),
-    "half a manifest": ("manifest.json", halve, ManifestFormatError, "expected JSON in memory:"),
+    "half a manifest": ("manifest.json", truncate_stored_file, ManifestFormatError, "expected JSON in memory:"),
 }
 
 
@@ -274,10 +295,11 @@ def test_incomplete_versions_are_refused(
     built: Warehouse, memory: str, memory_path: Path, file: str, damage: Callable[[str], None],
     error: type[BgdataError], message: str,
 ) -> None:  # fmt: skip
+    """A version with a missing, truncated or exchanged file at the address is refused; others can be pulled."""
     MemoryFileSystem.store.clear()
     push(built, memory)
-    damage(next(name for name in stored(file) if "/squares/10/" in name))
-    copy = other(memory_path, file.partition(".")[0] + damage.__name__)
+    damage(next(name for name in stored_names(file) if "/squares/10/" in name))
+    copy = another_warehouse(memory_path, file.partition(".")[0] + damage.__name__)
     with pytest.raises(error, match=message):
         pull(copy, memory, "squares/10")
     assert names(copy) == []
@@ -299,7 +321,7 @@ def test_damaged_version_is_not_sent(built: Warehouse, memory: str) -> None:
 
 def test_damaged_version_is_fetched_again(built: Warehouse, memory: str, memory_path: Path) -> None:
     push(built, memory)
-    pull(copy := other(memory_path), memory)
+    pull(copy := another_warehouse(memory_path), memory)
     path = copy.open("squares", "10").folder / "square.npy"
     overwrite(path, b"short")
     assert [each.name for each in pull(copy, memory) if each.is_moved] == [copy.open("squares", "10").name]
@@ -313,10 +335,11 @@ def test_truncated_file_in_a_store_is_refused(built: Warehouse, memory: str, mon
     monkeypatch.setattr(MemoryFileSystem, "put_file", put_file)
     with pytest.raises(CorruptFileError, match=r"which was sent, found 100; try again"):
         push(built, memory, "squares/10")
-    assert stored("manifest.json") == {}
+    assert stored_names("manifest.json") == {}
 
 
 def test_two_processes_can_push_one_version(built: Warehouse, bucket: str, memory_path: Path) -> None:
+    """Several pushes of the same versions at once all succeed, and leave a complete index and no claims."""
     failures: list[BaseException] = []
 
     def run() -> None:
@@ -335,22 +358,23 @@ def test_two_processes_can_push_one_version(built: Warehouse, bucket: str, memor
     assert isinstance(place, Store)
     assert json.loads(place.read(INDEX))["versions"].keys() == set(names(built))
     assert not [name for name in place.entries() if PUSHING in name]
-    pull(copy := other(memory_path), f"{bucket}/both")
+    pull(copy := another_warehouse(memory_path), f"{bucket}/both")
     assert whole_versions(copy) == names(built)
 
 
-def written_otherwise(built: Warehouse, memory_path: Path) -> Warehouse:
+def same_values_in_other_files(built: Warehouse, memory_path: Path) -> Warehouse:
     """A warehouse with equal values, and so the same versions, in other files."""
-    second = other(memory_path, "second")
+    second = another_warehouse(memory_path, "second")
     second.build("squares", Count(10))
     table = second.open("squares", "10")
     assert table.name == built.open("squares", "10").name
     assert table.manifest.created
-    overwrite(table.folder / "manifest.json", changed_manifest(table.folder / "manifest.json"))
+    overwrite(table.folder / "manifest.json", change_manifest(table.folder / "manifest.json"))
     return second
 
 
-def changed_manifest(path: Path) -> bytes:
+def change_manifest(path: Path) -> bytes:
+    """The bytes of the manifest at `path` as another machine would write it."""
     from dataclasses import replace
 
     from bgdata.store.manifest import parse_manifest
@@ -361,7 +385,9 @@ def changed_manifest(path: Path) -> bytes:
 def test_two_pushes_of_different_files_of_a_version_are_not_mixed(
     built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    second = written_otherwise(built, memory_path)
+    """Two warehouses whose versions have equal values in different files do not mix them at an address: the second push
+    waits for the claim of the first to expire, and then sends all files."""
+    second = same_values_in_other_files(built, memory_path)
     with monkeypatch.context() as patch:
         cut_after(patch, 0)
         with pytest.raises(StorageError):
@@ -378,7 +404,7 @@ def test_two_pushes_of_different_files_of_a_version_are_not_mixed(
         push(second, memory)
     assert sorted(begun) == ["square.npy", "table.parquet"], "files of the other one are not trusted"
     assert [each.is_moved for each in push(built, memory, "squares/10")] == [False]
-    pull(copy := other(memory_path), memory, "squares/10")
+    pull(copy := another_warehouse(memory_path), memory, "squares/10")
     assert copy.open("squares", "10").manifest.machine == "another"
     assert whole_versions(copy) == names(second)
 
@@ -386,25 +412,29 @@ def test_two_pushes_of_different_files_of_a_version_are_not_mixed(
 def test_push_overtaken_by_another_writes_no_manifest(
     built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    second, real = written_otherwise(built, memory_path), MemoryFileSystem.put_file
+    """A push that finds the claim of another process after sending its files writes no manifest."""
+    second = same_values_in_other_files(built, memory_path)
+    real = MemoryFileSystem.put_file
 
     def put_file(self: MemoryFileSystem, local: str, name: str, **options: Any) -> None:
         real(self, local, name, **options)
-        (claim,) = stored(PUSHING)
-        put(claim, b'{"manifest_sha256": "other", "time": 1}')
+        (claim,) = stored_names(PUSHING)
+        put_stored_file(claim, b'{"manifest_sha256": "other", "time": 1}')
 
     monkeypatch.setattr(MemoryFileSystem, "put_file", put_file)
     with pytest.raises(VersionInUseError, match="found that somebody does, with other files; try again"):
         push(built, memory, "squares/10")
-    assert stored("manifest.json") == {}
+    assert stored_names("manifest.json") == {}
     assert names(second)
 
 
 def test_full_disk_is_refused(
     built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A pull that does not fit on the disk is refused before it begins, and one for which the disk gets full fails with
+    one line."""
     push(built, memory)
-    copy = other(memory_path)
+    copy = another_warehouse(memory_path)
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 1))
         with pytest.raises(TooLargeError, match=r"expected .* of free disk in .*, found 1 B; name the kinds"):
@@ -423,8 +453,9 @@ def test_full_disk_is_refused(
 
 
 def test_scopes_choose_versions(built: Warehouse, memory: str, memory_path: Path) -> None:
+    """Kinds, variants and versions can be pulled and pushed by name; unknown and invalid names are refused."""
     push(built, memory)
-    copy = other(memory_path)
+    copy = another_warehouse(memory_path)
     pull(copy, memory, "squares/20", "square_sums")
     assert [name.rpartition("/")[0] for name in names(copy)] == ["square_sums/10", "squares/20"]
     pull(copy, memory, built.open("squares", "10").name)
@@ -444,22 +475,23 @@ def test_scopes_choose_versions(built: Warehouse, memory: str, memory_path: Path
 
 def test_nothing_is_written_in_a_dry_run(built: Warehouse, memory: str, memory_path: Path) -> None:
     would = push(built, memory, is_dry=True)
-    assert stored() == {}
+    assert stored_names() == {}
     assert would == push(built, memory)
-    copy = other(memory_path)
+    copy = another_warehouse(memory_path)
     assert pull(copy, memory, is_dry=True) == would
     assert not copy.root.exists()
 
 
 def test_pull_sets_the_current_version(toys: Warehouse, memory: str, memory_path: Path) -> None:
+    """Pulling or pushing a newer version leaves the current one as it is, unless `use` is set."""
     first = toys.build("squares", Count(10))
     push(toys, memory)
-    pull(copy := other(memory_path), memory)
+    pull(copy := another_warehouse(memory_path), memory)
     newer = toy_warehouse(toys.root)
     table = newer.open("squares", "10")
     second = table.folder.with_name("r2-01234567")
     shutil.copytree(table.folder, second)
-    overwrite(second / "manifest.json", of_revision_2(second / "manifest.json"))
+    overwrite(second / "manifest.json", raise_revision(second / "manifest.json"))
     toys.use(toys.open("squares", "10", "r2-01234567"))
     push(toys, memory)
     place = open_place(memory)
@@ -473,7 +505,7 @@ def test_pull_sets_the_current_version(toys: Warehouse, memory: str, memory_path
     assert copy.pointer("squares", "10") == "r2-01234567"
 
 
-def of_revision_2(path: Path) -> bytes:
+def raise_revision(path: Path) -> bytes:
     from dataclasses import replace
 
     from bgdata.store.manifest import parse_manifest
@@ -485,18 +517,20 @@ def test_invalid_names_in_a_store_are_ignored(built: Warehouse, memory: str, mem
     push(built, memory, "squares/10")
     for name in ("squares/10/r1-0000000g/manifest.json", "../../x/y/r1-00000000/manifest.json", "squares/10/notes/x",
                  "aliens/10/r1-00000000/manifest.json"):  # fmt: skip
-        put(f"/shop/ware/{name}", b"{}")
-    put("/shop/ware/squares/10/current", b"../../etc")
+        put_stored_file(f"/shop/ware/{name}", b"{}")
+    put_stored_file("/shop/ware/squares/10/current", b"../../etc")
     assert [name for name in listing(open_place(memory)).versions if not name.startswith("squares/10/r1-")] == [
         "aliens/10/r1-00000000"
     ]
-    pull(copy := other(memory_path), memory)
+    pull(copy := another_warehouse(memory_path), memory)
     assert names(copy) == [built.open("squares", "10").name], "kinds that nobody knows are left out"
 
 
 def test_variant_on_another_disk_is_copied(built: Warehouse, memory: str, memory_path: Path) -> None:
+    """A variant on another disk is pulled to that disk, but not through a link that was made by hand."""
     push(built, memory)
-    copy, disk = other(memory_path), memory_path / "disk"
+    copy = another_warehouse(memory_path)
+    disk = memory_path / "disk"
     disk.mkdir()
     copy.build("squares", Count(10), directory=disk)
     folder = copy.open("squares", "10").folder
@@ -534,7 +568,8 @@ class Files(SimpleHTTPRequestHandler):
 def _web(memory_path: Path) -> Iterator[str]:
     """The address of a server of the files in the folder `served`."""
     (memory_path / "served").mkdir(parents=True)
-    Files.asked, Files.password = [], ""
+    Files.asked = []
+    Files.password = ""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=str(memory_path / "served"))) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
@@ -544,22 +579,25 @@ def _web(memory_path: Path) -> Iterator[str]:
 
 
 def test_versions_are_pulled_from_a_web_server(built: Warehouse, web: str, memory_path: Path) -> None:
+    """Versions can be pulled from a plain web server with an index, and not pushed there. A manifest with another hash
+    than in the index is refused."""
     with pytest.raises(MissingFileError, match=r"/index.json: the server says 404 .*bgdata push writes it"):
-        pull(other(memory_path), web)
+        pull(another_warehouse(memory_path), web)
     push(built, str(memory_path / "served"))
-    pull(copy := other(memory_path), f"{web}/")
+    pull(copy := another_warehouse(memory_path), f"{web}/")
     assert whole_versions(copy) == names(built)
     with pytest.raises(UsageError, match=r"expected a folder or a store to push to, got http://127.* only read from"):
         push(built, web)
     path = memory_path / "served" / names(built)[0] / "manifest.json"
-    overwrite(path, changed_manifest(path))
+    overwrite(path, change_manifest(path))
     with pytest.raises(DigestMismatchError, match=r"expected SHA-256 .* of http://127.*manifest.json, found"):
-        pull(other(memory_path, "third"), web)
+        pull(another_warehouse(memory_path, "third"), web)
 
 
 def test_cut_download_restarts_without_ranges(built: Warehouse, web: str, memory_path: Path) -> None:
+    """A partial download is completed from a web server that does not support range requests."""
     push(built, str(memory_path / "served"))
-    copy = other(memory_path)
+    copy = another_warehouse(memory_path)
     path = next((memory_path / "served" / "squares" / "10").glob("*/table.parquet"))
     path.rename(memory_path / "away")
     with pytest.raises(MissingFileError):
@@ -572,10 +610,12 @@ def test_cut_download_restarts_without_ranges(built: Warehouse, web: str, memory
 
 
 def test_passwords_are_sent_to_the_server_only(built: Warehouse, web: str, memory_path: Path) -> None:
+    """The password in an address is sent to its server, and appears in no message, error or file."""
     push(built, str(memory_path / "served"))
     Files.password = "Basic " + "dXNlcjpzZWNyZXQtd29yZA=="
     address = web.replace("http://", "http://user:secret-word@")
-    notes, copy = Notes(), other(memory_path)
+    notes = Notes()
+    copy = another_warehouse(memory_path)
     Transfer(notes).pull(copy, open_place(address), ["squares/10"])
     assert notes.done == notes.total > 0
     assert {login for _, login in Files.asked} == {Files.password}
@@ -590,9 +630,10 @@ def test_passwords_are_sent_to_the_server_only(built: Warehouse, web: str, memor
 def test_keys_are_not_written_or_shown(
     built: Warehouse, bucket: str, memory_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """The keys of S3 appear in no message, error or file."""
     notes = Notes()
     Transfer(notes).push(built, open_place(bucket))
-    Transfer(notes).pull(copy := other(memory_path), open_place(bucket))
+    Transfer(notes).pull(copy := another_warehouse(memory_path), open_place(bucket))
     place = open_place(bucket)
     assert isinstance(place, Store)
     written = b"".join(place.read(name) for name in place.entries())
@@ -631,6 +672,7 @@ def test_passwords_in_errors_of_libraries_are_hidden(memory: str) -> None:
 
 
 def test_invalid_index_is_refused(built: Warehouse, web: str, memory_path: Path) -> None:
+    """An index that is damaged, of a newer format, or contains invalid names is refused, and a push writes it anew."""
     push(built, str(memory_path / "served"))
     index = memory_path / "served" / INDEX
     good = json.loads(index.read_text())
@@ -645,7 +687,7 @@ def test_invalid_index_is_refused(built: Warehouse, web: str, memory_path: Path)
     ):
         index.write_bytes(wrong)
         with pytest.raises(ManifestFormatError, match=message):
-            pull(other(memory_path), web)
+            pull(another_warehouse(memory_path), web)
     write_index(Folder(memory_path / "served"))
     assert json.loads(index.read_text()) == good
 
@@ -653,9 +695,10 @@ def test_invalid_index_is_refused(built: Warehouse, web: str, memory_path: Path)
 def test_concurrent_index_writers_lose_no_version(
     built: Warehouse, memory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another process publishes a version after this one has listed them, and writes the index first."""
+    """If another process publishes a version while the index is being written, the final index contains it."""
     push(built, memory, "squares")
-    place, real = open_place(memory), Store.write
+    place = open_place(memory)
+    real = Store.write
     first = threading.Event()
 
     def write(self: Store, name: str, data: bytes, *, is_new: bool = False) -> bool:
@@ -672,16 +715,17 @@ def test_concurrent_index_writers_lose_no_version(
 
 
 def test_claim_is_renewed(built: Warehouse, memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """During a long push its claim is renewed."""
     monkeypatch.setattr(transfer, "RENEW_SECONDS", 0.01)
     times: list[bytes] = []
     real = MemoryFileSystem.put_file
 
     def put_file(self: MemoryFileSystem, local: str, name: str, **options: Any) -> None:
-        (claim,) = stored(PUSHING)
-        put(claim, b'{"manifest_sha256": "other", "time": 1}')
-        while b"other" in stored(PUSHING)[claim]:
+        (claim,) = stored_names(PUSHING)
+        put_stored_file(claim, b'{"manifest_sha256": "other", "time": 1}')
+        while b"other" in stored_names(PUSHING)[claim]:
             time.sleep(0.01)
-        times.append(stored(PUSHING)[claim])
+        times.append(stored_names(PUSHING)[claim])
         real(self, local, name, **options)
 
     monkeypatch.setattr(MemoryFileSystem, "put_file", put_file)

@@ -27,7 +27,7 @@ from bgdata.errors import (
     StorageError,
 )
 from bgdata.store.arrays import save_array
-from bgdata.store.dataset import Build, Recheck, drawn_text, sample_text
+from bgdata.store.dataset import Build, Recheck, drawn_sample_text, sample_text
 from bgdata.store.linked import move_aside
 from bgdata.store.lockfile import save_lock
 from bgdata.store.manifest import FileEntry
@@ -55,27 +55,28 @@ def findings(warehouse: Warehouse, rows: int | None = 7, seed: int = 0) -> list[
     return list(verify(warehouse, tables, sample_rows=rows, seed=seed, progress=Silence()))
 
 
-def problem(warehouse: Warehouse) -> Finding:
+def only_problem(warehouse: Warehouse) -> Finding:
     """The only failed check."""
     failed = [finding for finding in findings(warehouse) if finding.problem]
     assert len(failed) == 1
     return failed[0]
 
 
-def flip(path: Path, generator: random.Random) -> None:
+def flip_bit(path: Path, generator: random.Random) -> None:
     data = bytearray(path.read_bytes())
     data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
     overwrite(path, bytes(data))
 
 
 def test_columns_may_have_another_order(toys: Warehouse) -> None:
-    """Files of an older bgdata have another order; missing or additional columns are found."""
+    """`verify` accepts Parquet files whose columns have another order, as older ones have, but not missing or
+    additional columns."""
     table = toys.build("squares", TEN)
     whole = pq.read_table(table.parquet)
     for names, is_equal in (["square", "number"], True), (["number"], False), (["number", "square", "more"], False):
         table.parquet.chmod(0o644)
         pq.write_table(whole.append_column("more", whole["square"]).select(names), table.parquet, row_group_size=8)
-        reseal(table)
+        update_manifest(table)
         found = {finding.check: finding for finding in findings(toys) if finding.problem}
         assert ("Parquet equals the arrays" not in found) == is_equal
 
@@ -97,13 +98,14 @@ def test_small_warehouse_passes(small_root: Path, warehouse: Warehouse) -> None:
 
 @pytest.mark.parametrize("name", ["square.npy", "table.parquet", "manifest.json"])
 def test_any_flipped_bit_is_found(toys: Warehouse, name: str) -> None:
+    """A single flipped bit in any file of a version is found, and the error names the file."""
     toys.build("squares", Count(20))
     table = toys.build("squares", TEN)
     whole = (table.folder / name).read_bytes()
     generator = random.Random(len(whole))
     for _ in range(20):
-        flip(table.folder / name, generator)
-        found = problem(toys)
+        flip_bit(table.folder / name, generator)
+        found = only_problem(toys)
         assert found.table is not None
         assert (found.table.name, found.check) == (table.name, "manifest" if "json" in name else "file hashes")
         assert str(table.folder / name) in found.problem
@@ -116,7 +118,7 @@ def test_any_flipped_bit_of_smallest_tables_is_found(warehouse: Warehouse) -> No
     for table in warehouse.versions():
         for path in sorted(table.folder.iterdir()):
             whole = own(path).read_bytes()
-            flip(path, generator)
+            flip_bit(path, generator)
             found = list(verify(warehouse, [Table(table.folder)], sample_rows=0, seed=0, progress=Silence()))
             assert str(path) in found[-1].problem
             overwrite(path, whole)
@@ -131,12 +133,12 @@ def test_incomplete_files_are_found(toys: Warehouse, name: str, how: str) -> Non
         path.unlink()
     else:
         overwrite(path, path.read_bytes() + b"x" if how == "longer" else path.read_bytes()[:-1])
-    found = problem(toys)
+    found = only_problem(toys)
     assert found.check == ("manifest" if "json" in name else "file sizes")
     assert str(table.folder) in found.problem
 
 
-def reseal(table: Table) -> Table:
+def update_manifest(table: Table) -> Table:
     """A version whose manifest matches its files again, as after a careful forgery."""
     files = [
         FileEntry(entry.name, (table.folder / entry.name).stat().st_size, sha256_file(table.folder / entry.name))
@@ -152,22 +154,23 @@ def test_forged_values_are_found(toys: Warehouse) -> None:
     values[3] += 1
     (table.folder / "square.npy").unlink()
     save_array(table.folder / "square.npy", values)
-    reseal(table)
-    found = problem(toys)
+    update_manifest(table)
+    found = only_problem(toys)
     assert found.check == "values"
     assert f"expected the value digest {table.manifest.digest} in {table.name}, found" in found.problem
 
 
 def test_forged_parquet_is_found(toys: Warehouse) -> None:
-    table, other = toys.build("squares", TEN), toys.build("squares", Count(20))
+    table = toys.build("squares", TEN)
+    other = toys.build("squares", Count(20))
     overwrite(table.parquet, other.parquet.read_bytes())
-    reseal(table)
-    found = problem(toys)
+    update_manifest(table)
+    found = only_problem(toys)
     assert found.check == "Parquet equals the arrays"
     assert f"expected {table.parquet} to equal the arrays, found a difference after row 8" in found.problem
     overwrite(table.parquet, b"no Parquet at all")
-    reseal(table)
-    assert "expected a readable Parquet file" in problem(toys).problem
+    update_manifest(table)
+    assert "expected a readable Parquet file" in only_problem(toys).problem
 
 
 @pytest.mark.parametrize(
@@ -188,12 +191,13 @@ def test_manifests_of_another_table_are_refused(toys: Warehouse, changes: dict[s
     manifest = dataclasses.replace(table.manifest, **changes)  # type: ignore[arg-type]
     (table.folder / "manifest.json").unlink()
     manifest.save(table.folder)
-    assert problem(toys).check == "manifest"
-    assert message in problem(toys).problem
+    assert only_problem(toys).check == "manifest"
+    assert message in only_problem(toys).problem
 
 
 def test_sample_finds_wrong_values(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All files are consistent, so only recomputing rows finds them."""
+    """A version with a wrong value whose files and hashes all agree is found by recomputing rows, and by nothing
+    else."""
     monkeypatch.setattr("tests.store.toy.np.zeros", lambda count, _: WrongArray(count))
     table = toys.build("squares", TEN)
     monkeypatch.undo()
@@ -212,7 +216,7 @@ class Whole(Squares):
 
 
 def test_small_tables_are_recomputed_as_a_whole(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is written, and existing checkpoints are not used; larger tables are sampled."""
+    """A small table is recomputed as a whole, without writing anything; of a larger one only a sample."""
     warehouse = toy_warehouse(toys.root, squares=Whole())
     monkeypatch.setattr("tests.store.toy.np.zeros", lambda count, _: WrongArray(count))
     table = warehouse.build("squares", TEN)
@@ -231,8 +235,10 @@ def test_small_tables_are_recomputed_as_a_whole(toys: Warehouse, monkeypatch: py
 
 
 def test_rows_are_compared_when_written(toys: Warehouse) -> None:
+    """While a version is recomputed, the first value that differs from the stored one is named, as is another dtype."""
     table = toys.build("square_sums", TEN)
-    kind, inputs = toys.kind("square_sums"), {"terms": toys.open("squares", "10")}
+    kind = toys.kind("square_sums")
+    inputs = {"terms": toys.open("squares", "10")}
     kind.computation.compute(Build(TEN, inputs, toys, Comparison(table, Silence())))
     wrong = table.array("total").copy()
     wrong[6] += 1
@@ -251,11 +257,11 @@ def test_rows_are_compared_when_written(toys: Warehouse) -> None:
         (sample_text, 1000, 10_000, "1,000 of 10,000 rows: finds 1 bad one in 217 with 99%"),
         # 300 bad ones in 100 million are 1 in 333,333
         (sample_text, 1_540_000, 10**8, "1,540,000 of 100,000,000 rows: finds 1 bad one in 334,407 with 99%"),
-        (drawn_text, 1000, 10_000, "1,000 rows drawn of 10,000: finds 1 bad one in 217 with 99%"),
+        (drawn_sample_text, 1000, 10_000, "1,000 rows drawn of 10,000: finds 1 bad one in 217 with 99%"),
         # drawn rows may repeat
-        (drawn_text, 10_000, 10_000, "10,000 rows drawn of 10,000: finds 1 bad one in 2,171 with 99%"),
-        (drawn_text, 100_000, 10_000, "100,000 rows drawn of 10,000: finds 1 bad one in 10,000 with 99%"),
-        (drawn_text, 0, 10_000, "0 rows drawn of 10,000: finds 1 bad one in 0 with 99%"),
+        (drawn_sample_text, 10_000, 10_000, "10,000 rows drawn of 10,000: finds 1 bad one in 2,171 with 99%"),
+        (drawn_sample_text, 100_000, 10_000, "100,000 rows drawn of 10,000: finds 1 bad one in 10,000 with 99%"),
+        (drawn_sample_text, 0, 10_000, "0 rows drawn of 10,000: finds 1 bad one in 0 with 99%"),
     ],
 )
 def test_sample_text_says_what_is_found(text_of: Callable[[int, int], str], count: int, total: int, text: str) -> None:
@@ -284,7 +290,8 @@ def test_seed_chooses_the_sample(toys: Warehouse, monkeypatch: pytest.MonkeyPatc
 
 
 def test_missing_input_skips_recomputing(toys: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
-    """As in a warehouse that was pulled in part: the version itself is as it was made."""
+    """A version whose input is not in the warehouse, as after pulling only some versions, is not recomputed, and that
+    is no failure."""
     sums = toys.build("square_sums", TEN)
     digest = toys.open("squares", "10").manifest.digest
     shutil.rmtree(toys.root / "squares")
@@ -298,7 +305,8 @@ def test_missing_input_skips_recomputing(toys: Warehouse, capsys: pytest.Capture
 
 
 def test_missing_current_version_of_an_input_fails(toys: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
-    """The input is recorded as current, so it was here: that is damage."""
+    """If the current version of an input is missing, verification fails for the input, and the version made from it is
+    not recomputed."""
     sums = toys.build("square_sums", TEN)
     shutil.rmtree(toys.open("squares", "10").folder)
     assert not verify_warehouse(toys, None, None, 0, repair=False)
@@ -312,13 +320,14 @@ def test_digest_must_match_the_lock(toys: Warehouse) -> None:
     save_lock(toys.lock, [table.manifest, dataclasses.replace(table.manifest, recipe_key="0" * 64, digest="1" * 64)])
     assert {finding.problem for finding in findings(toys)} == {""}
     save_lock(toys.lock, [dataclasses.replace(table.manifest, digest="ab" * 32)])
-    found = problem(toys)
+    found = only_problem(toys)
     assert found.check == "lock"
     assert f"expected the digest abababababababab... of {table.name}" in found.problem
 
 
 def test_unreadable_lock_leaves_versions_alone(toys: Warehouse) -> None:
-    """The lock itself fails once, and a repair keeps the versions."""
+    """A damaged lock is reported once, as a failure of the lock. The versions are not failures, and a repair does not
+    rebuild them."""
     table = toys.build("squares", TEN)
     toys.lock.write_text("<<<<<<< HEAD")
     (skipped,) = (finding for finding in findings(toys) if finding.status is not Status.PASSED)
@@ -333,7 +342,8 @@ def test_unreadable_lock_leaves_versions_alone(toys: Warehouse) -> None:
 
 @pytest.mark.parametrize("name", ["square.npy", "table.parquet", "manifest.json"])
 def test_repair_restores_a_version(toys: Warehouse, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The test repairs twice, because damaged versions are kept aside."""
+    """A repair builds a damaged version again with the same digest, and keeps the damaged files aside, the first and
+    every other time."""
     table = toys.build("squares", TEN)
     digest = table.manifest.digest
     for number in (1, 2):
@@ -347,12 +357,12 @@ def test_repair_restores_a_version(toys: Warehouse, name: str, capsys: pytest.Ca
 
 
 def test_damaged_input_skips_recomputing(toys: Warehouse) -> None:
-    """A version cannot be recomputed from a damaged input; a repair rebuilds only that input."""
+    """A version is not recomputed from a damaged input. A repair rebuilds the input alone."""
     sums = toys.build("square_sums", TEN)
     squares = toys.open("squares", "10")
     values = np.load(squares.folder / "square.npy")
-    flip(squares.folder / "square.npy", random.Random(1))
-    assert problem(toys).subject == squares.name
+    flip_bit(squares.folder / "square.npy", random.Random(1))
+    assert only_problem(toys).subject == squares.name
     (skipped,) = (each for each in findings(toys, None) if each.status is Status.SKIPPED)
     assert (skipped.subject, skipped.text) == (sums.name, f"it is made from {squares.name}, which is damaged")
     found = list(verify(toys, [sums], sample_rows=None, seed=0, progress=Silence()))  # verify a single kind
@@ -365,22 +375,22 @@ def test_damaged_input_skips_recomputing(toys: Warehouse) -> None:
 
 @pytest.mark.parametrize("name", ["total.npy", "manifest.json"])
 def test_version_and_its_input_are_repaired(toys: Warehouse, name: str) -> None:
-    """The input is repaired first, although its kind comes later."""
+    """If a version and its input are both damaged, the input is repaired first."""
     sums = toys.build("square_sums", TEN)
     names = [sums.name, toys.open("squares", "10").name]
     for path in (sums.folder / name, toys.open("squares", "10").folder / "square.npy"):
-        flip(path, random.Random(1))
+        flip_bit(path, random.Random(1))
     assert verify_warehouse(toys, None, None, 0, repair=True)
     assert whole_versions(toys) == names
     assert Table(sums.folder).array("total")[-1] == 285
 
 
 def test_nothing_is_repaired_from_damaged_versions(toys: Warehouse) -> None:
-    """Inputs are verified first, even when the repair names another kind."""
+    """A version is not rebuilt from a damaged input, even if only the kind of the version is to be repaired."""
     sums = toys.build("square_sums", TEN)
     squares = toys.open("squares", "10")
     for path in (sums.folder / "total.npy", squares.folder / "square.npy"):
-        flip(path, random.Random(1))
+        flip_bit(path, random.Random(1))
     with pytest.raises(DigestMismatchError, match=f"of {squares.folder / 'square.npy'}, found"):
         verify_warehouse(toys, "square_sums", None, 0, repair=True)
     assert [table.name for table in toys.versions("square_sums")] == [sums.name]
@@ -388,7 +398,8 @@ def test_nothing_is_repaired_from_damaged_versions(toys: Warehouse) -> None:
 
 @pytest.mark.parametrize("whole", [0, 10])
 def test_older_revision_is_skipped(toys: Warehouse, whole: int) -> None:
-    """The rows of an older revision cannot be recomputed, and its hashes match, so nothing failed."""
+    """A version of an older revision that recomputes differently is skipped, not failed; but a flipped bit in its files
+    is found."""
 
     class Later(Squares):
         revision = 2
@@ -405,12 +416,12 @@ def test_older_revision_is_skipped(toys: Warehouse, whole: int) -> None:
     (skipped,) = (finding for finding in findings(later, None) if finding.status is not Status.PASSED)
     assert (skipped.check, skipped.status) == ("rows recomputed", Status.SKIPPED)
     assert skipped.text.startswith("it is of revision 1, and revision 2 gives other values: expected ")
-    flip(next(later.versions()).folder / "square.npy", random.Random(1))
+    flip_bit(next(later.versions()).folder / "square.npy", random.Random(1))
     assert [finding.check for finding in findings(later, None) if finding.problem] == ["file hashes"]
 
 
 def test_repair_uses_the_recorded_inputs(toys: Warehouse) -> None:
-    """An older version is rebuilt from its own older input, not from the current one."""
+    """A repair rebuilds an older version from the input that its manifest records, not from the current one."""
 
     class Later(Squares):
         revision = 2
@@ -422,7 +433,7 @@ def test_repair_uses_the_recorded_inputs(toys: Warehouse) -> None:
     later = toy_warehouse(toys.root, squares=Later())
     newer = later.build("square_sums", TEN)
     assert older.name != newer.name
-    flip(older.folder / "total.npy", random.Random(1))
+    flip_bit(older.folder / "total.npy", random.Random(1))
     repair_version(later, Table(older.folder))
     assert {table.name for table in later.versions("square_sums")} == {older.name, newer.name}
     assert Table(older.folder).array("total")[-1] == 285
@@ -430,7 +441,8 @@ def test_repair_uses_the_recorded_inputs(toys: Warehouse) -> None:
 
 
 def test_mutually_named_versions_are_repaired_in_order(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Networks that were retrained from each other, for example, have names that do not show the order."""
+    """Versions whose names form a cycle, as of networks that were retrained from each other, are repaired in the order
+    in which they are listed."""
     tables = {table.name: table for table in (toys.build("square_sums", TEN), toys.open("squares", "10"))}
     titles = {"square_sums": "squares/10", "squares": "square_sums/10"}
     monkeypatch.setattr(cli_verify, "_inputs_of", lambda _, table: [titles[table.folder.parts[-3]]])
@@ -441,7 +453,7 @@ def test_mutually_named_versions_are_repaired_in_order(toys: Warehouse, monkeypa
 
 def test_refused_repair_moves_nothing(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
-    flip(table.folder / "square.npy", random.Random(1))
+    flip_bit(table.folder / "square.npy", random.Random(1))
 
     class Choosy(Squares):
         def check_parameters(self, parameters: Count) -> None:
@@ -459,8 +471,9 @@ def test_missing_input_matters_only_for_computing(toys: Warehouse) -> None:
     assert found["rows recomputed"] is Status.SKIPPED
 
 
-def test_repair_needs_the_parameters(toys: Warehouse) -> None:
-    """The parameters are in the manifest; without it only default variants are known by name."""
+def test_version_with_unknown_parameters_is_not_repaired(toys: Warehouse) -> None:
+    """A version without a readable manifest can only be repaired if it is a default variant, whose parameters follow
+    from its name."""
     table = toys.build("squares", Count(11))
     overwrite(table.folder / "manifest.json", b"{}")
     with pytest.raises(
@@ -471,7 +484,8 @@ def test_repair_needs_the_parameters(toys: Warehouse) -> None:
 
 
 def test_damaged_arrays_are_not_reported_as_parquet(toys: Warehouse) -> None:
-    """The error of the compared rows is an OSError, as are those of PyArrow."""
+    """While Parquet rows are compared with arrays, a damaged array is reported as such, not as a damaged Parquet
+    file."""
 
     def rows() -> Iterator[pa.RecordBatch]:
         raise CorruptFileError("expected a whole .npy array")
@@ -513,7 +527,7 @@ def test_check_that_meets_invalid_values_fails(error: Exception) -> None:
 
 
 def test_unchecked_version_is_not_moved(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If reading files or comparing rows fails, the version stays, and the whole run fails."""
+    """If memory runs out during any check, the run fails, but a repair does not move the version."""
     table = toys.build("squares", TEN)
 
     def fails(*_: Any, **__: Any) -> NoReturn:
@@ -529,7 +543,7 @@ def test_unchecked_version_is_not_moved(toys: Warehouse, monkeypatch: pytest.Mon
 
 
 def test_lack_of_memory_is_not_damage(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the system refuses to map or to read, errors for damage are not used."""
+    """If the system refuses to map or read a file for lack of memory, a version is unchecked, not damaged."""
     table = toys.build("squares", TEN)
 
     def fails(*_: Any, **__: Any) -> NoReturn:
@@ -550,10 +564,10 @@ def test_lack_of_memory_is_not_damage(toys: Warehouse, monkeypatch: pytest.Monke
 
 @each("how", ["raises", "is killed"])
 def test_version_set_aside_is_put_back(memory_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """If the repair fails, the version is put back at once, or by the next repair."""
+    """A version that a repair has moved aside is put back if the repair fails, at once or by the next repair."""
     toys = toy_warehouse(memory_path / "warehouse")
     table = toys.build("squares", TEN)
-    flip(table.parquet, random.Random(1))
+    flip_bit(table.parquet, random.Random(1))
     damaged = table.parquet.read_bytes()
     if how == "raises":
         with monkeypatch.context() as patch:
@@ -573,8 +587,9 @@ def test_version_set_aside_is_put_back(memory_path: Path, monkeypatch: pytest.Mo
 
 
 def test_verify_fails_without_the_current_version(toys: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
-    """Verifying the warehouse, the kind or the variant fails; a repair rebuilds the version."""
-    table, other = toys.build("squares", Count(20)), toys.build("squares", TEN)
+    """Verification fails if the current version of a variant in its scope is missing, and a repair rebuilds it."""
+    table = toys.build("squares", Count(20))
+    other = toys.build("squares", TEN)
     shutil.rmtree(table.folder)
     for scope in (None, "squares", "squares/20"):
         assert not verify_warehouse(toys, scope, 0, 0, repair=False)

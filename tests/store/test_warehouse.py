@@ -1,7 +1,5 @@
 """Finding and opening versions, also among damaged ones and other people's files."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from pathlib import Path
@@ -31,6 +29,8 @@ def add_version(table: Table, **changes: Any) -> Table:
 
 
 def test_versions_and_variants_are_listed(toys: Warehouse) -> None:
+    """Versions and current versions are listed for the whole warehouse, a kind or a variant, in order of their
+    names."""
     names = [toys.build("squares", Count(count)).name for count in (10, 20)] + [toys.build("square_sums", TEN).name]
     assert sorted(table.name for table in toys.versions()) == sorted(names)
     assert [table.name for table in toys.versions("squares")] == names[:2]
@@ -45,6 +45,7 @@ def test_versions_and_variants_are_listed(toys: Warehouse) -> None:
 
 
 def test_newest_of_the_highest_revision_is_current_without_a_pointer(toys: Warehouse) -> None:
+    """Without the file `current`, the newest version of the highest revision is the current one."""
     table = toys.build("squares", TEN)
     (table.folder.parent / CURRENT).unlink()
     later = add_version(table, digest="1" * 64, created="9999")
@@ -56,6 +57,9 @@ def test_newest_of_the_highest_revision_is_current_without_a_pointer(toys: Wareh
 
 
 def test_find_prefers_the_current_version(toys: Warehouse) -> None:
+    """Of several versions with the same recipe, `find` returns the current one, else the newest; damaged ones are
+    skipped."""
+
     def found() -> Path:
         table = toys.find(toys.kind("squares"), TEN)
         assert table is not None
@@ -72,7 +76,8 @@ def test_find_prefers_the_current_version(toys: Warehouse) -> None:
     assert found() == table.folder
 
 
-def test_find_needs_the_inputs(toys: Warehouse) -> None:
+def test_versions_with_missing_inputs_are_not_found(toys: Warehouse) -> None:
+    """A version is not found if its inputs are missing, because its recipe contains their digests."""
     sums = toys.kind("square_sums")
     assert toys.find(sums, TEN) is None
     assert toys.recipe_key(sums, TEN) is None
@@ -104,6 +109,7 @@ def test_other_files_are_ignored(toys: Warehouse, name: str, is_folder: bool) ->
 
 
 def test_missing_names_are_refused(toys: Warehouse) -> None:
+    """A missing warehouse, kind, variant or version gives an error that names what there is."""
     with pytest.raises(
         MissingWarehouseError, match=r"expected a warehouse in .*, found no such folder; try: bgdata bu"
     ):

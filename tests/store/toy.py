@@ -1,7 +1,5 @@
 """Two tiny kinds without backgammon, which tests of the store build in milliseconds and damage."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,17 +13,7 @@ import pytest
 
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.kinds import all_kinds
-from bgdata.store.dataset import (
-    Build,
-    Column,
-    Computation,
-    Computed,
-    Dataset,
-    Estimate,
-    FlatArray,
-    Recheck,
-    sample_text,
-)
+from bgdata.store import dataset
 from bgdata.store.names import CURRENT
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
@@ -41,7 +29,7 @@ class Count(Parameters):
     count: int = 20
 
 
-class Toy(Dataset[Count], Computation[Count]):
+class Toy(dataset.Dataset[Count], dataset.Computation[Count]):
     """A column of integers and an array of the same name, declared and computed in one class."""
 
     value: ClassVar[str]
@@ -57,7 +45,7 @@ class Toy(Dataset[Count], Computation[Count]):
         super().__init__(self)
 
     @functools.cached_property
-    def computation(self) -> Computation[Count]:
+    def computation(self) -> dataset.Computation[Count]:
         return self
 
     def slug(self, parameters: Count) -> str:
@@ -67,10 +55,10 @@ class Toy(Dataset[Count], Computation[Count]):
         if parameters.count < 1:
             raise InvalidParameterError(f"expected at least 1 number, got {parameters.count}")
 
-    def estimate(self, parameters: Count) -> Estimate:
-        return Estimate(parameters.count, 1000 * parameters.count, 10_000 * parameters.count)
+    def estimate(self, parameters: Count) -> dataset.Estimate:
+        return dataset.Estimate(parameters.count, 1000 * parameters.count, 10_000 * parameters.count)
 
-    def batches(self, computed: Computed[Count]) -> Iterator[pa.RecordBatch]:
+    def batches(self, computed: dataset.Computed[Count]) -> Iterator[pa.RecordBatch]:
         for start in range(0, computed.parameters.count, self.row_group_rows):
             values = computed.arrays[self.value][start : start + self.row_group_rows]
             numbers = np.arange(start, start + len(values), dtype=np.int32)
@@ -83,28 +71,28 @@ class Squares(Toy):
     name = "squares"
     value = "square"
     summary = "Squares of the first numbers."
-    columns: ClassVar[tuple[Column, ...]] = (
-        Column("number", "INTEGER", "", "Number"),
-        Column("square", "BIGINT", "units", "Its square"),
+    columns: ClassVar[tuple[dataset.Column, ...]] = (
+        dataset.Column("number", "INTEGER", "", "Number"),
+        dataset.Column("square", "BIGINT", "units", "Its square"),
     )
-    arrays: ClassVar[tuple[FlatArray, ...]] = (FlatArray("square", "int64", "number", "Squares"),)
+    arrays: ClassVar[tuple[dataset.FlatArray, ...]] = (dataset.FlatArray("square", "int64", "number", "Squares"),)
 
-    def compute(self, build: Build[Count]) -> None:
+    def compute(self, build: dataset.Build[Count]) -> None:
         count = build.parameters.count
         state = {"done": np.zeros(count, np.int64)}
         for number in build.job.steps("numbers", range(count), [1] * count, state):
             state["done"][number] = number**2
         build.job.save("square", state["done"])
 
-    def statistics(self, computed: Computed[Count]) -> Mapping[str, float]:
+    def statistics(self, computed: dataset.Computed[Count]) -> Mapping[str, float]:
         return {"largest": float(computed.arrays["square"].max())}
 
-    def check_sample(self, recheck: Recheck[Count]) -> str:
+    def check_sample(self, recheck: dataset.Recheck[Count]) -> str:
         squares = recheck.table.array("square")
         for number in recheck.generator.integers(0, len(squares), recheck.rows).tolist():
             if squares[number] != number**2:
                 raise CheckFailedError(f"expected {number**2} at {number}, found {squares[number]}")
-        return sample_text(recheck.rows, len(squares))
+        return dataset.sample_text(recheck.rows, len(squares))
 
 
 class SquareSums(Toy):
@@ -113,13 +101,16 @@ class SquareSums(Toy):
     name = "square_sums"
     value = "total"
     summary = "Running sums of squares."
-    columns = (Column("number", "INTEGER", "", "Number"), Column("total", "BIGINT", "units", "Sum of squares up to it"))
-    arrays = (FlatArray("total", "int64", "number", "Sums"),)
+    columns = (
+        dataset.Column("number", "INTEGER", "", "Number"),
+        dataset.Column("total", "BIGINT", "units", "Sum of squares up to it"),
+    )
+    arrays = (dataset.FlatArray("total", "int64", "number", "Sums"),)
 
     def inputs(self, parameters: Count) -> Mapping[str, tuple[str, Parameters]]:
         return {"terms": ("squares", parameters)}
 
-    def compute(self, build: Build[Count]) -> None:
+    def compute(self, build: dataset.Build[Count]) -> None:
         totals = np.cumsum(build.inputs["terms"].array("square"))
         with build.job.create("total", np.int64, (build.parameters.count,)) as writer:
             for number, total in enumerate(totals):
@@ -134,7 +125,8 @@ class Notes(Silence):
         self.total = self.done = 0
 
     def start(self, label: str, total: int, unit: str) -> None:  # noqa: ARG002
-        self.total, self.done = total, 0
+        self.total = total
+        self.done = 0
 
     def advance(self, count: int) -> None:
         self.done += count
@@ -143,7 +135,7 @@ class Notes(Silence):
         self.texts.append(text)
 
 
-def toy_warehouse(root: Path, **changes: Dataset[Count]) -> Warehouse:
+def toy_warehouse(root: Path, **changes: dataset.Dataset[Count]) -> Warehouse:
     """A warehouse with the toys; `changes` replaces declarations."""
     return Warehouse(root, all_kinds() | {"squares": Squares(), "square_sums": SquareSums(), **changes})
 
@@ -177,31 +169,32 @@ def overwrite(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def gone_disk(version: Path) -> None:
+def put_on_missing_disk(version: Path) -> None:
     """Put the variant on a missing disk."""
     remove_folder(version.parent)
     version.parent.symlink_to("/nowhere/disk")
 
 
-def gone_link(version: Path) -> None:
+def replace_by_broken_link(version: Path) -> None:
     """Replace the version by a broken link."""
     remove_folder(version)
     version.symlink_to("nowhere")
 
 
-def gone_file(version: Path) -> None:
+def replace_by_file(version: Path) -> None:
     """Replace the version by a file."""
     remove_folder(version)
     version.write_text("")
 
 
-def gone_pointer(version: Path) -> None:
+def break_pointer(version: Path) -> None:
     """Let `current` name a missing version."""
     (version.parent / CURRENT).write_text("r1-00000000\n")
 
 
 GONE: dict[str, Callable[[Path], None]] = {
-    each.__name__: each for each in (remove_folder, gone_disk, gone_link, gone_file, gone_pointer)
+    each.__name__: each
+    for each in (remove_folder, put_on_missing_disk, replace_by_broken_link, replace_by_file, break_pointer)
 }
 NUMBERS = itertools.count()
 

@@ -11,7 +11,7 @@ import pytest
 
 from bgdata.bearoff.kinds.race_error import DATASET as ERRORS
 from bgdata.studies.kinds.race_rules import DATASET as RULES
-from tests.command_line import succeeds
+from tests.command_line import output_of
 from tests.web.reading import read
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def query_rows(client: TestClient, query: str) -> list[dict[str, object]]:
 
 def test_page_shows_the_rules_of_the_command(client: TestClient, site_root: Path) -> None:
     corpus = "selfplay/" + RULE_TABLE.partition("-of-")[2]
-    rows = json.loads(succeeds(site_root, "race-rules", corpus, "--table", "6x6", "--format", "json"))
+    rows = json.loads(output_of(site_root, "race-rules", corpus, "--table", "6x6", "--format", "json"))
     found = client.get(f"/race.json?rules={RULE_TABLE}").json()["rules"]
     assert [{name: row[name] for name in rows[0]} for row in found] == rows
 
@@ -44,7 +44,7 @@ def test_rules_are_ordered_by_loss(client: TestClient, by: str, column: str) -> 
 
 
 def test_weighting_without_positions_is_reported(client: TestClient) -> None:
-    """The smallest table contains no race of five checkers a side."""
+    """A weighting for which the table has no positions, such as long races in the smallest table, is reported."""
     assert f"No such position came up in race_rules/{RULE_TABLE}" in read(client, "/race?by=longer").text
 
 
@@ -56,7 +56,7 @@ def test_errors_equal_those_of_sql(client: TestClient) -> None:
 
 
 def test_worst_pairs_link_to_their_positions(client: TestClient) -> None:
-    """There, exact and combined equities differ by the printed amount."""
+    """The linked pages of the worst pairs show exact and combined equities that differ by the printed amount."""
     page = read(client, f"/race?errors={ERROR_TABLE}")
     (row,) = (row for row in client.get("/race.json").json()["errors"] if row["grouping"] == "all")
     links = [link for link in page.links if link.startswith("/position/") and not link.endswith("ABMA")]

@@ -1,7 +1,5 @@
 """Tests of rules of thumb for races: references, published examples and invalid input."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache, partial
 from math import nan
@@ -17,7 +15,7 @@ from tests.subtests import all_raise
 
 
 def random_layout(random: np.random.Generator, points: int, most: int) -> list[int]:
-    """A layout of 1 to `most` checkers, stacked or spread with equal chances."""
+    """A random layout of 1 to `most` checkers, stacked or spread with equal chances."""
     checkers = int(random.integers(1, most + 1))
     weights = random.dirichlet(np.full(points, 0.5))
     return list(random.multinomial(checkers, weights))
@@ -25,7 +23,8 @@ def random_layout(random: np.random.Generator, points: int, most: int) -> list[i
 
 @cache
 def random_pairs() -> list[tuple[list[int], list[int]]]:
-    random, sizes = np.random.default_rng(11), ((400, 6, 9), (200, 6, 3), (400, 12, 15))
+    random = np.random.default_rng(11)
+    sizes = ((400, 6, 9), (200, 6, 3), (400, 12, 15))
     return [
         (random_layout(random, points, most), random_layout(random, points, most))
         for count, points, most in sizes
@@ -49,7 +48,7 @@ def test_rules_match_their_references(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", reference.BY_EFFECTIVE_PIPS)
 def test_rules_of_effective_pips_match_their_references(rule: str) -> None:
-    """Counts are in eighths of a pip, which are exact in floating point."""
+    """Rules that use effective pip counts equal their references, for counts in eighths of a pip, which are exact."""
     random = np.random.default_rng(12)
     counts = random.integers(56, 900, (1000, 2)) / 8
     counts[:, 1] = counts[:, 0] + random.integers(-40, 120, 1000) / 8
@@ -64,7 +63,7 @@ LONG, LONGER = [0, 0, 0, 0, 3, 6, 1, 3, 1, 0, 1], [0, 0, 0, 1, 2, 5, 1, 2, 1, 0,
 
 
 def with_pips(pips: int) -> list[int]:
-    """A layout with this pip count, which has checkers on point 18 and one on another point."""
+    """A layout with this pip count: all checkers but one on point 18."""
     far, rest = divmod(pips - 1, 18)
     layout = [0] * 17 + [far]
     layout[rest] += 1
@@ -93,7 +92,8 @@ def test_published_examples_are_reproduced(
 
 
 def test_published_example_of_effective_pips_is_reproduced() -> None:
-    """The example is 68.5 against 71, which is 10 rolls, so take up to 75.5 and double from 73.5 on."""
+    """The published example of effective pip counts, 68.5 against 71, is 10 rolls: take up to 75.5 and double from 73.5
+    on."""
     assert tuple(race_decision("epc-rolls", FLAT, GAPPED, (68.5, 71.0))) == (False, False, True)
     assert tuple(race_decision("epc-rolls", FLAT, GAPPED, (68.5, 73.5))) == (True, False, True)
     assert tuple(race_decision("epc-rolls", FLAT, GAPPED, (68.5, 75.5))) == (True, True, True)
@@ -121,7 +121,8 @@ def test_invalid_arguments_are_refused() -> None:
             *((partial(race_decision, "epc-62", [0, 1, 2, 2, 2, 2], [0, 0, 2, 3, 2, 2], each), two) for each in pairs),
         ],
     )
-    counts, fractions = r"^expected at most 15 checkers on 1 to 18 points, got ", [1.5]
+    counts = r"^expected at most 15 checkers on 1 to 18 points, got "
+    fractions = [1.5]
     sides: list[tuple[Any, Any, str]] = [
         ([0, 0], [1], "^expected checkers on both sides, got a race that is over$"),
         ([1], [0], "^expected checkers on both sides, got a race that is over$"),

@@ -1,7 +1,5 @@
 """Tests of sums of losses against exact fractions, for every pair of small layouts."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -28,8 +26,8 @@ def effective_pips() -> list[Fraction]:
     return [mean_rolls(race(layout, 0)) * Fraction(49, 6) for layout in LAYOUTS]
 
 
-def plain(own: reference.Layout, other: reference.Layout) -> reference.Answer:
-    """Answer of found rules with the limits of the later rows of LIMITS."""
+def found_answer(own: reference.Layout, other: reference.Layout) -> reference.Answer:
+    """The answer of found rules in plain Python, by the limits in the later rows of LIMITS."""
     ahead = reference.pips(other) - reference.pips(own)
     return ahead >= 1, ahead >= 2, ahead <= 5
 
@@ -37,7 +35,7 @@ def plain(own: reference.Layout, other: reference.Layout) -> reference.Answer:
 def decisions(rule: str, own: int, other: int) -> reference.Answer:
     if rule in reference.BY_EFFECTIVE_PIPS:
         return reference.BY_EFFECTIVE_PIPS[rule](effective_pips()[own], effective_pips()[other])
-    found = {"found-equal": reference.keith, "found-played": plain, "found-longer": plain}
+    found = {"found-equal": reference.keith, "found-played": found_answer, "found-longer": found_answer}
     return {**reference.BY_LAYOUT, **found}[rule](LAYOUTS[own], LAYOUTS[other])
 
 
@@ -70,6 +68,7 @@ def sides() -> np.ndarray:
 
 @pytest.mark.parametrize("weight", [1, 3])
 def test_sums_equal_exact_fractions(sides: np.ndarray, weight: int) -> None:
+    """Positions, occurrences, losses, errors and the largest loss of each rule equal those computed with fractions."""
     indexes = np.arange(1, 35)
     weights = np.full((34, 34), 1)
     weights[4:9] = weight
@@ -108,9 +107,11 @@ def test_every_rule_loses_somewhere(sides: np.ndarray) -> None:
 
 
 def test_single_pairs_sum_to_rows(sides: np.ndarray) -> None:
-    indexes, ones = np.arange(1, 35), np.ones(1, np.int64)
+    indexes = np.arange(1, 35)
+    ones = np.ones(1, np.int64)
     rows = pair_sums(sides, indexes, np.broadcast_to(indexes, (34, 34)), margin_array(), ones, LIMITS, 1e-5)
-    own, other = np.repeat(indexes, 34), np.tile(indexes, 34)
+    own = np.repeat(indexes, 34)
+    other = np.tile(indexes, 34)
     alone = pair_sums(sides, own, other[:, None], margin_array().reshape(-1, 1, 3), ones, LIMITS, 1e-5)
     assert (rows == alone).all()
 

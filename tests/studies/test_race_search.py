@@ -1,7 +1,5 @@
 """Tests of the search for a rule, against all limits and neighbours."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import product
 
@@ -20,7 +18,7 @@ def some_layouts() -> NDArray[np.int8]:
 
 
 def gain_of(penalties: Penalties, limits: tuple[int, int, int, int], pairs: Pairs) -> int:
-    """Total margins that a rule gains by doubling, redoubling and taking."""
+    """What a rule gains by doubling, redoubling and taking, as a sum of margins over all pairs."""
     counts, (part, double, redouble, take) = penalized_pips(some_layouts(), penalties).tolist(), limits
     gain = 0
     for own, other, margins, weight in zip(*(each.tolist() for each in pairs), strict=True):
@@ -31,7 +29,7 @@ def gain_of(penalties: Penalties, limits: tuple[int, int, int, int], pairs: Pair
 
 
 def random_pairs(count: int, seed: int) -> Pairs:
-    """Random pairs, with margins that depend on the layouts."""
+    """Random pairs of layouts, with margins that depend on the layouts."""
     generator = np.random.default_rng(seed)
     on_roll, opponent = generator.integers(0, len(some_layouts()), (2, count))
     pips = some_layouts() @ np.arange(1, 7)
@@ -42,7 +40,9 @@ def random_pairs(count: int, seed: int) -> Pairs:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_best_limits_equal_exhaustive_search(seed: int) -> None:
-    pairs, penalties = random_pairs(60, seed), Penalties(ace=1, gap=1)
+    """The limits that the search finds gain as much as the best of all limits."""
+    pairs = random_pairs(60, seed)
+    penalties = Penalties(ace=1, gap=1)
     counts = penalized_pips(some_layouts(), penalties)
     sums = np.empty((3, counts.max() + 1, counts.max() + 1), np.int64)
     fill_margins(counts, *pairs, sums)
@@ -71,7 +71,7 @@ def test_found_rule_is_better_than_its_neighbours() -> None:
 
 
 def test_counts_are_never_below_zero() -> None:
-    """Rounding down and indexing of sums need this."""
+    """Counts with any penalties are not negative, as rounding down and indexing of sums need."""
     heaviest = [penalties for start in STARTS for penalties in (start, *neighbours(start._replace(point=1)))]
     assert all(penalized_pips(some_layouts(), penalties).min() >= 0 for penalties in heaviest)
 

@@ -1,7 +1,5 @@
 """A weak but plausible player, trained for some seconds, and a warehouse of labels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -20,7 +18,7 @@ TINY = TemporalDifferenceRecipe(
 
 
 def trained(recipe: TemporalDifferenceRecipe, rounds: int | None = None) -> Trainer:
-    """A run without tables, or its first rounds."""
+    """Train networks without bearoff tables for a whole run, or for its first rounds."""
     trainer = Trainer(recipe, NO_TABLES)
     for number in range(recipe.rounds if rounds is None else rounds):
         trainer.play_round(number)
@@ -43,5 +41,5 @@ def labels(labels_root: Path) -> Warehouse:
 
 @pytest.fixture(scope="session")
 def tiny() -> Trainer:
-    """The finished run of TINY. Read-only."""
+    """The finished run with the settings TINY. Read-only."""
     return trained(TINY)

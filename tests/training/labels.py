@@ -1,7 +1,5 @@
 """Versions with labels, written directly into a warehouse: the parts that a feed reads are valid, the rest is empty."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -32,12 +30,12 @@ def small_blocks(warehouse: Warehouse, kind: Any = CONTACT, **options: Any) -> F
 
 
 def rows_of(batches: Iterable[Batch]) -> list[int]:
-    """The rows of all batches, in order."""
+    """The row numbers in all batches, in order."""
     return [row for batch in batches for row in batch.rows.tolist()]
 
 
 def sample_boards(games: int, seed: int = 1) -> Boards:
-    """Different positions of random games."""
+    """Different positions from random games, as boards."""
     return np.unique(random_game_positions(games, seed).boards, axis=0)
 
 
@@ -63,7 +61,7 @@ def write_labels(
 
 
 def labelled(boards: Boards | int, chances: Array | None = None) -> dict[str, Array]:
-    """The arrays of labelled positions, or of this many sample positions."""
+    """The arrays of a version of labelled positions: of these boards, or of this many sample positions."""
     chosen = label_boards()[:boards] if isinstance(boards, int) else boards
     return {
         "boards": chosen,
@@ -73,7 +71,7 @@ def labelled(boards: Boards | int, chances: Array | None = None) -> dict[str, Ar
 
 
 def split_by(games: Array) -> dict[str, Array]:
-    """The arrays of games of seed 5."""
+    """The arrays that say that rows belong to these games of seed 5."""
     return {"games": games, "splits": splits_of_games(5, games)}
 
 
@@ -119,5 +117,5 @@ def write_version(
 
 
 def file_entry(path: Path) -> FileEntry:
-    """A file as manifests list it."""
+    """The entry for a file in a manifest."""
     return FileEntry(path.name, path.stat().st_size, sha256_file(path))

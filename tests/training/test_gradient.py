@@ -1,7 +1,5 @@
 """Training against finite differences in double precision, and on a small fixed set."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
@@ -55,10 +53,12 @@ def train(networks: FloatNetworks, boards: Boards, wanted: Chances, rate: float 
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("number", [0, 1, 3, 4])  # also two and three hidden layers, and rectified units
 def test_one_step_follows_the_gradient(number: int, squared: bool) -> None:
+    """One step of training changes weights as the reference does, and changes no other network."""
     before = random_floats(number, size=3, seed=number + 1)
     for which in range(3):
         row = np.flatnonzero(which == sample_classes())[7]
-        board, wanted = sample_boards()[row : row + 1], targets(sample_boards()[row : row + 1])
+        board = sample_boards()[row : row + 1]
+        wanted = targets(sample_boards()[row : row + 1])
         after = copy_networks(before)
         train(after, board, wanted, rate=0.5, squared=squared)
         layers, found = unpacked(before, which), unpacked(after, which)
@@ -77,12 +77,13 @@ def test_one_step_follows_the_gradient(number: int, squared: bool) -> None:
 
 
 def test_impossible_chances_are_not_learned() -> None:
-    """If every target equals the output except an impossible gammon, nothing changes."""
+    """A wrong target for a gammon that the rules exclude changes nothing."""
     networks = random_floats(0)
     board = np.zeros((1, 26), np.int8)
     board[0, [3, 22]] = 5, -5  # both sides have checkers off, so gammons are impossible
     answers = np.array([outputs(unpacked(networks, 0), encode(InputSet.RACE, board)[0] / 64)], np.float32)
-    before, wanted = copy_networks(networks), answers.copy()
+    before = copy_networks(networks)
+    wanted = answers.copy()
     wanted[0, 1:] = 1
     train(networks, board, wanted, rate=1.0)
     assert networks.weights == pytest.approx(before.weights, abs=1e-5)
@@ -92,9 +93,10 @@ def test_impossible_chances_are_not_learned() -> None:
 
 
 def test_positions_are_learned_in_order() -> None:
-    """One call equals a call for each position; another order gives other weights."""
+    """One call equals a call for each position; in another order, other weights result."""
     boards = np.ascontiguousarray(sample_boards()[sample_classes() == 2][:20])
-    wanted, rate = targets(boards), np.float32(0.3)
+    wanted = targets(boards)
+    rate = np.float32(0.3)
     at_once, one_by_one, backwards = (random_floats(1) for _ in range(3))
     ends = np.array([0, 0, 0, 20])
     learn(at_once, boards, wanted, np.arange(20), ends, rate, False)
@@ -119,7 +121,7 @@ def test_training_does_not_depend_on_threads() -> None:
 
 @pytest.mark.parametrize("squared", [False, True])
 def test_small_set_is_learned(squared: bool) -> None:
-    """The mean error on fixed positions with fixed chances falls to a fraction, also for the rounded networks."""
+    """The mean error on a few fixed positions falls to a fraction, also after the networks are rounded."""
     rows = np.concatenate([np.flatnonzero(which == sample_classes())[:30] for which in range(3)])
     boards = np.ascontiguousarray(sample_boards()[rows])
     wanted = targets(boards)
@@ -139,8 +141,7 @@ def test_small_set_is_learned(squared: bool) -> None:
 
 
 def test_sums_are_by_halving() -> None:
-    """Sums are equal to the last bit in the documented order: the upper half is added to the lower one; a middle item
-    stays."""
+    """Sums have the documented order to the last bit: the upper half is added to the lower one; a middle item stays."""
     generator = np.random.default_rng(11)
     for count in (1, 2, 3, 7, 8, 120, 121):
         values, row = generator.random((2, count), np.float32) - np.float32(0.5)
@@ -154,6 +155,8 @@ def test_sums_are_by_halving() -> None:
 
 
 def test_new_networks_are_small_and_random() -> None:
+    """New networks have the given shapes, zero biases, and weights from -0.1 to 0.1 by the documented random
+    numbers."""
     input_sets, hidden = SHAPES[1]
     networks = new_networks(input_sets, hidden, seed=9)
     sizes = [[256, 6, 4, 5], [196, 16, 5], [260, 5, 3, 4, 5]]
@@ -174,6 +177,7 @@ def test_new_networks_are_small_and_random() -> None:
 
 
 def test_rounded_weights_are_nearest_integers() -> None:
+    """Rounding multiplies weights and biases by the documented factors and takes the nearest integers."""
     floats = random_floats(1, size=20)
     found = rounded_networks(floats)
     for which in range(3):

@@ -1,7 +1,5 @@
 """Networks to start from: unchanged after rounding, and wider ones, or ones with more inputs, with the same outputs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -19,7 +17,7 @@ from bgdata.training.networks import (
     numbers_of,
     revive,
     rounded_networks,
-    started_networks,
+    starting_networks,
 )
 from tests.evaluation.sample_networks import RECTIFIED, SHAPES, random_floats, random_networks
 from tests.random_games import random_game_positions
@@ -30,19 +28,20 @@ SAME: tuple[tuple[int, ...], ...] = ((), (), ())
 @pytest.mark.parametrize("number", range(5))
 def test_rounding_started_networks_changes_nothing(number: int) -> None:
     networks = random_networks(number)
-    found = rounded_networks(started_networks(networks, SAME, seed=3))
+    found = rounded_networks(starting_networks(networks, SAME, seed=3))
     for name, expected in networks._asdict().items():
         assert np.array_equal(getattr(found, name), expected)
 
 
 def test_revive_changes_idle_units_only() -> None:
-    """Units that are always 0 get other weights; outputs are the same to the last bit."""
+    """Units that are always 0 get other weights, while outputs stay the same to the last bit."""
     boards = random_game_positions(20, seed=5).boards
     networks = random_floats(RECTIFIED)
     layers = layer_views(networks, 2)
     idle = [3, len(layers[1][1]) - 1]
     layers[1][1][idle] = -100  # below any sum
-    before, known = copy_networks(networks), evaluations(rounded_networks(networks), NO_TABLES, boards)
+    before = copy_networks(networks)
+    known = evaluations(rounded_networks(networks), NO_TABLES, boards)
     count = revive(networks, 2, encode(InputSet(networks.shapes[2, 0]), boards), seed=4)
     assert count >= len(idle)
     found = evaluations(rounded_networks(networks), NO_TABLES, boards)
@@ -66,7 +65,7 @@ def test_logistic_units_are_never_idle() -> None:
 
 def test_wider_networks_give_the_same_outputs() -> None:
     networks = random_networks(1)  # 6-4, 16 and 5-3-4 hidden units
-    wider = started_networks(networks, ((9, 4), (), (5, 7, 30)), seed=3)
+    wider = starting_networks(networks, ((9, 4), (), (5, 7, 30)), seed=3)
     assert wider.shapes[:, SIZES:].tolist() == [[9, 4, 5, 0], [16, 5, 0, 0], [5, 7, 30, 5]]
     boards = random_game_positions(20, seed=5).boards
     before, after = (evaluations(each, NO_TABLES, boards) for each in (networks, rounded_networks(wider)))
@@ -78,11 +77,11 @@ def test_wider_networks_give_the_same_outputs() -> None:
 
 
 def test_deeper_networks_give_the_same_outputs() -> None:
-    """Added layers come last. One is as wide as the previous one, the other wider."""
+    """Added layers, one as wide as the previous layer and one wider, do not change outputs."""
     networks = rounded_networks(random_floats(RECTIFIED))
     sizes = [row[SIZES : SIZES + row[LAYERS] - 1] for row in networks.shapes.tolist()]
     wanted = ((), (*sizes[1], sizes[1][-1]), (sizes[2][0] + 3, *sizes[2][1:], sizes[2][-1] + 2, sizes[2][-1] + 1))
-    deeper = started_networks(networks, wanted, seed=3)
+    deeper = starting_networks(networks, wanted, seed=3)
     assert deeper.shapes[:, LAYERS].tolist() == [len(each) + 1 for each in (sizes[0], *wanted[1:])]
     boards = random_game_positions(20, seed=5).boards
     before, after = (evaluations(each, NO_TABLES, boards) for each in (networks, rounded_networks(deeper)))
@@ -94,10 +93,10 @@ def test_deeper_networks_give_the_same_outputs() -> None:
 
 
 def test_added_inputs_keep_the_outputs() -> None:
-    """The crashed network gets contact inputs, the contact network already has them, and the race network keeps its
-    own."""
+    """The crashed network gets contact inputs without a change of outputs; the contact network already has them, and
+    the race network keeps its own."""
     networks = random_networks(1)
-    started = started_networks(networks, ((), (17,), ()), seed=3, added=InputSet.CONTACT)
+    started = starting_networks(networks, ((), (17,), ()), seed=3, added=InputSet.CONTACT)
     assert started.shapes[:, :2].tolist() == [[2, 256], [3, 260], [3, 260]]
     boards = random_game_positions(20, seed=5).boards
     before, after = (evaluations(each, NO_TABLES, boards) for each in (networks, rounded_networks(started)))
@@ -111,11 +110,11 @@ def test_added_inputs_keep_the_outputs() -> None:
 def test_invalid_added_inputs_are_refused() -> None:
     message = "^expected networks of tesauro-196 or contact inputs to start from, got tesauro-198$"
     with pytest.raises(InvalidParameterError, match=message):
-        started_networks(random_networks(3), SAME, seed=1, added=InputSet.CONTACT)
-    has_them = rounded_networks(started_networks(random_networks(1), SAME, seed=1, added=InputSet.CONTACT))
+        starting_networks(random_networks(3), SAME, seed=1, added=InputSet.CONTACT)
+    has_them = rounded_networks(starting_networks(random_networks(1), SAME, seed=1, added=InputSet.CONTACT))
     message = "^expected networks without contact inputs to add them to, got contact and crashed networks that have"
     with pytest.raises(InvalidParameterError, match=message):
-        started_networks(has_them, SAME, seed=1, added=InputSet.CONTACT)
+        starting_networks(has_them, SAME, seed=1, added=InputSet.CONTACT)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +129,7 @@ def test_invalid_added_inputs_are_refused() -> None:
 )
 def test_invalid_hidden_units_are_refused(hidden: tuple[tuple[int, ...], ...], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}$"):
-        started_networks(random_networks(1), hidden, seed=1)
+        starting_networks(random_networks(1), hidden, seed=1)
 
 
 def test_feature_names_have_revisions() -> None:
@@ -140,8 +139,8 @@ def test_feature_names_have_revisions() -> None:
 @pytest.mark.parametrize("activation", Activation)
 @pytest.mark.parametrize(("share", "fits"), [(0.0, False), (0.4, True), (0.5, True), (0.6, True), (1.0, False)])
 def test_sums_beyond_int32_are_refused(share: float, fits: bool, activation: Activation) -> None:
-    """Units are never negative, so positive and negative weights never add up in size: trained networks have twice the
-    room that the sizes of their weights suggest."""
+    """Networks whose sums might not fit int32 are refused. Units are never negative, so positive and negative weights
+    do not add up, which gives twice the room."""
     units = 60
     hidden = ((units, 8) if activation is Activation.RECTIFIED else (units,),) * 3
     floats = new_networks(SHAPES[RECTIFIED][0], hidden, 1, activation)
@@ -155,7 +154,7 @@ def test_sums_beyond_int32_are_refused(share: float, fits: bool, activation: Act
 
 
 def test_new_networks_keep_the_size_of_outputs() -> None:
-    """Weights of rectified layers depend on the number of units below."""
+    """In new rectified networks, outputs have about the same size in every layer."""
     floats = new_networks(*SHAPES[RECTIFIED], 1, Activation.RECTIFIED)
     first = floats.weights[: 196 * 16]
     assert np.abs(first).max() == pytest.approx((6 / 196) ** 0.5, rel=0.01)

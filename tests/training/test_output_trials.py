@@ -1,7 +1,5 @@
 """Networks with conditional outputs: every game against a reference, and what each trial may not do."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -22,26 +20,29 @@ UNITS, SEED, RATE = 4, 1, 0.25
 START = [0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0]
 
 
-def trained(games: int) -> tuple[TurnNetworks, NDArray[np.int64]]:
-    """The trials after these games, and their totals."""
-    networks, totals = new_trial_networks(UNITS, SEED), np.zeros((len(Trial), 3), np.int64)
+def train_trials_for(games: int) -> tuple[TurnNetworks, NDArray[np.int64]]:
+    """The networks of the trials after these games, and their totals."""
+    networks = new_trial_networks(UNITS, SEED)
+    totals = np.zeros((len(Trial), 3), np.int64)
     train_trials(networks, RATE, SEED, 0, games, totals)
     return networks, totals
 
 
 def reference_of(networks: TurnNetworks, trial: Trial) -> TrialNetwork:
-    """The network of a trial, unpacked."""
+    """The network of a trial in the form of the reference."""
     return TrialNetwork(TRIALS[trial], *numbers_of(networks.weights[trial], networks.biases[trial], UNITS))
 
 
-def test_names_of_trials() -> None:
+def test_trials_have_the_names_of_the_kind() -> None:
     assert list(declared.TRIALS) == list(TRIALS) == [trial.name.lower().replace("_", " ") for trial in Trial]
 
 
 @pytest.mark.parametrize("trial", Trial)
 def test_games_match_the_reference(trial: Trial) -> None:
-    """Game by game, turns and ends are the same, all weights afterwards, and the chances at the start."""
-    networks, reference = new_trial_networks(UNITS, SEED), reference_of(new_trial_networks(UNITS, SEED), trial)
+    """Turns and ends of every game, all weights afterwards, and the chances at the start equal those of the
+    reference."""
+    networks = new_trial_networks(UNITS, SEED)
+    reference = reference_of(new_trial_networks(UNITS, SEED), trial)
     for game in range(2):
         totals = np.zeros((len(Trial), 3), np.int64)
         train_trials(networks, RATE, SEED, game, 1, totals)
@@ -56,18 +57,18 @@ def test_games_match_the_reference(trial: Trial) -> None:
 
 
 def test_chances_are_those_of_dice_passed() -> None:
-    """The last trial, in which no output is conditional, is that arm of `turn_networks`, with the same weights up to
-    rounding."""
+    """The trial without conditional outputs equals the arm DICE_PASSED of `turn_networks`, up to rounding."""
     from bgdata.training.turn_networks import Arm, new_turn_networks, train_arms
 
-    ours, _ = trained(3)
-    theirs, totals = new_turn_networks(UNITS, SEED), np.zeros((len(Arm), 3), np.int64)
+    ours, _ = train_trials_for(3)
+    theirs = new_turn_networks(UNITS, SEED)
+    totals = np.zeros((len(Arm), 3), np.int64)
     train_arms(theirs, RATE, SEED, 0, 3, totals)
     assert ours.weights[Trial.CHANCES] == pytest.approx(theirs.weights[Arm.DICE_PASSED], abs=1e-5)
 
 
 def test_outputs_that_a_trial_lacks_are_not_learned() -> None:
-    before, (after, _) = new_trial_networks(UNITS, SEED), trained(4)
+    before, (after, _) = new_trial_networks(UNITS, SEED), train_trials_for(4)
     for trial in Trial:
         old, new = (numbers_of(each.weights[trial], each.biases[trial], UNITS)[1][[2, 4]] for each in (before, after))
         assert np.array_equal(old, new) == (trial is Trial.GAMMON)
@@ -76,12 +77,14 @@ def test_outputs_that_a_trial_lacks_are_not_learned() -> None:
 
 
 def test_games_follow_each_other_on_any_number_of_threads() -> None:
-    whole, totals = trained(4)
+    """Training all games at once, in two parts or on one thread gives the same networks, totals and test results."""
+    whole, totals = train_trials_for(4)
     tests = results_against_pubeval(whole, 2, 4)
     with threads(1):
-        alone, _ = trained(4)
+        alone, _ = train_trials_for(4)
         assert results_against_pubeval(alone, 2, 4) == tests
-    parts, sums = new_trial_networks(UNITS, SEED), np.zeros((len(Trial), 3), np.int64)
+    parts = new_trial_networks(UNITS, SEED)
+    sums = np.zeros((len(Trial), 3), np.int64)
     for first, count in ((0, 1), (1, 3)):
         train_trials(parts, RATE, SEED, first, count, sums)
     assert np.array_equal(totals, sums)
@@ -90,8 +93,8 @@ def test_games_follow_each_other_on_any_number_of_threads() -> None:
         assert np.array_equal(networks.biases, whole.biases)
 
 
-def test_test_games_are_independent_of_the_batch() -> None:
-    networks, _ = trained(2)
+def test_games_against_pubeval_do_not_depend_on_batches() -> None:
+    networks, _ = train_trials_for(2)
     first, second, both = (results_against_pubeval(networks, *each) for each in ((0, 4), (4, 4), (0, 8)))
     for one, other, all_games in zip(first, second, both, strict=True):
         assert all_games.points_per_game == pytest.approx((one.points_per_game + other.points_per_game) / 2)
@@ -99,8 +102,9 @@ def test_test_games_are_independent_of_the_batch() -> None:
 
 @pytest.mark.slow
 def test_games_teach_every_trial() -> None:
-    """Each trial wins more against PubEval after training, and expects the player on roll to win about half."""
-    networks, totals = new_trial_networks(20, SEED), np.zeros((len(Trial), 3), np.int64)
+    """After training, each trial wins more against PubEval, and expects the player on roll to win about half."""
+    networks = new_trial_networks(20, SEED)
+    totals = np.zeros((len(Trial), 3), np.int64)
     before = results_against_pubeval(networks, 0, 200)
     train_trials(networks, 0.1, SEED, 0, 8000, totals)
     after = results_against_pubeval(networks, 0, 200)

@@ -1,7 +1,5 @@
 """Recipes of both ways of training: rates, cycles, and invalid settings."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import cos, pi
 from typing import Any
@@ -111,8 +109,9 @@ def test_schedules_change_the_learning_rate() -> None:
 
 
 def test_cycles_fall_after_three_rises() -> None:
-    """Rates are divided by the root of 10 each time; below a thirtieth they start again."""
-    recipe, cycles = SupervisedRecipe(schedule="cycles", learning_rate=1.0, optimizer="sgd"), Cycles(2)
+    """After three rises of the error, the rate is divided by the root of 10; below a thirtieth it starts again."""
+    recipe = SupervisedRecipe(schedule="cycles", learning_rate=1.0, optimizer="sgd")
+    cycles = Cycles(2)
     for level, rate in enumerate((1, 10**-0.5, 0.1, 10**-1.5)):
         assert cycles.level(0) == level
         assert recipe.learning_rate_at(0.5, level) == pytest.approx(rate)

@@ -1,7 +1,5 @@
 """Rows of networks against their manifests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import bgdata
@@ -10,6 +8,7 @@ from tests.kept import own
 
 
 def test_every_network_has_a_row(small_root: Path) -> None:
+    """Every current network has a row with its training and its points against PubEval, the oldest first."""
     warehouse = bgdata.open_warehouse(small_root)
     tables = networks(warehouse)
     assert {table.name for table in tables} == {table.name for kind in KINDS for table in warehouse.current(kind)}

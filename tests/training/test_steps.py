@@ -1,7 +1,5 @@
 """Steps from games to a scored network, one by one."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -25,6 +23,7 @@ PLAN = TrainingPlan("mine", "network/tiny", games=20, epochs=1, score_games=4, l
 
 @pytest.mark.slow
 def test_steps_lead_to_a_scored_network(warehouse: Warehouse) -> None:
+    """Each step uses the version that the step before has built, and a second run builds nothing again."""
     corpus = build_corpus(warehouse, PLAN)
     plays = build_plays(warehouse, PLAN, corpus.name)
     labels = build_lookahead(warehouse, PLAN, plays.name)

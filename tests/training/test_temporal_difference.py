@@ -1,7 +1,5 @@
 """Training from the first game on: it is deterministic, and gives a player with plausible chances."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -48,7 +46,7 @@ from tests.training.conftest import TINY, trained
 
 
 def test_start_position_is_about_even(tiny: Trainer) -> None:
-    """Evaluating plays with the wrong side on roll would drive chances to 0 or 1."""
+    """The start position is about even; evaluating plays with the wrong side on roll would drive chances to 0 or 1."""
     board = np.array([START.board], np.int8)
     chances = evaluations(rounded_networks(tiny.networks), NO_TABLES, board).chances
     assert 0.45 < chances[0, 0] < 0.60
@@ -57,9 +55,11 @@ def test_start_position_is_about_even(tiny: Trainer) -> None:
     assert abs(cubeless_equities(chances)[0]) < 0.2
 
 
-def test_chances_equal_outcomes(tiny: Trainer) -> None:
-    """The chances at the start position are compared with the outcomes of games, for the player who begins."""
-    networks, record = rounded_networks(tiny.networks), new_record(1000)
+def test_start_chances_are_near_shares_of_outcomes(tiny: Trainer) -> None:
+    """The trained network's chances at the start position are near the shares of outcomes in its own games, for the
+    player who begins."""
+    networks = rounded_networks(tiny.networks)
+    record = new_record(1000)
     play_record(networks, NO_TABLES, 99, 0, record)
     shares = [(record.outcomes > least).mean() for least in (0, 1, 2)]
     shares += [(record.outcomes < most).mean() for most in (-1, -2)]
@@ -67,7 +67,7 @@ def test_chances_equal_outcomes(tiny: Trainer) -> None:
     assert chances.tolist() == pytest.approx(shares, abs=0.08)
 
 
-def test_games_end(tiny: Trainer) -> None:
+def test_training_games_are_played_to_the_end(tiny: Trainer) -> None:
     trainer = trained(replace(TINY, round_games=10), rounds=1)
     points = np.abs(trainer.record.outcomes)
     assert trainer.tally.tolist() == [10, *((points == won).sum() for won in (2, 3)), trainer.record.turns.sum()]
@@ -85,7 +85,8 @@ def test_trained_network_beats_random_play(tiny: Trainer) -> None:
 
 @pytest.mark.parametrize("trace", [0.0, 0.7])
 def test_networks_do_not_depend_on_threads(trace: float) -> None:
-    recipe, found = replace(TINY, round_games=20, td_lambda=trace, hidden="4-3"), []
+    recipe = replace(TINY, round_games=20, td_lambda=trace, hidden="4-3")
+    found = []
     for count in (1, 2):
         with threads(count):
             trainer = trained(recipe, rounds=2)
@@ -95,7 +96,8 @@ def test_networks_do_not_depend_on_threads(trace: float) -> None:
 
 def test_run_resumes_from_weights_and_round() -> None:
     recipe = replace(TINY, round_games=10, learning_rate=0.3)
-    whole, second = trained(recipe, rounds=3), Trainer(recipe, NO_TABLES)
+    whole = trained(recipe, rounds=3)
+    second = Trainer(recipe, NO_TABLES)
     first = trained(recipe, rounds=2)
     second.networks.weights[:], second.networks.biases[:] = first.networks.weights, first.networks.biases
     second.play_round(2)
@@ -111,10 +113,11 @@ def test_every_setting_changes_the_networks() -> None:
 
 
 def test_learning_order_is_by_network_and_random() -> None:
-    """Every turn of every game occurs once; those of a network are sorted by 62 random bits of their place."""
+    """Every turn of every game occurs once, grouped by network, in the order of random bits within a network."""
     trainer = Trainer(replace(TINY, round_games=20), NO_TABLES)
     trainer.play_round(0)
-    boards, turns = trainer.record.boards.reshape(-1, 26), trainer.record.turns.copy()
+    boards = trainer.record.boards.reshape(-1, 26)
+    turns = trainer.record.turns.copy()
     turns[3] = 0
     rows, ends = learning_order(boards, turns, seed=6, number=4)
     expected = [game * MAX_TURNS + turn for game in range(20) for turn in range(turns[game])]
@@ -175,19 +178,20 @@ def evaluator(networks: Networks) -> Evaluator:
 
 @pytest.fixture(scope="module")
 def networks(tiny: Trainer) -> Networks:
-    """Networks whose games end."""
+    """Networks whose games come to an end."""
     return rounded_networks(tiny.networks)
 
 
 @pytest.fixture(scope="module")
 def record(networks: Networks) -> Record:
-    """Some games of these networks."""
+    """A record of some games of these networks."""
     return record_of(networks, GAMES)
 
 
 def check_replay(networks: Networks, games: int, most_turns: int) -> Record:
-    """Compare every game with a game in plain Python."""
-    record, first = record_of(networks, games, first=3, most_turns=most_turns), 3
+    """Compare every recorded game with one that plain Python plays. Returns the record."""
+    record = record_of(networks, games, first=3, most_turns=most_turns)
+    first = 3
     for game in range(games):
         expected = replay(evaluator(networks), SEED, first + game, most_turns)
         turns = record.turns[game]
@@ -209,7 +213,7 @@ def test_cut_games_equal_a_replay() -> None:
 
 
 def test_recorded_chances_are_after_the_play(record: Record, networks: Networks) -> None:
-    """Every value is for the player on roll after the play, who is the opponent of the player who moved."""
+    """Recorded chances are those after the play, for the opponent of the player who moved."""
     for game, turns in enumerate(record.turns.tolist()):
         boards = check_legal_boards(record.boards[game, :turns])
         found = evaluations(networks, NO_TABLES, boards)
@@ -238,8 +242,8 @@ def test_records_do_not_depend_on_threads_and_batches(record: Record, networks: 
 
 @pytest.mark.parametrize("trace", [0.0, 0.3, 0.7, 1.0])
 def test_targets_equal_lambda_returns(trace: float) -> None:
-    """Brute force computes the returns of random values, with a table that covers one position in ten; one game is
-    cut."""
+    """Targets equal lambda-returns by brute force, from random values; a table covers one position in ten, and one game
+    is cut."""
     generator = np.random.default_rng(5)
     turns = np.array([1, 2, 3, 8, 25, 25], np.int32)
     chances = generator.random((len(turns), 26, 5), np.float32)
@@ -290,7 +294,7 @@ def test_bearoff_sample_is_random_and_exact(table: TwoSidedTable, sample: Bearof
 
 
 def test_bearoff_error_is_of_the_race_network(sample: BearoffSample) -> None:
-    """The race network evaluates without tables. The error of a network that is always right is 0."""
+    """The bearoff error is that of the race network without tables; a network that is always right has none."""
     networks = random_networks(0)
     found = evaluations(networks, NO_TABLES, sample.boards)
     assert set(found.sources.tolist()) == {AnswerSource.RACE_NETWORK}
@@ -303,6 +307,7 @@ def test_bearoff_error_is_of_the_race_network(sample: BearoffSample) -> None:
 
 
 def test_curve_row_counts_games_since_the_last_row(tiny: Trainer, sample: BearoffSample) -> None:
+    """A row of the learning curve has the shares of games since the last row, and results of games against PubEval."""
     tiny.tally[:] = 8, 3, 2, 920
     row = tiny.curve_row(1000, sample, 60)
     networks = rounded_networks(tiny.networks)

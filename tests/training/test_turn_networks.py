@@ -1,7 +1,5 @@
 """Networks with the turn as input: every game against a reference, and the effect of wrong inputs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -9,31 +7,28 @@ from numpy.typing import NDArray
 from bgdata.kernel import threads
 from bgdata.training.kinds import turn_input as declared
 from bgdata.training.temporal_difference import MAX_TURNS
-from bgdata.training.turn_networks import (
-    Arm,
-    TurnNetworks,
-    chances_at_start,
-    new_turn_networks,
-    train_arms,
-)
+from bgdata.training.turn_networks import Arm, TurnNetworks, chances_at_start, new_turn_networks, train_arms
 from tests.reference.turn_input import ARMS, Network
 
 UNITS, SEED, RATE = 4, 1, 0.25
 START = [0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0]
 
 
-def trained(games: int, *, units: int = UNITS, seed: int = SEED) -> tuple[TurnNetworks, NDArray[np.int64]]:
+def train_arms_for(games: int, *, units: int = UNITS, seed: int = SEED) -> tuple[TurnNetworks, NDArray[np.int64]]:
     """The networks of the arms after these games, and their totals."""
-    networks, totals = new_turn_networks(units, seed), np.zeros((3, 3), np.int64)
+    networks = new_turn_networks(units, seed)
+    totals = np.zeros((3, 3), np.int64)
     train_arms(networks, RATE, seed, 0, games, totals)
     return networks, totals
 
 
 def reference_of(networks: TurnNetworks, arm: Arm) -> Network:
-    """The network of an arm as a reference."""
-    weights, biases = networks.weights[arm], networks.biases[arm]
+    """The network of an arm in the form of the reference."""
+    weights = networks.weights[arm]
+    biases = networks.biases[arm]
     end = 198 * UNITS
-    first, later = weights[:end].reshape(198, UNITS), weights[end:].reshape(5, UNITS)
+    first = weights[:end].reshape(198, UNITS)
+    later = weights[end:].reshape(5, UNITS)
     return Network(ARMS[arm], first, later, biases[:UNITS], biases[UNITS:])
 
 
@@ -43,8 +38,10 @@ def test_arms_have_the_names_of_the_kind() -> None:
 
 @pytest.mark.parametrize("arm", Arm)
 def test_games_match_the_reference(arm: Arm) -> None:
-    """Game by game, turns and ends are the same, all weights afterwards, and the chances at the start."""
-    networks, reference = new_turn_networks(UNITS, SEED), reference_of(new_turn_networks(UNITS, SEED), arm)
+    """Turns and ends of every game, all weights afterwards, and the chances at the start equal those of the
+    reference."""
+    networks = new_turn_networks(UNITS, SEED)
+    reference = reference_of(new_turn_networks(UNITS, SEED), arm)
     for game in range(2):
         totals = np.zeros((3, 3), np.int64)
         train_arms(networks, RATE, SEED, game, 1, totals)
@@ -58,8 +55,8 @@ def test_games_match_the_reference(arm: Arm) -> None:
 
 
 def test_long_games_are_cut() -> None:
-    """New networks, for example, do not bear off yet."""
-    assert trained(1, seed=6)[1].tolist() == [[MAX_TURNS, 0, 0]] * 3
+    """Games are cut after MAX_TURNS turns, as those of new networks, which do not bear off yet."""
+    assert train_arms_for(1, seed=6)[1].tolist() == [[MAX_TURNS, 0, 0]] * 3
 
 
 def test_arms_begin_with_the_same_weights() -> None:
@@ -74,7 +71,7 @@ def test_arms_begin_with_the_same_weights() -> None:
 
 
 def test_missing_inputs_are_not_learned() -> None:
-    before, (after, _) = new_turn_networks(UNITS, SEED), trained(5)
+    before, (after, _) = new_turn_networks(UNITS, SEED), train_arms_for(5)
     for arm in Arm:
         told = [networks.weights[arm].reshape(-1, UNITS)[196:198] for networks in (before, after)]
         assert np.array_equal(*told) == (arm is Arm.NO_INPUT)
@@ -83,11 +80,12 @@ def test_missing_inputs_are_not_learned() -> None:
 
 
 def test_training_does_not_depend_on_threads_and_batches() -> None:
-    """Games are played all at once, or in two parts."""
-    whole, totals = trained(6)
+    """Playing games all at once or in two parts gives the same networks."""
+    whole, totals = train_arms_for(6)
     with threads(1):
-        alone, _ = trained(6)
-    parts, sums = new_turn_networks(UNITS, SEED), np.zeros((3, 3), np.int64)
+        alone, _ = train_arms_for(6)
+    parts = new_turn_networks(UNITS, SEED)
+    sums = np.zeros((3, 3), np.int64)
     for first, count in ((0, 2), (2, 4)):
         train_arms(parts, RATE, SEED, first, count, sums)
     assert np.array_equal(totals, sums)
@@ -98,8 +96,9 @@ def test_training_does_not_depend_on_threads_and_batches() -> None:
 
 @pytest.mark.slow
 def test_chances_diverge_only_with_kept_dice() -> None:
-    """A player that keeps the dice wins a gammon, so chances to lose fall to 0. Otherwise chances become plausible."""
-    networks, totals = trained(1500, units=20)
+    """If the player keeps the dice, it wins a gammon, so its chances to lose fall to 0. In the other arms chances
+    become plausible."""
+    networks, totals = train_arms_for(1500, units=20)
     kept, passed, none = chances_at_start(networks)
     assert kept[0, 0] > 0.9
     assert kept[1, 0] < 0.1

@@ -1,7 +1,5 @@
 """Tests of the plan that makes the package's versions again: order, resuming and errors."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -16,18 +14,6 @@ import bgdata
 from bgdata.errors import CorruptFileError, ExternalProgramError, UsageError
 from bgdata.warehouse import from_nothing
 from bgdata.warehouse.commands import plans
-from bgdata.warehouse.from_nothing import (
-    STATE,
-    arguments,
-    chosen_parts,
-    difference_text,
-    figures_of,
-    finished_parts,
-    missing_versions,
-    plan_path,
-    read_plan,
-    run_parts,
-)
 from tests.command_line import error_of, run
 
 TINY = """
@@ -52,17 +38,17 @@ command = "build play_sample --set player=random --set version={games.player} --
 """
 
 
-def plan_of(path: Path, text: str = TINY) -> Path:
+def write_plan(path: Path, text: str = TINY) -> Path:
     (path / "plan.toml").write_text(text)
     return path / "plan.toml"
 
 
 def test_plan_makes_every_network_without_a_gpu(tmp_path: Path) -> None:
-    parts = read_plan()
+    parts = from_nothing.read_plan()
     names = [part.name for part in parts]
     assert names[:2] == ["contact-160", "contact-320"]
     assert not any("..." in part.command or "cuda" in part.command or "torch" in part.command for part in parts)
-    missing = missing_versions(bgdata.open_warehouse(tmp_path), parts)
+    missing = from_nothing.missing_versions(bgdata.open_warehouse(tmp_path), parts)
     assert {title for title in missing if title.startswith(("network/", "supervised"))} == {
         "supervised_network/diverse-16",
         "supervised_network/diverse-19",
@@ -70,8 +56,10 @@ def test_plan_makes_every_network_without_a_gpu(tmp_path: Path) -> None:
 
 
 def test_parts_run_once_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only failed parts and those with deleted versions are run again."""
-    warehouse, parts = bgdata.open_warehouse(tmp_path / "made"), read_plan(plan_of(tmp_path))[:2]
+    """A plan runs its parts in order. A part that has finished is not run again, unless its version was deleted; after
+    a failed part the others wait."""
+    warehouse = bgdata.open_warehouse(tmp_path / "made")
+    parts = from_nothing.read_plan(write_plan(tmp_path))[:2]
     warehouse.root.mkdir()
     ran: list[list[str]] = []
     really = subprocess.run
@@ -85,18 +73,22 @@ def test_parts_run_once_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(
         ExternalProgramError, match=r"expected the part bad to be made, got exit code 2 of: bgdata build"
     ):
-        list(run_parts(warehouse, broken))
-    made = {part.name: table for part, table in run_parts(warehouse, parts)}
+        list(from_nothing.run_parts(warehouse, broken))
+    made = {part.name: table for part, table in from_nothing.run_parts(warehouse, parts)}
     assert [words[0] for words in ran] == ["selfplay", "build", "build"]
     assert {name: table.folder.parts[-3:-1] for name, table in made.items()} == {
         "games": ("selfplay", "random-2-seed-3"),
         "table": ("bearoff_gammon", "2x15"),
     }
-    assert [table.name for _, table in run_parts(warehouse, parts)] == [table.name for table in made.values()]
+    assert [table.name for _, table in from_nothing.run_parts(warehouse, parts)] == [
+        table.name for table in made.values()
+    ]
     assert len(ran) == 3
     changed = [parts[0], replace(parts[1], command="build bearoff_gammon --set points=3")]
-    assert list(finished_parts(warehouse, changed)) == ["games"], "a part of another command is not finished"
-    named = arguments(read_plan(plan_of(tmp_path))[2], made)
+    assert list(from_nothing.finished_parts(warehouse, changed)) == ["games"], (
+        "a part of another command is not finished"
+    )
+    named = from_nothing.arguments(from_nothing.read_plan(write_plan(tmp_path))[2], made)
     assert f"version={made['games'].manifest.parameters['version']}" in named
 
 
@@ -120,30 +112,32 @@ def test_parts_run_once_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_damaged_plans_are_refused(tmp_path: Path, before: str, after: str, message: str) -> None:
     assert before in TINY
     with pytest.raises(CorruptFileError, match=message) as error:
-        plans.load_plan(plan_of(tmp_path, TINY.replace(before, after)))
+        plans.load_plan(write_plan(tmp_path, TINY.replace(before, after)))
     assert "\n" not in str(error.value)
 
 
 def test_chosen_part_includes_its_needs(tmp_path: Path) -> None:
-    parts = read_plan(plan_of(tmp_path))
-    assert [part.name for part in chosen_parts(parts, ["sample"])] == ["games", "sample"]
+    parts = from_nothing.read_plan(write_plan(tmp_path))
+    assert [part.name for part in from_nothing.select_parts(parts, ["sample"])] == ["games", "sample"]
     with pytest.raises(UsageError, match="expected a part among games, table, sample, got 'colour'"):
-        chosen_parts(parts, ["colour"])
+        from_nothing.select_parts(parts, ["colour"])
 
 
 def test_damaged_record_is_refused(tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(tmp_path)
-    parts = read_plan(plan_of(tmp_path))
-    assert finished_parts(warehouse, parts) == {}
+    parts = from_nothing.read_plan(write_plan(tmp_path))
+    assert from_nothing.finished_parts(warehouse, parts) == {}
     for text in ("[]", "{", '{"selfplay": []}'):
-        (tmp_path / STATE).write_text(text)
+        (tmp_path / from_nothing.STATE).write_text(text)
         with pytest.raises(CorruptFileError, match=r"expected the versions of parts in .*; delete it to begin anew"):
-            finished_parts(warehouse, parts)
-    (tmp_path / STATE).write_text(json.dumps({parts[0].command: "selfplay/gone/r1-00000000"}))
-    assert finished_parts(warehouse, parts) == {}
+            from_nothing.finished_parts(warehouse, parts)
+    (tmp_path / from_nothing.STATE).write_text(json.dumps({parts[0].command: "selfplay/gone/r1-00000000"}))
+    assert from_nothing.finished_parts(warehouse, parts) == {}
 
 
 def test_command_runs_and_prints_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`bgdata rebuild --from-nothing` prints and runs plans, or only some of their parts; options that do not fit
+    together are refused."""
     result = run(tmp_path, "rebuild", "--from-nothing", "--dry-run")
     assert result.exit_code == 1
     assert result.stdout.splitlines()[1].split()[:3] == ["contact-160", "76", "network/contact-160"]
@@ -165,25 +159,27 @@ def test_command_runs_and_prints_the_plan(tmp_path: Path, monkeypatch: pytest.Mo
         "sl",
     ]
     assert result.exit_code == 0
-    monkeypatch.setattr(plans, "PLAN", plan_of(tmp_path))
+    monkeypatch.setattr(plans, "PLAN", write_plan(tmp_path))
     result = run(tmp_path / "made", "rebuild", "--from-nothing", "--part", "table")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines()[-1] == "2 parts, 0.0 hours of two cores"
-    assert (tmp_path / "made" / STATE).exists()
+    assert (tmp_path / "made" / from_nothing.STATE).exists()
 
 
 def test_published_figures_are_numbers(tmp_path: Path) -> None:
+    """The query of a part gives published figures beside ours, as numbers that JSON can express."""
     query = (
         "select 'rows' as figure, count(*) as ours, null as standard_error, 0.079 as published "
         "from bearoff_gammon where variant = $variant"
     )
-    warehouse, part = bgdata.open_warehouse(tmp_path / "made"), read_plan(plan_of(tmp_path))[1]
+    warehouse = bgdata.open_warehouse(tmp_path / "made")
+    part = from_nothing.read_plan(write_plan(tmp_path))[1]
     table = warehouse.build("bearoff_gammon", warehouse.kind("bearoff_gammon").smallest)
-    (row,) = figures_of(warehouse, replace(part, figures=query), table)
+    (row,) = from_nothing.figures_of(warehouse, replace(part, figures=query), table)
     assert row == {"part": "table", "figure": "rows", "ours": table.manifest.rows, "standard_error": None,
                    "published": 0.079}  # fmt: skip
     assert json.loads(json.dumps(row)) == row
-    assert figures_of(warehouse, part, table) == []
+    assert from_nothing.figures_of(warehouse, part, table) == []
 
 
 # (size in the plan, size here), in order
@@ -204,43 +200,46 @@ TINY_PLAYER = (
 
 
 @pytest.mark.slow
-def test_player_of_2012_from_end_to_end(tmp_path: Path) -> None:
-    """The plan has small sizes; every part runs, and every published figure finds ours."""
-    text = plan_path("player-33").read_text(encoding="utf-8")
+def test_plan_of_the_player_of_2012_runs_in_small(tmp_path: Path) -> None:
+    """With small sizes, every part of the plan for the player of 2012 runs and makes its version, and every published
+    figure has ours beside it."""
+    text = from_nothing.plan_path("player-33").read_text(encoding="utf-8")
     for size, tiny in TINY_PLAYER:
         assert size in text
         text = text.replace(size, tiny)
-    warehouse, parts = bgdata.open_warehouse(tmp_path / "made"), read_plan(plan_of(tmp_path, text))
+    warehouse = bgdata.open_warehouse(tmp_path / "made")
+    parts = from_nothing.read_plan(write_plan(tmp_path, text))
     warehouse.root.mkdir()
     figures = []
-    for part, table in run_parts(warehouse, parts):
+    for part, table in from_nothing.run_parts(warehouse, parts):
         kind, _, variant = part.makes.partition("/")
         assert table.name.startswith(f"{kind}/{variant}")
-        figures += figures_of(warehouse, part, table)
+        figures += from_nothing.figures_of(warehouse, part, table)
     assert {row["part"] for row in figures} == {part.name for part in parts if part.figures}
     assert all(row["ours"] is not None and row["published"] is not None for row in figures)
     assert len(figures) == 5 + 6 + 1 + 12 * 5 + 3 * 5 + 11 + 4 + 4 * 5  # measures by cube life indexes
 
 
 def test_different_digests_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The exit code is 1."""
-    monkeypatch.setattr(plans, "PLAN", plan_of(tmp_path))
+    """`bgdata rebuild --from-nothing` exits with 1 if a part has made another digest than that in the package."""
+    monkeypatch.setattr(plans, "PLAN", write_plan(tmp_path))
     monkeypatch.setattr(plans, "compare", lambda *_: "DIFFERS in boards")
     assert run(tmp_path / "made", "rebuild", "--from-nothing", "--part", "table").exit_code == 1
 
 
 def test_size_of_a_difference_is_given_for_floats_of_one_shape() -> None:
     floats = np.array([1.0, 2.0])
-    assert difference_text(floats, np.array([1.0, 2.5])) == " by 5e-01"
-    assert difference_text(floats, np.ones(3)) == ""
-    assert difference_text(None, floats) == ""
-    assert difference_text(np.array([1]), np.array([2])) == ""
+    assert from_nothing.difference_text(floats, np.array([1.0, 2.5])) == " by 5e-01"
+    assert from_nothing.difference_text(floats, np.ones(3)) == ""
+    assert from_nothing.difference_text(None, floats) == ""
+    assert from_nothing.difference_text(np.array([1]), np.array([2])) == ""
 
 
 @pytest.mark.prefect
 def test_flow_continues_what_the_command_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command has finished the part `games`, so the flow runs only `table`."""
-    path, made = plan_of(tmp_path), tmp_path / "made"
+    """The Prefect flow does not run a part again that the command has finished."""
+    path = write_plan(tmp_path)
+    made = tmp_path / "made"
     monkeypatch.setattr(plans, "PLAN", path)
     assert run(made, "rebuild", "--from-nothing", "--part", "games").exit_code == 0
     before = [table.folder for table in bgdata.open_warehouse(made).versions()]
@@ -255,7 +254,7 @@ def test_flow_continues_what_the_command_began(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.prefect
 def test_unknown_part_of_a_flow_is_refused(tmp_path: Path) -> None:
-    done = run_flow("--warehouse", str(tmp_path / "made"), "--plan", str(plan_of(tmp_path)), "colour")
+    done = run_flow("--warehouse", str(tmp_path / "made"), "--plan", str(write_plan(tmp_path)), "colour")
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == "error: expected a part among games, table, sample, got 'colour'"
 

@@ -37,7 +37,7 @@ from bgdata.warehouse.pages.tables import SAMPLE
 from bgdata.web.answer import percent
 from bgdata.web.app import create_app
 from bgdata.web.static_site import write_static
-from tests.command_line import succeeds
+from tests.command_line import output_of
 from tests.web.reading import open_client, read
 
 if TYPE_CHECKING:
@@ -46,24 +46,26 @@ if TYPE_CHECKING:
 TABLE = "bearoff_two_sided/3x3"
 
 
-def data(root: Path, *arguments: str) -> object:
-    return json.loads(succeeds(root, *arguments, "--format", "json"))
+def read_json(root: Path, *arguments: str) -> object:
+    return json.loads(output_of(root, *arguments, "--format", "json"))
 
 
 def test_lists_equal_those_of_the_commands(client: TestClient, site_root: Path) -> None:
-    assert client.get("/table.json").json() == data(site_root, "list")
+    assert client.get("/table.json").json() == read_json(site_root, "list")
     for kind in ("bearoff_two_sided", "claims", "selfplay", "positions"):
-        assert client.get(f"/table/{kind}.json").json() == data(site_root, "explain", kind)
+        assert client.get(f"/table/{kind}.json").json() == read_json(site_root, "explain", kind)
         text = read(client, f"/table/{kind}").text
         for column in bgdata.all_kinds()[kind].tables[0].columns:
             assert " ".join(column.meaning.split()) in text
 
 
 def test_every_table_has_a_page(client: TestClient, site_root: Path) -> None:
-    """The page shows manifest, digest, graph, and samples whose first column equals SQL."""
+    """The page of every version shows its digest and links to its files, and the JSON has its manifest and sample
+    rows."""
     for table in bgdata.open_warehouse(site_root).current():
         where = f"/table/{'/'.join(table.folder.parts[-3:-1])}"
-        page, found = read(client, where), client.get(f"{where}.json").json()
+        page = read(client, where)
+        found = client.get(f"{where}.json").json()
         assert found["manifest"] == json.loads(json.dumps(table.manifest.values()))
         assert (found["name"], found["is_current"], found["damage"]) == (table.name, True, None)
         assert table.manifest.digest in page.text
@@ -81,6 +83,8 @@ def test_rows_link_to_positions(client: TestClient) -> None:
 
 
 def test_tables_without_parquet_show_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page of a table that is too large for Parquet shows sample rows, with the values and columns of the exact
+    table."""
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
     warehouse = bgdata.open_warehouse(tmp_path)
     exact = TwoSidedTable(warehouse.build("bearoff_two_sided", TwoSidedParameters(3, 3)))
@@ -109,6 +113,7 @@ def test_tables_without_parquet_show_rows(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_files_of_the_manifest_are_served(client: TestClient, site_root: Path) -> None:
+    """The site serves the files that a manifest lists, in whole or in part, and no others."""
     table = bgdata.open_warehouse(site_root).open(*TABLE.split("/"))
     for entry in table.manifest.files:
         answer = client.get(f"/file/{table.name}/{entry.name}")
@@ -139,11 +144,14 @@ def test_missing_names_are_refused(client: TestClient, where: str, message: str)
 
 
 def test_lineage_has_all_inputs(site_root: Path) -> None:
+    """The graph of a version has one box, with a link, for the version and for each of its direct and indirect inputs,
+    and no box hides another."""
     warehouse = bgdata.open_warehouse(site_root)
     for table in warehouse.current():
         root = ElementTree.fromstring(lineage_svg(warehouse, table))
         links = [element.attrib["href"] for element in root.iter() if element.tag.endswith("}a")]
-        expected, waiting = set[str](), [table]
+        expected = set[str]()
+        waiting = [table]
         while waiting:
             each = waiting.pop()
             expected.add(f"/table/{each.name}")
@@ -156,14 +164,17 @@ def test_lineage_has_all_inputs(site_root: Path) -> None:
         assert len({(box.attrib["x"], box.attrib["y"]) for box in boxes}) == len(boxes), "no box hides another"
 
 
-def test_match_equity_page(client: TestClient, site_root: Path) -> None:
-    """With a second table, hovering shows both, and links keep it."""
+def test_match_equity_page_equals_the_command(client: TestClient, site_root: Path) -> None:
+    """The page of a match equity table has the same JSON as `bgdata met`. Compared with a second table, it shows both
+    values at each score."""
     for query, arguments in {
         "": ("show", "published-12"),
         "&away=3-5": ("show", "published-12", "--away", "3-5"),
         "&minus=published-12&length=3": ("compare", "published-12", "published-12", "--length", "3"),
     }.items():
-        assert client.get(f"/match-equity.json?met=published-12{query}").json() == data(site_root, "met", *arguments)
+        assert client.get(f"/match-equity.json?met=published-12{query}").json() == read_json(
+            site_root, "met", *arguments
+        )
     assert "Stakes at 3-away 5-away" in read(client, "/match-equity?met=published-12&away=3-5").text
     where = "/match-equity?met=published-12&minus=tiny-0ply-4-index-0-5&length=3"
     found = {row["away"] * 10 + row["opponent_away"]: row for row in client.get(where.replace("?", ".json?")).json()
@@ -192,6 +203,7 @@ def test_invalid_scores_are_refused(client: TestClient, query: str, status: int,
 
 
 def test_claims_page_lists_the_register(client: TestClient, site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page of claims has the same JSON as `bgdata claims` for every filter; unknown filters are refused."""
     monkeypatch.setattr(claims, "WHOLE", CLAIMS.smallest)
     for query, arguments in {
         "": (),
@@ -200,7 +212,7 @@ def test_claims_page_lists_the_register(client: TestClient, site_root: Path, mon
         "kind=published_twice": ("--kind", "published_twice"),
         "erratum=1": ("--erratum",),
     }.items():
-        assert client.get(f"/claims.json?{query}").json() == data(site_root, "claims", *arguments), query
+        assert client.get(f"/claims.json?{query}").json() == read_json(site_root, "claims", *arguments), query
     everything = client.get("/claims.json").json()
     document = everything[0]["document"]
     of_document = client.get("/claims.json", params={"document": document}).json()
@@ -211,8 +223,11 @@ def test_claims_page_lists_the_register(client: TestClient, site_root: Path, mon
     assert "expected a kind of claims" in read(client, "/claims?kind=<b>", 400).text
 
 
-def test_claims_are_paged(client: TestClient, monkeypatch: pytest.MonkeyPatch, site_root: Path, tmp_path: Path) -> None:
-    """Pages together show every claim once, keep the filters, and a static page shows all."""
+def test_claims_are_split_into_pages(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, site_root: Path, tmp_path: Path
+) -> None:
+    """The pages of claims together show every claim once and in order. A page after the last is refused, and the static
+    site has all claims on one page."""
     monkeypatch.setattr(claims, "WHOLE", CLAIMS.smallest)
     monkeypatch.setattr(register, "PAGE", 3)
     rows = client.get("/claims.json").json()
@@ -242,8 +257,10 @@ def test_match_equity_shows_take_points_and_a_scale(client: TestClient, site_roo
 
 
 def test_ledger_lists_every_network(client: TestClient, site_root: Path) -> None:
-    """Each network has a chart that links to the network's table, where all its charts are."""
-    page, rows = read(client, "/players"), client.get("/players.json").json()["networks"]
+    """The page of players lists every version of a network, with a chart that links to the page of the version, which
+    has all its charts."""
+    page = read(client, "/players")
+    rows = client.get("/players.json").json()["networks"]
     tables = networks(bgdata.open_warehouse(site_root))
     assert [f"{row['network']}/{row['version']}" for row in rows] == [table.name for table in tables]
     for table in tables:
@@ -292,7 +309,8 @@ def test_rows_of_two_opening_books_name_their_book(site_root: Path, tmp_path: Pa
 
 
 def test_turns_of_a_game_equal_those_of_sql(client: TestClient, site_root: Path) -> None:
-    """The page links to the position of each turn."""
+    """The page of a game has a row for each turn, with a link to its position, and shows the largest error with the
+    best play."""
     table = next(iter(bgdata.open_warehouse(site_root).current("selfplay")))
     where = f"/game/{'/'.join(table.folder.parts[-3:-1])}"
     games = client.get(f"{where}.json").json()
@@ -324,6 +342,7 @@ def test_turns_of_a_game_equal_those_of_sql(client: TestClient, site_root: Path)
 
 
 def test_games_of_every_corpus_are_linked_from_the_menu(client: TestClient, empty: TestClient) -> None:
+    """The page of games lists every corpus with its number of games, and says so if there are none."""
     assert "/game" in read(client, "/").links
     rows = client.get("/game.json").json()
     links = read(client, "/game").links
@@ -340,7 +359,7 @@ def test_games_of_every_corpus_are_linked_from_the_menu(client: TestClient, empt
 
 
 def test_players_keep_their_sides_in_a_replay(client: TestClient) -> None:
-    """The caption above and below names the same player in every turn."""
+    """While one steps through a game, the first player is always below and the second always above."""
     for turn in range(4):
         page = read(client, f"/game/selfplay/pubeval-20-seed-3/3?turn={turn}")
         (side,) = (word for word in ("(light, below)", "(dark, above)") if word in page.text)
@@ -369,7 +388,7 @@ def known_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture(scope="module")
-def known(known_root: Path) -> Iterator[tuple[TestClient, str]]:
+def known_games_site(known_root: Path) -> Iterator[tuple[TestClient, str]]:
     """(client of a site over the known games, address of the four games)."""
     with open_client(create_app(bgdata.open_warehouse(known_root))) as client:
         yield client, "/game/matches/known"
@@ -423,10 +442,10 @@ CRAWFORD = f""" 3 point match
 {BOB_WINS.replace("Game 1", "Game 3").replace("Bob : 0", "Bob : 1")}"""
 
 
-def test_filters_find_known_games(known: tuple[TestClient, str]) -> None:
-    """Three games are known: two backgammons, of twelve points at a cube of 4 and of three at 1, and one with a
-    missed double."""
-    client, where = known
+def test_filters_find_known_games(known_games_site: tuple[TestClient, str]) -> None:
+    """Each filter of games finds exactly the games that it should: four games are known, with two backgammons, a
+    doubled cube, and a missed double."""
+    client, where = known_games_site
     games = {row["game"]: row["points_won"] for row in client.get(f"{where}.json").json()}
     assert games == {0: 12, 1: 1, 2: 3, 3: 1}
     found = {order: [row["game"] for row in client.get(f"{where}.json?order={order}").json()] for order in FILTERS}
@@ -447,10 +466,10 @@ def test_largest_swing_is_of_one_roll(client: TestClient) -> None:
         assert f"{swings[0]:.3f}" in read(client, f"{where}?order=swing").text
 
 
-def test_replay_draws_and_links_the_turns(known: tuple[TestClient, str]) -> None:
-    """The first player is light and below, arrows show the play, links keep roll, score and cube, and the cube is
-    judged."""
-    client, where = known
+def test_replay_draws_and_links_the_turns(known_games_site: tuple[TestClient, str]) -> None:
+    """The page of a known game names the player on roll and the play of each turn, links each turn to its position with
+    the right roll, score and cube, and judges each cube decision."""
+    client, where = known_games_site
     found = client.get(f"{where}/0.json").json()
     actions = [turn["action"] for turn in found["turns"]]
     decided = [False, True, True, False, True, False, True, True, False]  # Ann may double only in turn 4
@@ -465,19 +484,25 @@ def test_replay_draws_and_links_the_turns(known: tuple[TestClient, str]) -> None
         (link,) = {each for each in links if all(word in each for word in wanted)}
         assert "away=7-7" in link
         assert client.get(link).status_code == 200
-    page, first = client.get(f"{where}/0?turn=0").text, client.get(f"{where}/0?turn=1").text
+    page = client.get(f"{where}/0?turn=0").text
+    first = client.get(f"{where}/0?turn=1").text
     assert "Play: 8/5 6/5." in page
-    assert "On roll: the first, Ann (light, below)." in page
-    assert "On roll: the second, Bob (dark, above)." in first
+    assert "Turn 1: Ann (light, below) has 31 to play." in page
+    assert ">Ann to play, 7-away, 167 pips<" in page
+    assert "Turn 2: Bob (dark, above) is on roll: double." in first
+    assert ">Bob on roll, 7-away, " in first
     answer = client.get(f"{where}/0?turn={actions.index('take')}").text
-    assert "On roll: the second, Bob (dark, above). The other one answers: take." in answer
+    assert "Bob (dark, above) doubles; Ann answers: take." in answer
+    assert ">Bob doubles, 7-away, " in answer
+    assert ">Ann to answer, 7-away, " in answer
     assert "away=6-7" in client.get(f"{where}/2").text
-    assert "Ann (first, light) against Bob (second), 1 to 0 in a match to 7" in read(client, f"{where}/2").text
+    assert "Ann (light) against Bob (dark), 1 to 0 in a match to 7" in read(client, f"{where}/2").text
 
 
-def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
-    """The replay, the errors, the totals and JSON contain them, with the words of `bgdata analyze`."""
-    client, where = known
+def test_missed_doubles_are_judged(known_games_site: tuple[TestClient, str]) -> None:
+    """A missed double has the same loss in the replay, the list of errors, the totals and the JSON of a game, and on
+    the page of its position."""
+    client, where = known_games_site
     found = client.get(f"{where}/3.json").json()
     losses = found["cube_losses"]
     assert [loss is None for loss in losses] == [True, *[False] * 4], "no double before the first roll"
@@ -489,24 +514,29 @@ def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
     assert [total["missed_doubles"] for total in found["totals"]] == [losses[3], 0]
     assert [total["cube_actions"] for total in found["totals"]] == [0, 0]
     page = read(client, f"{where}/3?turn=3")
-    (size,) = re.findall(r"turn 4, first, no double \(best: double, take\), (\d\.\d{3}) ", page.text)
+    (size,) = re.findall(r"turn 4, Ann, no double \(best: double, take\), (\d\.\d{3}) ", page.text)
     assert float(size) > losses[3], "points are larger than mwc"
     assert f"no double (best: double, take) {size}" in page.text
-    assert f"The cube: no double (best: double, take), lost {size} points." in page.text
-    assert f'title="{losses[3]:.3f} mwc' in client.get(f"{where}/3?turn=3").text
-    assert f"and missed doubles {losses[3]:.3f} and 0.000." in page.text
+    assert f"The cube: no double (best: double, take), lost {size} points, {100 * losses[3]:.2f} % mwc." in page.text
+    assert f'title="{100 * losses[3]:.2f} % mwc' in client.get(f"{where}/3?turn=3").text
+    assert f"missed doubles, mwc Ann 0.000 0.00 % {100 * losses[3]:.2f} % Bob" in re.sub(
+        r"Ann \d\.\d{3}", "Ann 0.000", page.text
+    )
     decision = f"/position/{found['turns'][3]['position_id']}?away=6-4"
     assert decision in page.links
     cube = client.get(decision.replace("?", ".json?")).json()["cube"][0]
     assert cube["best"] == ["double_take"]
     assert cube["double_gain"] == pytest.approx(losses[3], abs=1e-7)
-    message = "Of games 0 to 3, those in which a roll without a double lost 0.02"
+    message = "Of the 4 games of this page, those in which a roll without a double lost 0.02"
     assert message in read(client, f"{where}?order=missed").text
 
 
-def test_games_without_the_cube_have_no_missed_doubles(known: tuple[TestClient, str], client: TestClient) -> None:
-    """The Crawford game, marked or not, has none either."""
-    known_client, _ = known
+def test_games_without_the_cube_have_no_missed_doubles(
+    known_games_site: tuple[TestClient, str], client: TestClient
+) -> None:
+    """Games in which nobody may double have no missed doubles: the Crawford game, whether it is marked as such or not,
+    and games played without the cube."""
+    known_client, _ = known_games_site
     games = [known_client.get(f"/game/matches/crawford/{number}.json").json() for number in range(3)]
     missed = [[row["turn"] for row in game["errors"] if row["is_cube"]] for game in games]
     assert missed == [[3], [], []]
@@ -524,14 +554,16 @@ def test_games_without_the_cube_have_no_missed_doubles(known: tuple[TestClient, 
     assert "No game of these is like that" in text
 
 
-def test_jacoby_rule_is_taken_from_the_record(known: tuple[TestClient, str]) -> None:
-    """The rule applies to the session that states it, and not to the next one."""
-    client, _ = known
+def test_jacoby_rule_is_taken_from_the_record(known_games_site: tuple[TestClient, str]) -> None:
+    """Doubles are judged by the Jacoby rule in the session whose record states it, and without it in the next
+    session."""
+    client, _ = known_games_site
     losses = []
     for number, rule in ((0, 1), (1, 0)):
         found = client.get(f"/game/matches/jacoby/{number}.json").json()
         turn = next(turn for turn, row in enumerate(found["turns"]) if row["action"] == "double")
-        row, loss = found["turns"][turn], found["cube_losses"][turn]
+        row = found["turns"][turn]
+        loss = found["cube_losses"][turn]
         page = read(client, f"/game/matches/jacoby/{number}?turn={turn}")
         assert (", by the Jacoby rule" in page.text) == bool(rule)
         cube = client.get(f"/position/{row['position_id']}.json?jacoby={rule}").json()["cube"][0]
@@ -542,7 +574,8 @@ def test_jacoby_rule_is_taken_from_the_record(known: tuple[TestClient, str]) -> 
 
 
 def test_doubles_are_not_judged_without_a_met(known_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page of a game says so, and the filter is refused."""
+    """Without a match equity table, the page of a game says why doubles are not judged, and the filter for missed
+    doubles is refused."""
     message = "expected a match equity table, found none"
     monkeypatch.setattr(games, "met_of", Mock(side_effect=MissingTableError(message)))
     where = "/game/matches/known"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 START = "4HPwATDgc/ABMA"
 
 
-def asked(client: TestClient, **query: str) -> dict[str, Any]:
+def positions_json(client: TestClient, **query: str) -> dict[str, Any]:
     """The JSON of the page."""
     answer = client.get("/positions.json", params=query)
     assert answer.status_code == 200, answer.text
@@ -26,7 +26,7 @@ def asked(client: TestClient, **query: str) -> dict[str, Any]:
     return found
 
 
-def rows_of(client: TestClient, query: str) -> list[dict[str, Any]]:
+def query_rows(client: TestClient, query: str) -> list[dict[str, Any]]:
     """The rows of a query."""
     answer = client.get("/sql.json", params={"q": query})
     assert answer.status_code == 200, answer.text
@@ -35,10 +35,10 @@ def rows_of(client: TestClient, query: str) -> list[dict[str, Any]]:
 
 
 def test_every_source_has_positions_that_lead_to_their_pages(client: TestClient) -> None:
-    sources = asked(client)["sources"]
+    sources = positions_json(client)["sources"]
     assert sources == list(browsed.SOURCES)
     for source in sources:
-        rows = asked(client, source=source)["positions"]
+        rows = positions_json(client, source=source)["positions"]
         assert {row["source"] for row in rows} == {source}
         links = read(client, f"/positions?source={source}").links
         positions = [link for link in links if link.startswith("/position/")]
@@ -62,22 +62,24 @@ def test_every_source_has_positions_that_lead_to_their_pages(client: TestClient)
 def test_filters_keep_the_rows_that_sql_counts(
     client: TestClient, source: str, query: dict[str, str], is_kept: Any
 ) -> None:
+    """Filtering a source gives the rows of all its pages that satisfy the filter, in the same order."""
     every = []
     for number in range(1, browsed.MAX_PAGE):
-        rows = asked(client, source=source, page=str(number))["positions"]
+        rows = positions_json(client, source=source, page=str(number))["positions"]
         every += rows
         if len(rows) < browsed.PAGE or number == 10:
             break
-    found = asked(client, source=source, **query)["positions"]
+    found = positions_json(client, source=source, **query)["positions"]
     assert all(is_kept(row) for row in found)
     expected = [row for row in every if is_kept(row)][: browsed.PAGE]
     assert found[: len(expected)] == expected
 
 
 def test_pages_have_every_row_once(client: TestClient) -> None:
-    (count,) = rows_of(client, "select count(*) as n from turns")
-    found, number = list[tuple[Any, ...]](), 1
-    while rows := asked(client, source="games", page=str(number))["positions"]:
+    (count,) = query_rows(client, "select count(*) as n from turns")
+    found = list[tuple[Any, ...]]()
+    number = 1
+    while rows := positions_json(client, source="games", page=str(number))["positions"]:
         found += [(row["dataset"], row["variant"], row["game"], row["turn"]) for row in rows]
         number += 1
         if number > browsed.MAX_PAGE:
@@ -86,14 +88,14 @@ def test_pages_have_every_row_once(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("order", list(browsed.SORTS))
-def test_pages_are_those_of_the_whole_source_in_order(client: TestClient, order: str) -> None:
-    """Also where only the numbers of the rows are sorted, and the rest is read afterwards."""
+def test_second_page_of_a_source_equals_the_query(client: TestClient, order: str) -> None:
+    """The second page of each source has the same rows, in the same order, as an SQL query over the whole source."""
     columns = ["dataset", "variant", "game", "turn", "subject", "position_id", "made", "loss", "luck"]
     by = ", ".join(filter(None, [browsed.SORTS[order][1], browsed.PLACE]))
     for source in browsed.SOURCES:
         query = f"select {', '.join(columns)} from all_positions where source = '{source}' order by {by}"
-        expected = rows_of(client, f"{query} limit {browsed.PAGE} offset {browsed.PAGE}")
-        found = asked(client, source=source, sort=order, page="2")["positions"]
+        expected = query_rows(client, f"{query} limit {browsed.PAGE} offset {browsed.PAGE}")
+        found = positions_json(client, source=source, sort=order, page="2")["positions"]
         assert [{name: row[name] for name in columns} for row in found] == expected, source
 
 
@@ -104,36 +106,38 @@ def test_themes_of_pages_are_those_of_their_boards(client: TestClient) -> None:
     from bgdata.game.themes import NO_THEME, Theme
 
     for source in ("games", "decisions", "references"):
-        for row in asked(client, source=source)["positions"][:10]:
+        for row in positions_json(client, source=source)["positions"][:10]:
             number = theme_of(np.array(Position(row["position_id"]).board, np.int8))
             assert row["theme"] == (None if number == NO_THEME else Theme(number).label)
 
 
 def test_sorted_rows_are_those_with_the_greatest_loss(client: TestClient) -> None:
-    found = [row["loss"] for row in asked(client, source="matches", sort="loss")["positions"]]
-    rows = rows_of(client, f"select loss from match_analysis order by loss desc limit {browsed.PAGE}")
+    found = [row["loss"] for row in positions_json(client, source="matches", sort="loss")["positions"]]
+    rows = query_rows(client, f"select loss from match_analysis order by loss desc limit {browsed.PAGE}")
     assert found == [row["loss"] for row in rows]
-    luck = [row["luck"] for row in asked(client, source="games", sort="luck")["positions"]]
+    luck = [row["luck"] for row in positions_json(client, source="games", sort="luck")["positions"]]
     assert luck == sorted(luck, key=lambda value: (value is None, -(value or 0)))
 
 
 def test_plays_made_in_a_position_are_counted_with_their_results(client: TestClient) -> None:
-    """All first plays of the games, against the rows of turns and games."""
-    plays = asked(client, like=START)["plays"]
-    turns = rows_of(
+    """The plays made in the starting position are counted as in the tables of turns and games, with the share of wins
+    after each."""
+    plays = positions_json(client, like=START)["plays"]
+    turns = query_rows(
         client,
         f"select dataset, variant, game, player, die1, die2, play from turns where position_id = '{START}' "
         "and action = 'play' and play <> '' limit 50",
     )
     assert plays
     one = plays[0]
-    roll, play = {one["die1"], one["die2"]}, one["play"]
+    roll = {one["die1"], one["die2"]}
+    play = one["play"]
     same = [row for row in turns if {row["die1"], row["die2"]} == roll and row["play"] == play]
     if len(turns) < 50:
         assert sum(row["games"] for row in plays) == len(turns)
         assert one["games"] == len(same)
         results = [
-            next(iter(rows_of(client, f"select winner, points_won from games where dataset = '{row['dataset']}' "
+            next(iter(query_rows(client, f"select winner, points_won from games where dataset = '{row['dataset']}' "
                                       f"and variant = '{row['variant']}' and game = {row['game']}")))
             | {"player": row["player"]}
             for row in same
@@ -142,15 +146,17 @@ def test_plays_made_in_a_position_are_counted_with_their_results(client: TestCli
         assert one["win"] == sum(wins) / len(wins)
         points = [row["points_won"] * (1 if won else -1) for row, won in zip(results, wins, strict=True)]
         assert one["points"] == sum(points) / len(points)
-    chosen = asked(client, like=START, roll=f"{one['die1']}{one['die2']}")["plays"]
+    chosen = positions_json(client, like=START, roll=f"{one['die1']}{one['die2']}")["plays"]
     assert {(row["die1"], row["die2"]) for row in chosen} == {(one["die1"], one["die2"])}
     (again,) = [row for row in chosen if row["play"] == one["play"]]
     names = ("games", "win", "points", "standard_error")
     assert [again[name] for name in names] == pytest.approx([one[name] for name in names], rel=1e-12)  # other order
 
 
-def test_positions_like_one_are_near_and_lead_on(client: TestClient) -> None:
-    rows = asked(client, like=START)["positions"]
+def test_similar_positions_are_sorted_and_linked(client: TestClient) -> None:
+    """The positions like one are sorted by the number of moved checkers, each once and not the position itself, with
+    links to their turns and to positions like them."""
+    rows = positions_json(client, like=START)["positions"]
     moved = [row["moved"] for row in rows]
     assert moved == sorted(moved)
     assert moved[0] >= 1
@@ -158,7 +164,7 @@ def test_positions_like_one_are_near_and_lead_on(client: TestClient) -> None:
     assert len({row["position_id"] for row in rows}) == len(rows) > 3
     for row in rows[:3]:
         place = f"dataset = '{row['dataset']}' and variant = '{row['variant']}' and game = {row['game']}"
-        (turn,) = rows_of(client, f"select position_id from turns where {place} and turn = {row['turn']}")
+        (turn,) = query_rows(client, f"select position_id from turns where {place} and turn = {row['turn']}")
         assert turn["position_id"] == row["position_id"]
     page = read(client, f"/positions?like={START}")
     assert any(link.startswith("/positions?like=") and START[:8] not in link for link in page.links)
@@ -182,11 +188,11 @@ def test_wrong_values_are_refused(client: TestClient, query: dict[str, str], wor
 
 
 def test_names_in_filters_are_values_not_sql(client: TestClient) -> None:
-    assert asked(client, source="games", player="' or true --")["positions"] == []
+    assert positions_json(client, source="games", player="' or true --")["positions"] == []
 
 
 def test_empty_warehouse_has_no_positions(empty: TestClient) -> None:
-    assert asked(empty) == {"sources": [], "positions": [], "plays": []}
+    assert positions_json(empty) == {"sources": [], "positions": [], "plays": []}
     assert "Nothing is built yet" in read(empty, "/positions").text
     assert "Nobody has played here" in read(empty, f"/positions?like={START}").text
 
@@ -196,4 +202,4 @@ def test_number_of_compared_positions_is_bounded(client: TestClient, monkeypatch
     from bgdata.game.position import Position
 
     monkeypatch.setattr(browsed, "MAX_BOARDS", 0)
-    assert browsed.nearest(site, Position(START)) == []
+    assert browsed.nearest_positions(site, Position(START)) == []

@@ -1,7 +1,5 @@
 """Commands on a warehouse at an address answer as on the same one in a folder; a large table is read row by row."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -20,7 +18,7 @@ from bgdata.store.places import Part, Store, open_place
 from bgdata.store.progress import Silence
 from bgdata.store.transfer import Transfer
 from bgdata.warehouse import RemoteWarehouse, Warehouse
-from tests.command_line import POSITION, error_of, position_id, run, succeeds
+from tests.command_line import POSITION, error_of, output_of, position_id, run
 from tests.subtests import Subtests
 
 LARGE = TwoSidedParameters(4, 5)
@@ -45,6 +43,8 @@ def _root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(name="address")
 def _address(root: Path, memory_store: str, remote_cache: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of a store in memory that has the warehouse at `root`. Tables of more than 10,000 pairs count as
+    large."""
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 10_000)
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 10_000)
     Transfer(Silence()).push(bgdata.open_warehouse(root), open_place(memory_store))
@@ -89,11 +89,11 @@ SAME = [
 ]
 
 
-def test_answers_are_the_same(root: Path, address: str) -> None:
+def test_commands_print_the_same_at_an_address(root: Path, address: str) -> None:
     with Subtests() as subtests:
         for words in SAME:
             with subtests.test(" ".join(words)):
-                assert succeeds_at(address, *words) == succeeds(root, *words)
+                assert output_at(address, *words) == output_of(root, *words)
     assert {words[0] for words in SAME} == set(READING) - {"completion"}
 
 
@@ -102,7 +102,7 @@ def run_at(address: str, *words: str) -> Result:
     return CliRunner().invoke(main, [*words, "--warehouse", address] if address else [*words])
 
 
-def succeeds_at(address: str, *words: str) -> str:
+def output_at(address: str, *words: str) -> str:
     """The standard output of a command, which must succeed."""
     result = run_at(address, *words)
     assert (result.exit_code, result.exception) == (0, None), result.output or repr(result.exception)
@@ -110,7 +110,8 @@ def succeeds_at(address: str, *words: str) -> str:
 
 
 def test_opening_a_large_table_reads_headers_and_row_hashes(root: Path, address: str, read: dict[str, int]) -> None:
-    local, remote_table = bgdata.open_two_sided(root, 4, 5), bgdata.open_two_sided(address, 4, 5)
+    local = bgdata.open_two_sided(root, 4, 5)
+    remote_table = bgdata.open_two_sided(address, 4, 5)
     assert isinstance(remote_table, RemoteTwoSidedTable)
     assert repr(remote_table).startswith("RemoteTwoSidedTable(bearoff_two_sided/4x5/")
     assert read == {
@@ -122,7 +123,8 @@ def test_opening_a_large_table_reads_headers_and_row_hashes(root: Path, address:
 
 
 def test_large_table_is_probed_by_rows(root: Path, address: str, read: dict[str, int]) -> None:
-    local, remote_table = bgdata.open_two_sided(root, 4, 5), bgdata.open_two_sided(address, 4, 5)
+    local = bgdata.open_two_sided(root, 4, 5)
+    remote_table = bgdata.open_two_sided(address, 4, 5)
     row_bytes = local.stored[0].nbytes
     assert row_bytes * 100 < local.stored.nbytes
     read.clear()
@@ -133,6 +135,7 @@ def test_large_table_is_probed_by_rows(root: Path, address: str, read: dict[str,
 
 
 def test_rows_are_kept_on_disk_and_checked(root: Path, address: str, read: dict[str, int]) -> None:
+    """A row that was downloaded once is read from the disk, unless the file there is damaged."""
     expected = bgdata.open_two_sided(root, 4, 5).probe(33, 9)
     first = bgdata.open_two_sided(address, 4, 5)
     assert first.probe(33, 9) == expected
@@ -151,15 +154,16 @@ def test_rows_are_kept_on_disk_and_checked(root: Path, address: str, read: dict[
 def test_commands_read_rows_of_a_large_table(address: str, read: dict[str, int], root: Path) -> None:
     whole = bgdata.open_two_sided(root, 4, 5).stored.nbytes
     position = position_id([0, 1, 2, 1], [0, 0, 0, 2])  # which the smaller tables do not have
-    assert succeeds_at(address, "probe", position) == succeeds(root, "probe", position)
+    assert output_at(address, "probe", position) == output_of(root, "probe", position)
     assert 0 < read["equities.npy"] < whole / 10
     read.clear()
-    succeeds_at(address, "query", "from bearoff_two_sided_4x5 where on_roll_index = 90 limit 5")
+    output_at(address, "query", "from bearoff_two_sided_4x5 where on_roll_index = 90 limit 5")
     assert 0 < read["equities.npy"] < whole / 10
     assert "table.parquet" not in read
 
 
 def test_damaged_row_is_named(address: str) -> None:
+    """A row that does not match its hash gives an error with its number; other rows can be read."""
     far = bgdata.open_two_sided(address, 4, 5)
     place = open_place(address)
     assert isinstance(place, Store)
@@ -193,13 +197,15 @@ def test_functions_open_tables_at_an_address(root: Path, address: str) -> None:
     assert bgdata.open_two_sided(address, 3, 3).probe(5, 9) == bgdata.open_two_sided(root, 3, 3).probe(5, 9)
     with pytest.raises(MissingTableError, match=r"no bearoff_two_sided/6x15 in memory://shop/ware \(have: 3x3, 4x5\)"):
         bgdata.open_two_sided(address, 6, 15)
-    far, near = bgdata.open_warehouse(address), bgdata.open_warehouse(f"file://{root}")
+    far = bgdata.open_warehouse(address)
+    near = bgdata.open_warehouse(f"file://{root}")
     assert isinstance(far, RemoteWarehouse)
     assert type(near) is Warehouse
     assert near.root == root
 
 
-def test_commands_that_write_say_pull_or_push(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_that_write_are_refused_at_an_address(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that would write to a warehouse at an address is refused with the commands to use instead."""
     step = f"got {address}; try: bgdata pull {address}, and bgdata push {address} afterwards"
     for words in (
         ("build",),
@@ -213,10 +219,12 @@ def test_commands_that_write_say_pull_or_push(address: str, monkeypatch: pytest.
         error = error_of(run_at(address, *words), 2)
         assert error == f"expected a warehouse in a folder for bgdata {words[0]}, {step}"
     monkeypatch.setenv(VARIABLE, address)
-    assert succeeds_at("", "list") == succeeds_at(address, "list")
+    assert output_at("", "list") == output_at(address, "list")
 
 
 def test_wrong_addresses_give_a_one_line_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong address gives an error of one line without the password in it, whether it is given as an option or a
+    variable."""
     monkeypatch.chdir(tmp_path)
     for address, code, message in (
         ("nope://user:secret@x/y", 2, "expected an address of a scheme that is known"),

@@ -43,14 +43,14 @@ SHAPE = TableShape(
 )
 
 
-def at(path: str, **given: Any) -> str:
+def page_address(path: str, **given: Any) -> str:
     """An address; lists are repeated."""
     return f"{path}?{urlencode(given, doseq=True)}"
 
 
 def rows_at(client: TestClient, path: str, **given: Any) -> list[dict[str, Any]]:
     """The rows of an address as JSON."""
-    answer = client.get(at(f"{path}.json", **given))
+    answer = client.get(page_address(f"{path}.json", **given))
     assert answer.status_code == 200, answer.text
     found: list[dict[str, Any]] = answer.json()
     return found
@@ -68,7 +68,7 @@ def all_rows(client: TestClient, path: str, **given: Any) -> list[dict[str, Any]
 
 def last_page(client: TestClient, path: str, **given: Any) -> int:
     """The number of pages that the page says, or 1."""
-    said = re.search(r"page 1 of ([\d,]+)", read(client, at(path, **given)).text)
+    said = re.search(r"page 1 of ([\d,]+)", read(client, page_address(path, **given)).text)
     return int(said[1].replace(",", "")) if said else 1
 
 
@@ -77,7 +77,7 @@ def test_pages_together_have_every_row(client: TestClient, site_root: Path) -> N
         query = "select * exclude (variant) from bearoff_two_sided where variant = '3x3'"
         expected = connection.sql(query).to_arrow_table().to_pylist()
     assert all_rows(client, PAIRS) == expected
-    page = read(client, at(PAIRS, page=2))
+    page = read(client, page_address(PAIRS, page=2))
     assert f"{len(expected):,} rows" in page.text
     assert f"page 2 of {math.ceil(len(expected) / PAGE)}" in page.text
 
@@ -87,13 +87,13 @@ def test_rows_are_sorted_by_a_column(client: TestClient, sort: str) -> None:
     name = sort.removeprefix("-")
     values = [row[name] for row in all_rows(client, PAIRS, sort=sort)]
     assert values == sorted(values, reverse=sort.startswith("-"))
-    page = read(client, at(PAIRS, sort=sort))
+    page = read(client, page_address(PAIRS, sort=sort))
     assert ("▼" if sort.startswith("-") else "▲") in page.text
     other = name if sort.startswith("-") else f"-{name}"
-    assert at(PAIRS, sort=other) in page.links
+    assert page_address(PAIRS, sort=other) in page.links
 
 
-def test_filters_hold_together(client: TestClient) -> None:
+def test_several_filters_are_combined(client: TestClient) -> None:
     everything = all_rows(client, PAIRS)
     found = all_rows(client, PAIRS, filter=["cubeless > 0.5", "on_roll_index <= 7", "opponent_index != 3"])
     expected = [
@@ -103,10 +103,10 @@ def test_filters_hold_together(client: TestClient) -> None:
     assert 0 < len(found) < len(everything)
     assert all_rows(client, PAIRS, filter="cubeless is missing") == []
     assert all_rows(client, PAIRS, filter="cubeless is known") == everything
-    assert read(client, at(PAIRS, filter="cubeless is missing")).text.count("No rows.") == 1
+    assert read(client, page_address(PAIRS, filter="cubeless is missing")).text.count("No rows.") == 1
 
 
-def test_filters_of_texts_booleans_and_lists(client: TestClient) -> None:
+def test_texts_booleans_and_lists_can_be_filtered(client: TestClient) -> None:
     turns = all_rows(client, TURNS)
     for text, chosen in {
         "class = contact": [row for row in turns if row["class"] == "contact"],
@@ -117,15 +117,15 @@ def test_filters_of_texts_booleans_and_lists(client: TestClient) -> None:
         assert all_rows(client, TURNS, filter=text) == chosen != [], text
 
 
-def test_form_leads_to_a_short_address(client: TestClient) -> None:
-    """The form adds one filter to those of the address; empty fields leave no trace."""
+def test_form_redirects_to_a_short_address(client: TestClient) -> None:
+    """Sending the form redirects to an address with one filter more; empty fields are left out of it."""
     given = {"filter": "die1 = 6", "sort": "-die2", "by": "class", "is": "=", "value": "contact", "column": ""}
-    answer = client.get(at(TURNS, **given), follow_redirects=False)
+    answer = client.get(page_address(TURNS, **given), follow_redirects=False)
     assert answer.status_code == 303
     assert dict(parse_qsl(urlsplit(answer.headers["location"]).query)) == {"filter": "class = contact", "sort": "-die2"}
-    assert answer.headers["location"] == at(TURNS, filter=["die1 = 6", "class = contact"], sort="-die2")
-    missing = client.get(at(TURNS, by="play", **{"is": "is missing"}), follow_redirects=False)
-    assert missing.headers["location"] == at(TURNS, filter="play is missing")
+    assert answer.headers["location"] == page_address(TURNS, filter=["die1 = 6", "class = contact"], sort="-die2")
+    missing = client.get(page_address(TURNS, by="play", **{"is": "is missing"}), follow_redirects=False)
+    assert missing.headers["location"] == page_address(TURNS, filter="play is missing")
 
 
 @each(
@@ -145,11 +145,11 @@ def test_form_leads_to_a_short_address(client: TestClient) -> None:
     ],
 )
 def test_wrong_parameters_keep_the_form(client: TestClient, given: dict[str, str], words: str) -> None:
-    page = read(client, at(PAIRS, **{"filter": "cubeless > 0", "sort": "owned"} | given), 400)
+    page = read(client, page_address(PAIRS, **{"filter": "cubeless > 0", "sort": "owned"} | given), 400)
     assert words in page.text
     assert {name for name, _ in page.fields} >= {"filter", "value"}
     assert (("filter", given.get("filter", "cubeless > 0"))) in page.fields
-    answer = client.get(at(f"{PAIRS}.json", **given))
+    answer = client.get(page_address(f"{PAIRS}.json", **given))
     assert (answer.status_code, list(answer.json())) == (400, ["error"])
 
 
@@ -162,33 +162,33 @@ def test_unknown_tables_are_refused(client: TestClient) -> None:
 def test_files_have_the_rows_that_are_shown(client: TestClient) -> None:
     given = {"filter": ["cubeless > 0.5"], "sort": "-owned"}
     expected = all_rows(client, PAIRS, **given)
-    text = client.get(at(PAIRS, format="csv", **given))
+    text = client.get(page_address(PAIRS, format="csv", **given))
     assert text.headers["content-disposition"] == 'attachment; filename="bearoff_two_sided.csv"'
     (names, *lines) = csv.reader(io.StringIO(text.text))
     assert [dict(zip(names, map(float, line), strict=True)) for line in lines] == expected
-    parquet = client.get(at(PAIRS, format="parquet", **given)).content
+    parquet = client.get(page_address(PAIRS, format="parquet", **given)).content
     assert pq.read_table(io.BytesIO(parquet)).to_pylist() == expected
 
 
 def test_query_of_the_page_gives_its_rows(client: TestClient) -> None:
     given = {"filter": ["class = contact", "die1 = 6"], "sort": "turn"}
-    links = read(client, at(TURNS, **given)).links
+    links = read(client, page_address(TURNS, **given)).links
     (link,) = (link for link in links if link.startswith("/sql?"))
     assert client.get(link.replace("/sql?", "/sql.json?")).json() == rows_at(client, TURNS, **given)
 
 
-def test_values_are_counted_and_lead_to_their_rows(client: TestClient) -> None:
+def test_values_of_a_column_are_counted_and_linked(client: TestClient) -> None:
     turns = all_rows(client, TURNS)
-    page = read(client, at(TURNS, column="class"))
+    page = read(client, page_address(TURNS, column="class"))
     for name in {row["class"] for row in turns}:
         count = sum(row["class"] == name for row in turns)
         assert f"{name} {count:,} {100 * count / len(turns):.1f} %" in page.text
-        assert at(TURNS, filter=f"class = {name}", column="class") in page.links
-    assert at(TURNS, column="die1") in page.links  # few values are offered
+        assert page_address(TURNS, filter=f"class = {name}", column="class") in page.links
+    assert page_address(TURNS, column="die1") in page.links  # few values are offered
 
 
 def test_histogram_counts_every_row_once(client: TestClient) -> None:
-    page = read(client, at(PAIRS, column="cubeless"))
+    page = read(client, page_address(PAIRS, column="cubeless"))
     everything = all_rows(client, PAIRS)
     bars = [link for link in page.links if link.count("filter=") == 2]
     assert 10 < len(bars) <= 40
@@ -223,7 +223,8 @@ def test_no_declared_name_needs_quotes() -> None:
     value=st.text(max_size=12),
 )
 def test_any_filter_is_refused_or_a_valid_condition(column: Column, operator: str, value: str) -> None:
-    """A value never ends the condition: the query has the rows of the table, or fewer, or is refused."""
+    """Whatever the value of a filter contains, the filter is refused, or its query runs and returns no other rows than
+    those of the table."""
     try:
         found = parse_filter(SHAPE, f"{column.name} {operator} {value}")
     except UsageError:

@@ -1,7 +1,5 @@
 """Tests of queries of the warehouse, and of the distribution of positions over pips."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +12,8 @@ from bgdata.warehouse.rows import BOARDS, GROUP_PIPS, pip_spread
 
 
 def test_queries_run_on_one_thread_with_parameters(small_root: Path) -> None:
-    """With several threads the last digits of a sum vary."""
+    """Queries run on one thread, because with several the last digits of a sum would vary, and take named
+    parameters."""
     query = "select current_setting('threads') as threads, $player as player"
     assert bgdata.open_warehouse(small_root).rows(query, {"player": "pubeval"}) == [{"threads": 1, "player": "pubeval"}]
 

@@ -23,7 +23,7 @@ from bgdata.web.charts import (
     heat_map_svg,
     round_step,
     round_values,
-    short,
+    short_count,
 )
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -90,7 +90,7 @@ def test_round_values_are_within_the_limits(lowest: float, width: float) -> None
 
 
 def test_short_counts() -> None:
-    assert [short(count) for count in (7, 40_000, 1_200_000, 3e6)] == ["7", "40k", "1.2M", "3M"]
+    assert [short_count(count) for count in (7, 40_000, 1_200_000, 3e6)] == ["7", "40k", "1.2M", "3M"]
 
 
 def test_bars_stand_on_zero() -> None:

@@ -28,7 +28,7 @@ from bgdata.web.answer import address
 from bgdata.web.app import create_app
 from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Limits, Site
-from tests.command_line import succeeds
+from tests.command_line import output_of
 from tests.subtests import each
 from tests.web.reading import open_client, read
 
@@ -63,9 +63,9 @@ def error_for(client: TestClient, query: str, form: str = "rows") -> str:
 
 def test_rows_equal_those_of_the_command(client: TestClient, site_root: Path) -> None:
     query = "select * from bearoff_two_sided order by all limit 20"
-    assert ask(client, query) == json.loads(succeeds(site_root, "query", query, "--format", "json"))
+    assert ask(client, query) == json.loads(output_of(site_root, "query", query, "--format", "json"))
     numbers = "select 0.5 as x, 3 * 0.5 as y, sum(rows) * 0.5 as z from versions"  # DECIMAL, in DuckDB
-    assert ask(client, numbers) == json.loads(succeeds(site_root, "query", numbers, "--format", "json"))
+    assert ask(client, numbers) == json.loads(output_of(site_root, "query", numbers, "--format", "json"))
     assert ask(client, "select 1 where false") == []
     assert ask(client, "") == []
 

@@ -405,13 +405,13 @@ def test_pages_follow_changes_of_the_warehouse(warehouse: bgdata.Warehouse) -> N
 
 def test_home_page_answers_while_others_are_loaded(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other pages wait until they are loaded."""
-    may_go_on, load = threading.Event(), web_app.other_addresses
+    may_go_on, load = threading.Event(), web_app.load_routes
 
     def slowly(site: Site, *, is_warm: bool, importer: None) -> Router:
         may_go_on.wait(60)
         return load(site, is_warm=is_warm, importer=importer)
 
-    monkeypatch.setattr(web_app, "other_addresses", slowly)
+    monkeypatch.setattr(web_app, "load_routes", slowly)
     with serving(create_app(bgdata.open_warehouse(site_root), is_warm=True)) as port, ThreadPoolExecutor(1) as pool:
 
         def status(where: str) -> int:
@@ -445,7 +445,7 @@ def test_where_is_in_a_fixed_order(client: TestClient, site_root: Path) -> None:
 
 
 def test_home_page_answers_if_others_cannot_be_loaded(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(web_app, "other_addresses")
+    monkeypatch.delattr(web_app, "load_routes")
     app = create_app(bgdata.open_warehouse(site_root))
     with open_client(app, raise_server_exceptions=False) as client:
         assert client.get("/").status_code == 200

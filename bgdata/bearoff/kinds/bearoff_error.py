@@ -29,12 +29,12 @@ class ErrorParameters(Parameters):
 
     @property
     def is_corrected(self) -> bool:
-        """Whether the mean excess is subtracted from equities."""
+        """Whether the mean excess is subtracted from the combined equities."""
         return "corrected" in self.combination
 
     @property
     def looks_ahead(self) -> bool:
-        """Whether the best plays of the next roll are searched."""
+        """Whether all plays of the next roll are tried."""
         return "one-roll" in self.combination
 
 
@@ -42,7 +42,7 @@ P = TypeVar("P", bound=ErrorParameters)
 
 
 class CombinationErrorTable(Dataset[P]):
-    """Base of the kinds `bearoff_error` and `race_error`: the error of combining two one-sided tables."""
+    """Base class of the kinds `bearoff_error` and `race_error`: the error of combining two one-sided tables."""
 
     combinations: ClassVar[tuple[str, ...]]
     most_checkers = MAX_CHECKERS
@@ -66,7 +66,8 @@ class CombinationErrorTable(Dataset[P]):
 
 
 class BearoffErrorTable(CombinationErrorTable[ErrorParameters]):
-    """Kind `bearoff_error`: the error of the combined equity. One row per ordered pair of non-empty layouts."""
+    """Kind `bearoff_error`: the error of the combined equity, with one row for each ordered pair of non-empty
+    layouts."""
 
     name = "bearoff_error"
     revision = 2  # 2: Parquet holds all columns, as SQL shows them

@@ -14,13 +14,13 @@ from bgdata.bearoff.layouts import NON_DOUBLES, all_layouts, all_plays, roll_res
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.errors import CheckFailedError
 from bgdata.kinds.column_values import dictionary_column
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_sample_text
 
 STEPS = 32767.5
 
 
 class BearoffErrorComputation(Computation[ErrorParameters]):
-    """Computation of `bearoff_error`."""
+    """Computes datasets of the kind `bearoff_error`."""
 
     def compute(self, build: Build[ErrorParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -83,12 +83,12 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
                     f"expected a difference of {expected:.7f} at {on_roll} against {opponent} in {table.name}, "
                     f"found {found:.7f}"
                 )
-        return drawn_text(recheck.rows, table.manifest.rows)
+        return drawn_sample_text(recheck.rows, table.manifest.rows)
 
 
 def combined_equity(parameters: ErrorParameters, one_sided: RaceTable, on_roll: int, opponent: int) -> float:
-    """The combined equity of the player on roll for one pair of indexes, from the rows of the two layouts and of the
-    layouts that they lead to."""
+    """Compute the combined equity of the player on roll for a single pair of position indexes, from the one-sided rows
+    of the two layouts and of the layouts that they lead to."""
 
     def race_equity(first: int, second: int) -> float:
         equity = 2 * win_chance(one_sided.probe_chances(first), one_sided.probe_chances(second)) - 1

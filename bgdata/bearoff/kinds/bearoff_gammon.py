@@ -8,8 +8,8 @@ from bgdata.store.dataset import Column
 
 
 class BearoffGammon(RaceDataset):
-    """Kind `bearoff_gammon`: distributions of the rolls until a side with 15 checkers bears off its first one. One row
-    per layout."""
+    """Kind `bearoff_gammon`: how many rolls a side with 15 checkers needs to bear off the first one, as a distribution,
+    with one row for each layout."""
 
     name = "bearoff_gammon"
     summary = (

@@ -49,13 +49,13 @@ class MatchBearoffParameters(Parameters):
         return MatchScore(self.away, self.opponent_away, self.is_crawford)
 
     def source(self) -> VersionRef:
-        """The variant that holds the match equity table."""
+        """The variant in the warehouse that contains the match equity table."""
         return self.met_source or VersionRef(KINDS[0], self.met)
 
 
 class BearoffMatch(Dataset[MatchBearoffParameters]):
-    """Kind `bearoff_match`: exact match winning chances (MWC) at one score and cube value. One row per ordered pair of
-    layouts, also pairs with an empty side."""
+    """Kind `bearoff_match`: exact match winning chances (MWC) at one score and cube value, with one row for each
+    ordered pair of layouts, also pairs with an empty side."""
 
     name = "bearoff_match"
     revision = 2  # 2: Parquet holds all columns, as SQL shows them
@@ -119,8 +119,8 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
         self.inputs(parameters)
 
     def complete(self, parameters: MatchBearoffParameters, warehouse: Versions) -> MatchBearoffParameters:
-        """The parameters with `met_source` and `met_recipe` of the match equity table. Raises MissingTableError if it
-        is missing."""
+        """Return the parameters with `met_source` and `met_recipe` filled in from the match equity table `met`. Raises
+        MissingTableError if the warehouse does not contain it."""
         known = [MATCH_EQUITY.slug(each) for each in (*MATCH_EQUITY.defaults, MATCH_EQUITY.smallest)]
         if parameters.met_source or parameters.met in known:
             return parameters

@@ -26,7 +26,7 @@ SINGLE_ERROR = 2**-25  # float32 below 1
 
 
 class BearoffMatchComputation(Computation[MatchBearoffParameters]):
-    """Computation of `bearoff_match`."""
+    """Computes datasets of the kind `bearoff_match`."""
 
     def compute(self, build: Build[MatchBearoffParameters]) -> None:
         parameters = build.parameters
@@ -79,7 +79,7 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
         }
 
     def check_sample(self, recheck: Recheck[MatchBearoffParameters]) -> str:
-        """Compute the whole table again: a row depends on rows of other cubes, and of the score for the
+        """Check a table by computing all of it again: a row depends on rows of other cubes, and of the score for the
         opponent."""
         table, parameters = recheck.table, recheck.parameters
         cube = match_cube(parameters, recheck.inputs)
@@ -96,15 +96,15 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
 
 
 def match_cube(parameters: MatchBearoffParameters, inputs: Mapping[str, Table]) -> MatchCube:
-    """The cube of the match, with the match equity table of the recipe. Raises MissingTableError if the warehouse does
-    not contain that table."""
+    """Make the cube of the match, with the match equity table that the parameters name. Raises MissingTableError if the
+    warehouse does not contain that table."""
     met = met_of_arrays(inputs["met"].arrays(), parameters.met)
     met.at(parameters.score())  # refuses a score beyond the table here rather than a later one
     return MatchCube(parameters.score(), met.at)
 
 
 def rounded_arrays(parameters: MatchBearoffParameters, cube: MatchCube, match: MatchPairs) -> dict[str, Array]:
-    """The arrays of a solved table, rounded once."""
+    """The arrays to store of a solved table; each value is rounded once."""
     columns = mwc_columns(match, cube, parameters.cube_value)
     rounded = is_rounded(parameters.points, parameters.checkers)
     mwc = np.empty((*columns[0].shape, len(columns)), np.uint16 if rounded else np.float32)
@@ -115,7 +115,7 @@ def rounded_arrays(parameters: MatchBearoffParameters, cube: MatchCube, match: M
 
 
 def error_bound(points: int, checkers: int) -> float:
-    """Largest error of a stored MWC: one rounding. The match equity table is taken as exact."""
+    """The largest error of a stored MWC: that of rounding it once. The match equity table is taken as exact."""
     return RECURSION_ERROR + (0.5 / STEPS if is_rounded(points, checkers) else SINGLE_ERROR)
 
 

@@ -19,21 +19,21 @@ POSITION_COLUMNS = (
 
 @dataclass(frozen=True)
 class RaceParameters(Parameters):
-    """Parameters of one-sided tables: the side has 15 checkers on points 1 to `points`."""
+    """Parameters of one-sided and gammon tables: a side bears off from points 1 to `points`, with up to 15 checkers."""
 
     size_names = ("points",)
     points: int = 6
 
 
 def race_inputs(points: int) -> dict[str, tuple[str, Parameters]]:
-    """The one-sided and the gammon table of `points` points, as inputs by name."""
+    """The one-sided table and the gammon table with `points` points, as inputs of a dataset, by name."""
     race = RaceParameters(points)
     return {"one_sided": ("bearoff_one_sided", race), "gammon": ("bearoff_gammon", race)}
 
 
 class RaceDataset(Dataset[RaceParameters]):
-    """Base of the kinds `bearoff_one_sided` and `bearoff_gammon`: distributions of the number of rolls until a goal is
-    reached. Subclasses define the goal."""
+    """Base class of the kinds `bearoff_one_sided` and `bearoff_gammon`: how many rolls a side needs to reach a goal, as
+    a distribution. Subclasses define the goal."""
 
     revision = 1
     parameters = RaceParameters
@@ -52,7 +52,7 @@ class RaceDataset(Dataset[RaceParameters]):
     rolls_estimate: ClassVar[float]  # stored chances per row, for the estimate
 
     def first_index(self, points: int) -> int:  # noqa: ARG002
-        """Position index of the first row."""
+        """The position index of the layout in the first row."""
         return 0
 
     def slug(self, parameters: RaceParameters) -> str:
@@ -74,8 +74,8 @@ class RaceDataset(Dataset[RaceParameters]):
 
 
 class BearoffOneSided(RaceDataset):
-    """Kind `bearoff_one_sided`: distributions of the rolls until a side has borne off all checkers. One row per
-    layout."""
+    """Kind `bearoff_one_sided`: how many rolls a side needs to bear off all checkers, as a distribution, with one row
+    for each layout."""
 
     name = "bearoff_one_sided"
     summary = "Chance of being off in exactly n rolls for every layout, playing for the fewest expected rolls."

@@ -28,7 +28,7 @@ ROW_HASHES = "equities_row_sha256"
 
 
 def check_size(points: int, checkers: int, most_checkers: int = MAX_CHECKERS) -> None:
-    """Raise InvalidParameterError if no table of this size can exist."""
+    """Raise InvalidParameterError if no two-sided table of this size can exist."""
     if not (1 <= points <= MAX_POINTS and 1 <= checkers <= most_checkers):
         raise InvalidParameterError(
             f"expected 1 to {MAX_POINTS} points and 1 to {most_checkers} checkers, "
@@ -46,35 +46,34 @@ class TwoSidedParameters(Parameters):
 
     @property
     def pairs(self) -> int:
-        """Number of pairs of layouts."""
+        """The number of ordered pairs of layouts."""
         return layout_count(self.points, self.checkers) ** 2
 
     @property
     def stored_type(self) -> type[np.generic]:
-        """The dtype of the stored equities."""
+        """The NumPy type in which equities are stored."""
         return np.uint16 if is_rounded(self.points, self.checkers) else np.float32
 
     @property
     def is_large(self) -> bool:
-        """Whether a table of this size is stored as flat arrays with a hash per row, but not as Parquet."""
+        """Whether a table of this size is stored as flat arrays with a hash for each row, and not as Parquet."""
         return self.pairs > PARQUET_PAIRS
 
     @property
     def keeps_parts(self) -> bool:
-        """Whether a killed build can resume, which it can only if solving takes longer than the interval of
-        checkpoints."""
+        """Whether a killed build can resume: only if solving takes longer than the interval between checkpoints."""
         return self.pairs > job.CHECKPOINT_SECONDS * PAIRS_A_SECOND
 
     @property
     def column_groups(self) -> tuple[tuple[int, ...], ...]:
-        """Columns that are solved together: all, unless that takes too much memory."""
+        """The columns that are solved together: all, unless that takes too much memory."""
         needed = window_share(self.points, self.checkers) * self.pairs * 4 * len(COLUMNS)
         return (tuple(range(len(COLUMNS))),) if needed <= MAX_WINDOW_BYTES else IN_TURN
 
 
 @functools.cache
 def window_share(points: int, checkers: int) -> float:
-    """The largest share of all pairs that is in memory at once while a table is solved."""
+    """The largest share of all pairs that is in memory at the same time while a table is solved."""
     counts = np.zeros((checkers + 1, points * checkers + 1))  # layouts by checkers and pips
     counts[0, 0] = 1
     for point in range(1, points + 1):
@@ -92,8 +91,8 @@ def is_rounded(points: int, checkers: int) -> bool:
 
 
 class BearoffTwoSided(Dataset[TwoSidedParameters]):
-    """Kind `bearoff_two_sided`: exact equities of both sides bearing off. One row per ordered pair of layouts, also
-    pairs with an empty side."""
+    """Kind `bearoff_two_sided`: exact equities when both sides bear off, with one row for each ordered pair of layouts,
+    also pairs with an empty side."""
 
     name = "bearoff_two_sided"
     revision = 2  # 2: Parquet holds equities of rounded tables too, not their codes

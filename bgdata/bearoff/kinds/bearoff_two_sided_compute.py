@@ -19,7 +19,7 @@ from bgdata.bearoff.tables import TwoSidedTable, equity_limit
 from bgdata.errors import CheckFailedError, CorruptFileError, DigestMismatchError
 from bgdata.kinds.column_values import dictionary_column
 from bgdata.store.arrays import Array, ArrayWriter, damaged_rows, map_array, values_digest
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_sample_text
 from bgdata.store.job import Job
 from bgdata.store.progress import Progress
 from bgdata.store.storage import storage_errors
@@ -31,9 +31,9 @@ ROUNDED_GROUP_ROWS = 491_520  # in Parquet; each group stores each distinct valu
 
 
 def error_bound(points: int, checkers: int) -> float:
-    """Largest error of a stored equity: the rounding of the recursion, and half a step of a 16-bit code. The first part
-    is an upper bound on the measured difference between the recursion in float32 and in float64, for all sizes up to
-    6x9 that the tests solve. This bound grows with the length of the game."""
+    """The largest error of a stored equity: the rounding of the recursion, and half a step of a 16-bit code. The first
+    part is an upper bound on the measured difference between the recursion in float32 and in float64, for all sizes up
+    to 6x9 that the tests solve. This bound grows with the length of the game."""
     recursion = 1e-6 + 1e-8 * points * checkers
     return equity_limit(checkers) * (recursion + is_rounded(points, checkers) / 65535.0)
 
@@ -49,8 +49,8 @@ def write_rows(writers: Sequence[ArrayWriter], rows: Iterable[tuple[int, Array]]
 def solve_in_parts(
     parameters: TwoSidedParameters, job: Job, scale: two_sided.Scale, rows: Sequence[ArrayWriter]
 ) -> None:
-    """Solve one group of columns after the other. Values are written to files while the next pairs are solved, and a
-    killed build resumes after the last complete batch."""
+    """Solve a table, one group of columns after the other. Values are written to files while the next pairs are solved,
+    and a killed build resumes after the last complete batch."""
     groups = parameters.column_groups
     slots = all_slots(parameters.points, parameters.checkers)
     with closing(Parts(job, scale, groups)) as parts:
@@ -89,8 +89,9 @@ def solve_in_parts(
 def pair_groups(
     count: int, most: int, ends: tuple[int, int], first: int = 0
 ) -> Iterator[tuple[Array, dict[str, Array]]]:
-    """Yield players on roll ends[0] to before ends[1] of `count`, as int32 numbers, up to `most` pairs at a time, with
-    the two index columns of these players against all layouts. `first` is the index of number 0."""
+    """Yield some players on roll, as int32 numbers, and the two index columns of these players against all `count`
+    layouts. The players are numbers ends[0] to ends[1] - 1, with up to `most` pairs at a time; `first` is the position
+    index of number 0."""
     step, opponents = max(1, most // count), np.arange(first, first + count, dtype=np.int32)
     for start in range(ends[0], ends[1], step):
         rows = np.arange(start, min(ends[1], start + step), dtype=np.int32)
@@ -99,8 +100,8 @@ def pair_groups(
 
 
 def equity_batches(equities: Array, checkers: int, begin: int, end: int) -> Iterator[tuple[Array, pa.RecordBatch]]:
-    """Yield the players on roll from `begin` to before `end`, one row group at a time, and their rows with the columns
-    of `table.parquet`. `equities` are the stored values of all players."""
+    """Yield the rows of the players on roll begin to end - 1, one row group at a time, with the columns of
+    `table.parquet`, and which players they are. `equities` are the stored values of all players."""
     is_coded = equities.dtype == np.uint16
     limit = equity_limit(checkers)
     shown = (np.arange(1 << 16) * (limit / 32767.5) - limit).astype(np.float32)  # equity of each code
@@ -113,7 +114,7 @@ def equity_batches(equities: Array, checkers: int, begin: int, end: int) -> Iter
 
 
 class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
-    """Computation of `bearoff_two_sided`."""
+    """Computes datasets of the kind `bearoff_two_sided`."""
 
     def compute(self, build: Build[TwoSidedParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -172,13 +173,13 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
         for batch in np.array_split(pairs[np.argsort(pairs[:, 1], kind="stable")], -(-rows // BATCH_PAIRS)):
             check_pairs(reader, plays, layouts, batch)
         bound = 3 * error_bound(reader.points, reader.checkers)
-        return f"{drawn_text(rows, recheck.table.manifest.rows)}, if its error is above {bound:.2g}"
+        return f"{drawn_sample_text(rows, recheck.table.manifest.rows)}, if its error is above {bound:.2g}"
 
 
 def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Array) -> None:
-    """Recompute int64[n, 2] pairs (on roll, opponent) from the pairs that their plays lead to, and compare. Raises
-    CheckFailedError, which names the worst pair. The bound is three times the error bound, because doubling counts an
-    error of the table twice, and the row has an error of its own."""
+    """Recompute pairs of layouts, int64[n, 2] position indexes (on roll, opponent), from the pairs that their plays
+    lead to, and compare. Raises CheckFailedError, which names the worst pair. The bound is three times the error bound,
+    because doubling counts an error of the table twice, and the row has an error of its own."""
     on_roll, opponent = pairs.T
     rolls = (on_roll[:, None] * ROLL_COUNT + np.arange(ROLL_COUNT)).ravel()
     counts = plays.start[rolls + 1] - plays.start[rolls]
@@ -205,8 +206,8 @@ def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Arra
 
 
 def repair_rows(parameters: TwoSidedParameters, table: Table, progress: Progress) -> int | None:
-    """Rewrite the damaged rows of a version in place. Returns their number, or None if so much is damaged that the
-    table must be rebuilt. Raises DigestMismatchError if a new row does not match its hash, and StorageError."""
+    """Rewrite the damaged rows of a version in place. Returns how many there were, or None if so much is damaged that
+    the table must be rebuilt. Raises DigestMismatchError if a new row does not match its hash, and StorageError."""
     path = table.folder / "equities.npy"
     (expected,) = (entry.bytes for entry in table.manifest.files if entry.name == path.name)
     if path.stat().st_size != expected:  # truncated: the missing bytes become damaged rows
@@ -240,8 +241,8 @@ def repair_rows(parameters: TwoSidedParameters, table: Table, progress: Progress
 
 
 def solve_rows(parameters: TwoSidedParameters, indexes: list[int], progress: Progress) -> dict[int, Array]:
-    """The stored rows of the players on roll whose position indexes are `indexes`. Only the pairs that these rows
-    depend on are solved."""
+    """Solve the rows of the players on roll with these position indexes, and return them as they are stored. Only the
+    pairs that these rows depend on are solved."""
     slots = all_slots(parameters.points, parameters.checkers)
     slot_of = np.argsort(slots.order)
     rows = {int(slot_of[index]): np.empty((len(slots.order), len(COLUMNS)), np.float32) for index in indexes}

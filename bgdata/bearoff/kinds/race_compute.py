@@ -15,7 +15,7 @@ from bgdata.bearoff.tables import RaceTable
 from bgdata.errors import CheckFailedError
 from bgdata.kinds.column_values import fixed_lists
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_sample_text
 
 CHANCE_ERROR = 6e-8  # one rounding per roll in units of 2^-30, and one to float32
 MOMENT_ERROR = 1e-5  # error of mean and variance computed from float32 chances
@@ -23,7 +23,8 @@ TIE_ROLLS = 1e-7  # plays this close are ties, and either may have been chosen
 
 
 class RaceComputation(Computation[RaceParameters]):
-    """Solves distributions of rolls and their moments in one pass over pip counts."""
+    """Computes datasets of the kinds `bearoff_one_sided` and `bearoff_gammon`: distributions of rolls and their
+    moments, in one pass over pip counts."""
 
     kind: RaceDataset
 
@@ -70,12 +71,12 @@ class RaceComputation(Computation[RaceParameters]):
         layouts = all_layouts(reader.points, MAX_CHECKERS)
         for index in recheck.generator.integers(max(reader.first_index, 1), len(layouts), recheck.rows).tolist():
             check_row(reader, index, layouts)
-        return drawn_text(recheck.rows, len(layouts) - reader.first_index)
+        return drawn_sample_text(recheck.rows, len(layouts) - reader.first_index)
 
 
 def check_row(reader: RaceTable, index: int, layouts: Array) -> None:
-    """Recompute a row of a race table from the rows that its plays lead to, and its moments from its chances. Raises
-    CheckFailedError if they differ."""
+    """Recompute the row of a race table with position index `index` from the rows that its plays lead to, and its
+    moments from its chances. Raises CheckFailedError if they differ."""
     means = reader.table.array("mean_rolls")
     total, mixture, is_unique = 0.0, np.zeros(128), True
     for roll, results in enumerate(roll_results(index, layouts)):
@@ -107,7 +108,7 @@ def check_row(reader: RaceTable, index: int, layouts: Array) -> None:
 
 
 def chance_lists(arrays: Mapping[str, Array], rows: slice) -> pa.Array:
-    """The chances of the rows in `rows`, as lists that start at 0 rolls."""
+    """The chances of some rows, as lists that start at 0 rolls."""
     first = arrays["first_roll"][rows].astype(np.int64)
     offsets = arrays["offsets"][rows.start : rows.stop + 1].astype(np.int64)
     lengths = np.diff(offsets)

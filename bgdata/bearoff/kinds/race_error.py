@@ -22,7 +22,7 @@ class RaceErrorParameters(ErrorParameters):
 
 
 class RaceErrorTable(CombinationErrorTable[RaceErrorParameters]):
-    """Kind `race_error`: the error of combining two one-sided tables, by groups of pairs. One row per group: all pairs,
+    """Kind `race_error`: the error of combining two one-sided tables, with one row for each group of pairs: all pairs,
     and groups by pips, checkers and wastage of both sides."""
 
     name = "race_error"

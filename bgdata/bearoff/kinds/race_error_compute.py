@@ -13,7 +13,7 @@ from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
 from bgdata.bearoff.kinds.race_error import GROUPINGS, RaceErrorParameters
 from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
-from bgdata.kinds.column_values import chosen_texts
+from bgdata.kinds.column_values import select_texts
 from bgdata.kinds.rechecking import check_arrays
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
@@ -26,7 +26,7 @@ EXTREMES = ("largest_difference", "smallest_difference")
 
 
 class RaceErrorComputation(Computation[RaceErrorParameters]):
-    """Computation of `race_error`."""
+    """Computes datasets of the kind `race_error`."""
 
     def compute(self, build: Build[RaceErrorParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -38,7 +38,7 @@ class RaceErrorComputation(Computation[RaceErrorParameters]):
         arrays = {name: np.asarray(values) for name, values in computed.arrays.items()}
         groups, moments = arrays["groups"], arrays["moments"]
         columns = {
-            "grouping": chosen_texts(pa.array(IN_ORDER), groups[:, 0].astype(np.int32)),
+            "grouping": select_texts(pa.array(IN_ORDER), groups[:, 0].astype(np.int32)),
             "on_roll_group": groups[:, 1].astype(np.int32),
             "opponent_group": groups[:, 2].astype(np.int32),
             "pairs": arrays["pairs"],
@@ -60,7 +60,7 @@ class RaceErrorComputation(Computation[RaceErrorParameters]):
         }
 
     def check_sample(self, recheck: Recheck[RaceErrorParameters]) -> str:
-        """Compute everything again: sums cannot be checked in parts."""
+        """Check a table by computing everything again: sums cannot be checked in parts."""
         check_arrays(recheck.table, error_arrays(recheck.parameters, recheck.inputs))
         return f"all {recheck.table.manifest.rows:,} rows"
 
@@ -68,8 +68,8 @@ class RaceErrorComputation(Computation[RaceErrorParameters]):
 def error_arrays(
     parameters: RaceErrorParameters, inputs: Mapping[str, Table], advance: Callable[[int], object] = lambda _: None
 ) -> dict[str, Array]:
-    """The arrays of a version, in key order, without empty groups. `advance` is called with the number of pairs
-    finished since the last call."""
+    """Compute the arrays of a version, in the order of their keys, without empty groups. `advance` is called with the
+    number of pairs finished since the last call."""
     exact, one_sided = TwoSidedTable(inputs["two_sided"]), RaceTable(inputs["one_sided"])
     layouts = all_layouts(exact.points, exact.checkers)
     wastages = wastages_of(one_sided, layouts)[1:]

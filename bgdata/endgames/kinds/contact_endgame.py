@@ -23,12 +23,12 @@ CUBE_COLUMNS = (
 
 
 def layouts_of(checkers: int) -> int:
-    """Number of layouts of at most `checkers` checkers."""
+    """The number of layouts with at most `checkers` checkers."""
     return comb(POINTS + checkers, checkers)
 
 
 def pairs_of(checkers: int) -> int:
-    """Number of ordered pairs of non-empty layouts that share no point."""
+    """The number of ordered pairs of non-empty layouts with at most `checkers` checkers that share no point."""
     layouts = layouts_of(checkers)
     apart = sum(
         comb(24, taken) * comb(checkers + 1, taken + 1) * comb(POINTS - taken + checkers, checkers)
@@ -46,8 +46,8 @@ class EndgameParameters(Parameters):
 
 
 class ContactEndgame(Dataset[EndgameParameters]):
-    """Kind `contact_endgame`: exact equities of few checkers anywhere on the board. One row per pair of layouts that
-    share no point. Gammons are impossible, since both sides have borne off checkers."""
+    """Kind `contact_endgame`: exact equities of few checkers anywhere on the board, with one row for each pair of
+    layouts that share no point. Gammons are impossible, since both sides have borne off checkers."""
 
     name = "contact_endgame"
     revision = 3
@@ -92,7 +92,8 @@ class ContactEndgame(Dataset[EndgameParameters]):
 
 
 def endgame_estimate(parameters: EndgameParameters, *, lanes: int, stored: int, work: int) -> Estimate:
-    """The estimate of a build with `lanes` values, `stored` bytes on disk and `work` bytes of memory per pair."""
+    """Estimate the cost of a build that has, for each pair, `lanes` values, `stored` bytes on disk and `work` bytes of
+    memory."""
     cells, rows = layouts_of(parameters.checkers) ** 2, pairs_of(parameters.checkers)
     solving = cells * 8 * lanes  # values of this and of the previous round
     row_bytes = rows * (8 + stored) if parameters.checkers <= PARQUET_CHECKERS else 0

@@ -16,7 +16,7 @@ from bgdata.errors import CheckFailedError
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text, sample_text
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_sample_text, sample_text
 from bgdata.store.job import Job
 
 KEPT = COLUMNS[:4]  # no gammon, no Jacoby rule
@@ -32,13 +32,13 @@ ERROR_BOUND = WIDTH + 2e-6  # width of bounds plus rounding (measured, see tests
 
 
 class ContactEndgameComputation(Computation[EndgameParameters]):
-    """Computation of `contact_endgame`."""
+    """Computes datasets of the kind `contact_endgame`."""
 
     def compute(self, build: Build[EndgameParameters]) -> None:
         bounds = proven_values(build.job, build.parameters, gammons=False)
         layouts = bounds.layouts
         equities = np.empty((len(layouts), len(layouts), len(KEPT)), np.float32)
-        solver.fill_equities(bounds, equities, range(len(KEPT)), solver.stakes(layouts, gammons=False))
+        solver.fill_equities(bounds, equities, range(len(KEPT)), solver.points_lost(layouts, gammons=False))
         build.job.save("equities", equities)
 
     def batches(self, computed: Computed[EndgameParameters]) -> Iterator[pa.RecordBatch]:
@@ -53,8 +53,9 @@ class ContactEndgameComputation(Computation[EndgameParameters]):
 
 
 def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> solver.Bounds:
-    """Values of all pairs. Rounds run until the values settle. Further rounds with bounds around them then prove them,
-    until no bound grows. A killed build resumes after its last checkpoint."""
+    """Compute the values of all pairs, and prove them. Rounds run until the values settle. Further rounds with bounds
+    around the values run until no bound grows, which proves the values. A killed build resumes after its last
+    checkpoint."""
     values = solver.start_values(all_layouts(parameters.checkers), gammons=gammons)
     before = np.zeros_like(values.cube_values)  # cube values of an earlier round; after settling, memory of the bounds
     slack, has_bounds = before.view(np.uint8)[: 2 * len(before)], np.zeros(1, np.uint8)
@@ -72,7 +73,7 @@ def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> 
             before[...] = values.cube_values
         moves[:] = solver.solve_round(values), moves[0]
         if moves[0] <= SETTLED:
-            solver.widen(bounds)
+            solver.add_bounds(bounds)
             has_bounds[0] = 1
         elif is_steady:
             solver.extrapolate(values, before, min(moves[0] / moves[1], MAX_RATIO))
@@ -80,7 +81,8 @@ def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> 
 
 
 def pair_batches(checkers: int, arrays: Sequence[tuple[Array, Sequence[str]]]) -> Iterator[pa.RecordBatch]:
-    """Yield rows of the pairs that share no point, neither side empty, from arrays [on roll, opponent, column]."""
+    """Yield the rows of the pairs that share no point, neither side empty. `arrays` has arrays [on roll, opponent,
+    column] with the names of their columns."""
     layouts = all_layouts(checkers)
     wanted = solver.are_unfinished(layouts)
     step = max(1, GROUP_ROWS // len(layouts))
@@ -95,7 +97,7 @@ def pair_batches(checkers: int, arrays: Sequence[tuple[Array, Sequence[str]]]) -
 
 
 class Successors:
-    """All positions after the legal plays of the given pairs, found by the rules of the game alone."""
+    """All positions after the legal plays of some pairs, found by the rules of the game alone."""
 
     def __init__(self, layouts: Layouts, on_roll: Array, opponent: Array) -> None:
         boards = boards_of(layouts.counts[on_roll], layouts.counts[opponent])
@@ -103,19 +105,19 @@ class Successors:
         self.on_roll, self.opponent = layout_indexes(flip_boards(after))
 
     def lowest(self, values: Array) -> Array:
-        """float64[pairs, rolls]: the lowest of values[plays]."""
+        """float64[pairs, rolls]: the lowest of `values` after any play of a roll."""
         found: Array = np.minimum.reduceat(np.asarray(values, np.float64), self.offsets[:-1])
         return found.reshape(-1, len(DICE))
 
     def mean_of_lowest(self, values: Array) -> Array:
-        """float64[pairs]: the mean over rolls of the lowest of values[plays]."""
+        """float64[pairs]: the mean over all rolls of the lowest of `values` after any play of the roll."""
         return self.lowest(values) @ WEIGHTS / 36
 
 
 def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> Array:
-    """Recompute random pairs of a version from the positions that their legal plays lead to, and compare. Returns the
-    pairs int64[n, 2]. The bound allows for doubling, which counts an error of the table twice, and for the error of the
-    row itself. Raises CheckFailedError, which names the worst pair."""
+    """Recompute random pairs of a version from the positions that their legal plays lead to, and compare. Returns these
+    pairs, int64[n, 2]. The bound allows for doubling, which counts an error of the table twice, and for the error of
+    the row itself. Raises CheckFailedError, which names the worst pair."""
     layouts, table = all_layouts(recheck.parameters.checkers), recheck.table
     equities, bound = table.array("equities"), 3 * ERROR_BOUND
     if recheck.rows < table.manifest.rows:
@@ -145,14 +147,14 @@ def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> 
 
 
 def checked_text(recheck: Recheck[EndgameParameters]) -> str:
-    """A description of the pairs that `check_pairs` recomputes: all pairs, if at least as many rows are requested."""
+    """Say how many pairs `check_pairs` recomputes: all, if at least as many rows are requested."""
     rows, total = recheck.rows, recheck.table.manifest.rows
-    return drawn_text(rows, total) if rows < total else sample_text(rows, total)
+    return drawn_sample_text(rows, total) if rows < total else sample_text(rows, total)
 
 
 def cube_values_of(theirs: Array) -> list[Array]:
-    """The cube values of equities [n, column], by the columns of the side that played, which is not on roll: see
-    `endgames.solver`."""
+    """The cube values of the equities `theirs`, [n, column], of the side on roll. The columns are those of the side
+    that played: see `endgames.solver`."""
     cubeless, owned, centered, opponent_owned, *jacoby = theirs.T
     doubled = np.minimum(2 * opponent_owned, 1)  # never after a lost game, which is worth more than twice as much
     cube_values = [cubeless, opponent_owned, np.maximum(centered, doubled), np.maximum(owned, doubled)]

@@ -9,9 +9,9 @@ from bgdata.store.dataset import Column, Estimate, FlatArray
 
 
 class Hypergammon(ContactEndgame):
-    """Kind `hypergammon`: exact equities and chances of backgammon with one to three checkers a side. One row per pair
-    of layouts that share no point. A side that has borne no checker off loses a gammon, or a backgammon if it has a
-    checker on the bar or in the winner's home board."""
+    """Kind `hypergammon`: exact equities and chances of backgammon with one to three checkers a side, with one row for
+    each pair of layouts that share no point. A side that has borne no checker off loses a gammon, or a backgammon if it
+    has a checker on the bar or in the winner's home board."""
 
     name = "hypergammon"
     revision = 3

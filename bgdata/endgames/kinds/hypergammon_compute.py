@@ -13,7 +13,7 @@ from bgdata.endgames.kinds.contact_endgame import EndgameParameters
 from bgdata.endgames.kinds.contact_endgame_compute import ERROR_BOUND, Successors
 from bgdata.endgames.layouts import all_layouts
 from bgdata.endgames.plays import all_plays
-from bgdata.endgames.solver import COLUMNS, fill_equities, stakes
+from bgdata.endgames.solver import COLUMNS, fill_equities, points_lost
 from bgdata.errors import CheckFailedError
 from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.store.arrays import Array
@@ -23,12 +23,12 @@ CHANCES = tuple(column.name for column in CHANCE_COLUMNS)
 
 
 class HypergammonComputation(Computation[EndgameParameters]):
-    """Computation of `hypergammon`."""
+    """Computes datasets of the kind `hypergammon`."""
 
     def compute(self, build: Build[EndgameParameters]) -> None:
         job = build.job
         bounds = endgames.proven_values(job, build.parameters, gammons=True)
-        layouts, lost = bounds.layouts, stakes(bounds.layouts, gammons=True)
+        layouts, lost = bounds.layouts, points_lost(bounds.layouts, gammons=True)
         equities = np.empty((len(layouts), len(layouts), len(COLUMNS)), np.float32)
         fill_equities(bounds, equities, range(len(COLUMNS)), lost)
         del bounds
@@ -58,8 +58,8 @@ class HypergammonComputation(Computation[EndgameParameters]):
 
 def check_chances(recheck: Recheck[EndgameParameters], pairs: Array) -> None:
     """Compare the chances of int64[n, 2] pairs with the chances after their best plays. Equally good plays may win more
-    or fewer gammons, so the chances must be between the lowest and highest of these. Raises CheckFailedError if they
-    are not."""
+    or fewer gammons, so the chances of a pair must be between the lowest and the highest of these. Raises
+    CheckFailedError if they are not."""
     table, (on_roll, opponent) = recheck.table, pairs.T
     chances, equities = table.array("chances"), table.array("equities")
     followers = Successors(all_layouts(recheck.parameters.checkers), on_roll, opponent)

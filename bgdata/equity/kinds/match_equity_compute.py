@@ -28,12 +28,12 @@ CLOSE = 1e-12  # verification computes the same, except for the order of sums on
 
 
 class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
-    """Computation of `match_equity`."""
+    """Computes datasets of the kind `match_equity`."""
 
     def compute(self, build: Build[MatchEquityParameters]) -> None:
         parameters, job = build.parameters, build.job
         job.progress.start(job.title, 1, "tables")
-        states = {} if parameters.row else states_of(build)
+        states = {} if parameters.row else opening_states(build)
         for name, values in table_arrays(self.kind.slug(parameters), parameters, states).items():
             job.save(name, values)
         job.progress.advance(1)
@@ -72,13 +72,14 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[MatchEquityParameters]) -> str:
-        """Compute the whole table again from its states, and the states from the network if it is available."""
+        """Check a table by computing it again from its opening states, and these states from the network if it is
+        available."""
         table, parameters = recheck.table, recheck.parameters
         states = {name: np.asarray(table.array(name)) for name in STATES}
         gone = ""
         if not parameters.row:
             try:
-                states = states_of(recheck)
+                states = opening_states(recheck)
             except MissingTableError as error:
                 gone = f"the table follows from its states, but these cannot be played again: {error}"
         expected = table_arrays(self.kind.slug(parameters), parameters, states)
@@ -92,19 +93,19 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
         return sample_text(table.manifest.rows, table.manifest.rows)
 
 
-def states_of(context: Context[MatchEquityParameters]) -> dict[str, Array]:
-    """The states by the network's plays and evaluations. Raises MissingTableError if the version is missing."""
-    return first_doubles(LookaheadPlayer(open_roller(context).seeing_all(), context.parameters.ply))
+def opening_states(context: Context[MatchEquityParameters]) -> dict[str, Array]:
+    """Compute the opening states, in which the trailer can first double, with the network of the parameters. Raises
+    MissingTableError if its version is missing."""
+    return first_doubles(LookaheadPlayer(open_roller(context).with_all_plays(), context.parameters.ply))
 
 
 def first_doubles(player: LookaheadPlayer) -> dict[str, Array]:
-    """The 330 positions in which the trailer of a post-Crawford game can first double if `player` plays both sides by
-    cubeless money equity: boards int8[n, 26] with the trailer on roll, their weights float64[n] and five cumulative
-    chances float32[n, 5].
+    """Find the 330 positions in which the trailer of a post-Crawford game can first double, if `player` plays both
+    sides by cubeless money equity: boards int8[n, 26] with the trailer on roll, their weights float64[n] and five
+    cumulative chances float32[n, 5].
 
     Where the leader wins the first roll, one of 15, the trailer can double after it: these come first, in the order of
-    the rolls. Where the trailer wins the first roll, it can double once the leader has replied: 15 x 21 positions.
-    """
+    the rolls. Where the trailer wins the first roll, it can double once the leader has replied: 15 x 21 positions."""
     opened = play_rolls(player, np.array([START.board], np.int8), DICE[DICE[:, 0] != DICE[:, 1]])
     boards, first = np.concatenate([opened, play_rolls(player, opened, DICE)]), 0.5 / len(opened)
     weights = np.concatenate([np.full(len(opened), first), np.tile(first * CHANCES, len(opened))])
@@ -112,13 +113,14 @@ def first_doubles(player: LookaheadPlayer) -> dict[str, Array]:
 
 
 def play_rolls(player: LookaheadPlayer, boards: Array, rolls: Array) -> Array:
-    """int8[n x m, 26]: each of n boards after the play of each of int8[m, 2] rolls, with the opponent on roll."""
+    """int8[n x m, 26]: play each of int8[m, 2] rolls from each of n boards; the opponent is on roll after it."""
     every = np.repeat(boards, len(rolls), axis=0)
     return np.ascontiguousarray(player.choose_plays(every, np.tile(rolls, (len(boards), 1))))
 
 
 def table_arrays(name: str, parameters: MatchEquityParameters, states: Mapping[str, Array]) -> dict[str, Array]:
-    """All arrays of a table, from the states of a network or from the given row."""
+    """Compute all arrays of the table `name`, from the opening states of a network or from the row in the
+    parameters."""
     if parameters.row:
         states = dict(zip(STATES, (np.zeros((0, 26), np.int8), np.zeros(0), np.zeros((0, 5), np.float32)), strict=True))
     opening = OpeningStates.from_trailer(states["state_weights"], states["state_chances"]).fair()

@@ -14,8 +14,8 @@ from bgdata.store.dataset import TableShape
 
 
 class MetXml(FileImport):
-    """Kind `met_xml`: imported match equity tables. One row per table and score, in the order of the file names, which
-    are also the names of the tables."""
+    """Kind `met_xml`: imported match equity tables. They have one row for each table and score, in the order of the
+    file names, which are also the names of the tables."""
 
     name = "met_xml"
     revision = 3  # 3: files of eXtreme Gammon and Snowie
@@ -47,7 +47,7 @@ class MetXml(FileImport):
 
 
 def met_name(file: str) -> str:
-    """The name of a table, from the name of its file."""
+    """The name of a match equity table, from the name of its file."""
     return name_of_file(file) or "unnamed"
 
 

@@ -49,7 +49,7 @@ SAMPLE = """<?xml version="1.0"?>
 
 
 class MetXmlComputation(WholeFilesComputation):
-    """Computation of `met_xml`."""
+    """Computes datasets of the kind `met_xml`."""
 
     sample = ("sample.xml", SAMPLE)
 
@@ -72,13 +72,13 @@ class MetXmlComputation(WholeFilesComputation):
 
 @dataclass(frozen=True)
 class NamedMet(MetFile):
-    """A file with the name of its table."""
+    """The match equity table in a file, with the name that the table gets."""
 
     name: str
 
 
 def describe_table(name: str, table: MetTable) -> DescribedTable:
-    """The table of a file, with its description."""
+    """Combine the table from a file with its name and description."""
     met = None
     if table.before is not None and table.post_crawford is not None:
         other = table.opponent_post_crawford

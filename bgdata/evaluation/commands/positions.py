@@ -168,10 +168,12 @@ def hint(
     if stakes is None and not is_cubeful(options):
         ranked = player.rank_plays(board, dice)
     else:
-        from bgdata.cli.defaults import chosen_rules
+        from bgdata.cli.defaults import rules_from_options
 
         stakes = chosen_stakes(match, options)
-        ranked = player.rank_plays(board, dice, stakes, chosen_rules(warehouse, stakes, options, has_beavers=False))
+        ranked = player.rank_plays(
+            board, dice, stakes, rules_from_options(warehouse, stakes, options, has_beavers=False)
+        )
     rows = list(ranked_rows(board, dice, ranked[:plays]))
     lines = (
         format_board_text(board, roll=dice, stakes=stakes),
@@ -252,7 +254,7 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     their score and cube. A model of the cube answers for all other positions, from the five chances that `bgdata eval`
     prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
     """
-    from bgdata.cli.defaults import chosen_rules
+    from bgdata.cli.defaults import rules_from_options
 
     player = open_player(warehouse, network, ply)
     board, match = parse_identifier(position)
@@ -260,7 +262,7 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     check_offer(match, position)
     print_left_out(match, "score", "cube", "jacoby", "beavers", "offer")
     stakes = chosen_stakes(match, options)
-    rules = chosen_rules(warehouse, stakes, options, has_beavers=match is not None and match.has_beavers)
+    rules = rules_from_options(warehouse, stakes, options, has_beavers=match is not None and match.has_beavers)
     if options["local"]:  # the volatility of this position, if the model can use it
         from bgdata.equity.cube_models import JUMP, MODEL_NAMES
         from bgdata.equity.curves import MAX_VOLATILITY

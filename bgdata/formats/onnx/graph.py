@@ -17,7 +17,7 @@ Numbers: TypeAlias = "Value | int | float | NDArray[Any]"
 
 
 class Node(NamedTuple):
-    """One operation: the names it reads, the value it writes, and its settings."""
+    """An operation in a graph: the names of its inputs, the value that it computes, and its settings."""
 
     operation: str
     inputs: tuple[str, ...]
@@ -26,7 +26,7 @@ class Node(NamedTuple):
 
 
 class Graph:
-    """The nodes and constants so far. Equal constants are stored once."""
+    """An ONNX graph that is being built: its nodes and constants so far. Equal constants are stored once."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -45,15 +45,14 @@ class Graph:
         return Value(self, name, values.dtype)
 
     def add(self, operation: str, inputs: Sequence[Value], dtype: DTypeLike | None = None, **settings: Any) -> Value:
-        """Add an operation and return its value, which has the type of the first input by default, unless `dtype` says
-        otherwise."""
+        """Add an operation and return its value. The value has type `dtype`, by default that of the first input."""
         output = f"{operation.lower()}_{len(self.nodes)}"
         self.nodes.append(Node(operation, tuple(each.name for each in inputs), output, settings))
         return Value(self, output, inputs[0].dtype if dtype is None else np.dtype(dtype))
 
 
 def _operation(name: str, dtype: DTypeLike | None = None) -> Callable[[Value, Numbers], Value]:
-    """A method of `Value` that adds an operation with another value or numbers."""
+    """Make a method of `Value` that adds an operation with another value or numbers."""
 
     def add(self: Value, other: Numbers) -> Value:
         return self.graph.add(name, [self, self.like(other)], dtype)
@@ -62,13 +61,13 @@ def _operation(name: str, dtype: DTypeLike | None = None) -> Callable[[Value, Nu
 
 
 class Value:
-    """The result of a node: [n, ...] numbers or bools, one row per position."""
+    """A value in a graph: [n, ...] numbers or bools, one row for each position."""
 
     def __init__(self, graph: Graph, name: str, dtype: np.dtype[Any]) -> None:
         self.graph, self.name, self.dtype = graph, name, dtype
 
     def like(self, numbers: Numbers) -> Value:
-        """Numbers as a value of the type of this value."""
+        """Numbers as a value in this graph, of the same type as this value."""
         if isinstance(numbers, Value):
             return numbers
         return self.graph.constant(np.ascontiguousarray(np.asarray(numbers, self.dtype)))
@@ -105,19 +104,19 @@ class Value:
         return self.graph.add("Not", [self])
 
     def where(self, then: Value, other: Numbers) -> Value:
-        """`then` where this is true, else `other`."""
+        """`then` where this value is true, `other` elsewhere."""
         return self.graph.add("Where", [self, then, then.like(other)], then.dtype)
 
     def to(self, dtype: DTypeLike) -> Value:
-        """The same numbers in the type `dtype`; fractions are truncated."""
+        """The numbers as type `dtype`; fractions are truncated."""
         return self.graph.add("Cast", [self], dtype, to=np.dtype(dtype))
 
     def floor(self) -> Value:
-        """Floats rounded down."""
+        """The numbers rounded down, as floats."""
         return self.graph.add("Floor", [self])
 
     def total(self, axis: int = 1) -> Value:
-        """Sum along an axis, which keeps length 1. Counts bools."""
+        """The sum along an axis, which keeps length 1. A true bool counts as 1."""
         numbers = self.to(np.int32) if self.dtype == np.bool_ else self
         return self.graph.add("ReduceSum", [numbers, self.graph.constant(np.array([axis]))], keepdims=1)
 
@@ -134,25 +133,25 @@ class Value:
         return self.to(np.int32).largest(axis) > 0
 
     def take(self, places: NDArray[Any] | Value, axis: int = 1) -> Value:
-        """The numbers at these places of an axis."""
+        """The numbers at the indexes `places` along an axis."""
         indices = places if isinstance(places, Value) else self.graph.constant(np.asarray(places, np.int64))
         return self.graph.add("Gather", [self, indices], axis=axis)
 
     def lookup(self, table: NDArray[Any]) -> Value:
-        """Rows of a table at these integer indexes."""
+        """The rows of a table at the integer indexes in this value."""
         values = self.graph.constant(np.ascontiguousarray(table))
         return self.graph.add("Gather", [values, self], table.dtype, axis=0)
 
     def pick(self, column: Value) -> Value:
-        """[n, 1]: from [n, k], the number in this column [n, 1]."""
+        """[n, 1]: from each row of this value, [n, k], the number in the column that `column`, [n, 1], says."""
         return self.graph.add("GatherElements", [self, column], axis=1)
 
     def transpose(self) -> Value:
-        """[k, n] from [n, k]: positions become the last axis."""
+        """The value [n, k] as [k, n]: positions become the last axis."""
         return self.graph.add("Transpose", [self], perm=[1, 0])
 
     def reshape(self, *sizes: int) -> Value:
-        """The same numbers in another shape; -1 is inferred."""
+        """The numbers in another shape; a size of -1 is inferred."""
         return self.graph.add("Reshape", [self, self.graph.constant(np.array(sizes))])
 
 

@@ -43,63 +43,64 @@ _QUARTERS = np.maximum(SLOTS - 1, 0) // 6  # from the home board
 
 
 class Side(NamedTuple):
-    """The checkers of one side of each board and of the other side, each in its own numbering."""
+    """The checkers of one side on each board and those of the other side, each by the side's own points."""
 
     ours: Value  # int32[n, 26] checkers by point, 25 the bar; slot 0 is empty
     theirs: Value
 
     @property
     def checkers(self) -> Value:
-        """int32[n, 1]: checkers on the board."""
+        """int32[n, 1]: how many checkers the side has on the board and the bar."""
         return self.ours.total()
 
     @property
     def off(self) -> Value:
-        """int32[n, 1]: checkers borne off."""
+        """int32[n, 1]: how many checkers the side has borne off."""
         return CHECKERS - self.checkers
 
     @property
     def bar(self) -> Value:
-        """int32[n, 1]: checkers on the bar."""
+        """int32[n, 1]: how many checkers the side has on the bar."""
         return self.ours.take(np.array([25]))
 
     @property
     def rearmost(self) -> Value:
-        """int32[n, 1]: own point of the rearmost checker, 0 if there are no checkers."""
+        """int32[n, 1]: the own point of the side's rearmost checker, 0 if it has no checkers."""
         return highest(self.ours > 0)
 
     @property
     def front(self) -> Value:
-        """int32[n, 1]: the other side's rearmost checker in this side's numbering; 25 if it has no checkers."""
+        """int32[n, 1]: the point of the other side's rearmost checker, as this side numbers points; 25 if the other
+        side has no checkers."""
         return 25 - highest(self.theirs > 0)
 
     def other(self) -> Side:
-        """The same boards from the other side's point of view."""
+        """The same boards as the other side sees them."""
         return Side(self.theirs, self.ours)
 
     def weigh(self, weights: np.ndarray) -> Value:
-        """int32[n, 1]: sum of the weights of own points over the checkers."""
+        """int32[n, 1]: the sum over all checkers of the side of the weights of their own points."""
         return self.ours @ weights.reshape(26, 1)
 
 
 def side_on_roll(boards: Value) -> Side:
-    """The player on roll of int8[n, 26] boards."""
+    """The side that is on roll, from int8[n, 26] boards."""
     signed = boards.to(np.int32) * _SIGNS
     return Side(signed.at_least(0), (-signed).at_least(0).take(SLOTS[::-1]))
 
 
 def highest(points: Value) -> Value:
-    """int32[n, 1]: the highest number in a set bool[n, 26]; 0 for an empty set."""
+    """int32[n, 1]: the highest point in each set of points, bool[n, 26]; 0 for an empty set."""
     return (points.to(np.int32) * SLOTS).largest()
 
 
 def lowest(points: Value, nothing: int) -> Value:
-    """int32[n, 1]: the lowest number in a set bool[n, 26]; `nothing`, at least 25, for an empty set."""
+    """int32[n, 1]: the lowest point in each set of points, bool[n, 26]; `nothing`, at least 25, for an empty set."""
     return points.where(points.graph.constant(SLOTS.astype(np.int32)), nothing).smallest()
 
 
 def by_side(inputs: Callable[[Side], Value], side: Side, count: int) -> Value:
-    """[n, 2 * count]: the inputs [n, count] of both sides of each board."""
+    """[n, 2 * count]: the inputs of both sides, this one first; `inputs` computes the [n, count] inputs of one side."""
     other = side.other()
     both = Side(concat([side.ours, other.ours], axis=0), concat([side.theirs, other.theirs], axis=0))
     halves = inputs(both).reshape(2, -1, count)
@@ -107,12 +108,12 @@ def by_side(inputs: Callable[[Side], Value], side: Side, count: int) -> Value:
 
 
 def contact_inputs(side: Side) -> Value:
-    """int32[n, 64]: the inputs CONTACT_INPUTS in units of 1/64."""
+    """int32[n, 64]: the CONTACT_INPUTS of both sides, in units of 1/64."""
     return by_side(contact_side, side, SIDE_INPUTS)
 
 
 def contact_side(side: Side) -> Value:
-    """int32[n, 32]: the inputs of one side."""
+    """int32[n, 32]: the contact inputs of one side, in units of 1/64."""
     own_made = (side.ours > 1) & FIELD
     ahead, bar, off = side.ours.take(SLOTS[::-1]), side.bar, side.off
     blots, landings = side.theirs.equals(1) & FIELD, (side.theirs <= 1) & FIELD
@@ -124,7 +125,7 @@ def contact_side(side: Side) -> Value:
     made = movers.checkers & ~movers.singles
     new_points = point_counts(sources, sources & made, movers.singles, made, movers)
     making, on_blot = (chances(bar.equals(0).where(each, 0)) for each in new_points)
-    home_blots, exposed_blots, unlinked = weak_points(side, own_made)
+    home_blots, exposed_blots, unlinked = weak_point_inputs(side, own_made)
     lead = side.other().weigh(SLOTS) - side.weigh(SLOTS)
     behind = (-lead).at_least(0).at_most(MAX_INPUT)
     to_pass = (side.ours * (side.ours.like(SLOTS) - side.front).at_least(0)).total()
@@ -143,21 +144,22 @@ def contact_side(side: Side) -> Value:
             (32 * anchors.total()).at_most(MAX_INPUT),
             is_back_game.where(behind, 0),
             *(chances(hitting), chances(hitting_two), pips // 9, home_blots, exposed_blots),
-            *escapes(side, ahead),
-            *blocks(side, own_made),
-            *shape(side),
+            *escape_inputs(side, ahead),
+            *block_inputs(side, own_made),
+            *shape_inputs(side),
             *(unlinked, making, on_blot),
         ]
     )
 
 
 def chances(rolls: Value) -> Value:
-    """The chances of numbers of rolls, of 36."""
+    """Convert numbers of rolls, of the 36, to chances in units of 1/64."""
     return rolls.lookup(_CHANCES)
 
 
-def weak_points(side: Side, own_made: Value) -> tuple[Value, Value, Value]:
-    """The inputs home_blots, exposed_blots and unlinked."""
+def weak_point_inputs(side: Side, own_made: Value) -> tuple[Value, Value, Value]:
+    """The inputs home_blots, exposed_blots and unlinked of a side. `own_made` is the set of points that it has made, in
+    its own numbering."""
     their_checkers = (side.theirs > 0).take(SLOTS[::-1])
     attacked, linked = ((points.to(np.int32) @ _WITHIN_SIX) > 0 for points in (their_checkers, own_made))
     blots = side.ours.equals(1) & FIELD
@@ -167,12 +169,13 @@ def weak_points(side: Side, own_made: Value) -> tuple[Value, Value, Value]:
 
 
 def escape_rolls(blocks_ahead: Value) -> Value:
-    """int32[n, 26]: rolls of 36 that escape from each square, over blocks bool[n, 26]."""
+    """int32[n, 26]: how many of the 36 rolls escape from each square over the blocked points, bool[n, 26]."""
     return (blocks_ahead.to(np.int32) @ _IN_FRONT).lookup(_ESCAPES)
 
 
-def escapes(side: Side, ahead: Value) -> list[Value]:
-    """The inputs escape_chance, back_escape_chance and mobility; the last two are 1 if there are no such checkers."""
+def escape_inputs(side: Side, ahead: Value) -> list[Value]:
+    """The inputs escape_chance, back_escape_chance and mobility of a side; the last two are 1 if there are no such
+    checkers."""
     rolls = escape_rolls((side.theirs > 1) & FIELD)
     found = [chances(rolls.pick((25 - side.rearmost).at_most(24)))]
     for last in (7, 18):
@@ -182,8 +185,9 @@ def escapes(side: Side, ahead: Value) -> list[Value]:
     return found
 
 
-def blocks(side: Side, own_made: Value) -> list[Value]:
-    """The inputs from blockade to stuck_checkers."""
+def block_inputs(side: Side, own_made: Value) -> list[Value]:
+    """The inputs from blockade to stuck_checkers of a side. `own_made` is the set of points that it has made, in its
+    own numbering."""
     front = side.front
     beyond = own_made & (front < SLOTS)
     rolls = (escape_rolls(own_made) + UNIT * own_made.to(np.int32)).at_most(
@@ -205,8 +209,8 @@ def blocks(side: Side, own_made: Value) -> list[Value]:
     ]
 
 
-def shape(side: Side) -> list[Value]:
-    """The inputs from timing to moment."""
+def shape_inputs(side: Side) -> list[Value]:
+    """The inputs from timing to moment of a side."""
     far = side.weigh(np.where((SLOTS >= 7) & (SLOTS <= 17), SLOTS - 6, 0))
     near = Side((side.ours - 2).at_least(0), side.theirs).weigh(np.where((SLOTS >= 3) & (SLOTS <= 6), SLOTS - 2, 0))
     low = side.weigh((SLOTS == 1) | (SLOTS == 2)).at_most(11)
@@ -217,12 +221,12 @@ def shape(side: Side) -> list[Value]:
 
 
 def race_inputs(side: Side) -> Value:
-    """int32[n, 60]: the inputs RACE_INPUTS in units of 1/64."""
+    """int32[n, 60]: the RACE_INPUTS of both sides, in units of 1/64."""
     return by_side(race_side, side, RACE_SIDE_INPUTS)
 
 
 def race_side(side: Side) -> Value:
-    """int32[n, 30]: the inputs of one side."""
+    """int32[n, 30]: the race inputs of one side, in units of 1/64."""
     pips, left, off = side.weigh(SLOTS), side.checkers, side.off
     lead = (side.other().weigh(SLOTS) - pips).at_least(0)
     outside_pips = side.weigh(np.maximum(SLOTS - 6, 0))
@@ -252,7 +256,7 @@ def race_side(side: Side) -> Value:
 
 
 class Movers(NamedTuple):
-    """A side about to roll, and what lies ahead of it."""
+    """A side that is about to roll, and what lies ahead of it."""
 
     checkers: Value  # bool[26, n] squares with checkers, except the bar
     singles: Value  # squares with one checker
@@ -262,43 +266,43 @@ class Movers(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """The hits of each roll: the targets that it can hit, and whether it can hit two."""
+    """What each roll can hit: the set of targets, and whether it can hit two of them."""
 
     points: Value  # bool[rolls, 26, n]
     two: Value  # bool[rolls, 1, n] whether it can hit two blots
 
 
 def places(distances: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64[rolls, 26]: the square from which a distance leads to each square, 0 for none."""
+    """int64[rolls, 26]: the square from which a step by each distance leads to each square; 0 if there is none."""
     found = SLOTS - distances[:, None]
     return np.where((found > 0) & (found < 25), found, 0)
 
 
 def move(points: Value, distances: NDArray[np.int64]) -> Value:
-    """bool[rolls, 26, n]: the set bool[26, n] after each roll's steps by `distances`."""
+    """bool[rolls, 26, n]: a set of squares, bool[26, n], after a step by each of `distances`, one for each roll."""
     return points.take(places(distances), axis=0)
 
 
 def move_each(points: Value, distances: NDArray[np.int64]) -> Value:
-    """bool[rolls, 26, n]: one set per roll, after the step of that roll by `distances`."""
+    """bool[rolls, 26, n]: a set of squares for each roll, after a step by that roll's distance."""
     rolls = np.arange(len(distances))[:, None]
     return points.reshape(26 * len(distances), -1).take(26 * rolls + places(distances), axis=0)
 
 
 def entries(landings: Value, dice: NDArray[np.int64]) -> Value:
-    """bool[rolls, 26, n]: where a checker on the bar can enter with these dice."""
+    """bool[rolls, 26, n]: the squares where a checker on the bar can enter with each of these dice."""
     is_entry: NDArray[np.bool_] = dice[:, None, None] == _SQUARES
     return landings & is_entry
 
 
 def count(points: Value) -> Value:
-    """int32[rolls, 1, n]: number of squares."""
+    """int32[rolls, 1, n]: the number of squares in each set."""
     return points.total(1)
 
 
 def shot_counts(movers: Movers) -> tuple[Value, Value, Value]:
-    """The rolls of 36 that hit, the rolls that hit two blots, and the pips lost to the best hit summed over 36 rolls,
-    int32[n, 1] each."""
+    """Count, of the 36 rolls, those that hit, those that hit two blots, and the pips lost to the best hit summed over
+    all rolls: int32[n, 1] each."""
     is_entering = movers.bar > 0
     rearmost = movers.checkers.where(movers.bar.like(_SQUARES), 26).smallest(0)
     free = movers._replace(targets=movers.targets & (rearmost <= _SQUARES))  # blots behind it are out of reach
@@ -309,14 +313,14 @@ def shot_counts(movers: Movers) -> tuple[Value, Value, Value]:
 
 
 def choose_hits(condition: Value, then: Hits, other: Hits) -> Hits:
-    """Hits chosen by a condition bool[1, n]: `then` where it is true, `other` elsewhere."""
+    """Choose between hits by a condition, bool[1, n]: `then` where it is true, `other` elsewhere."""
     pairs = zip(then, other, strict=True)
     points, two = ((condition & first) | (~condition & second) for first, second in pairs)
     return Hits(points, two)
 
 
 def rolls_of(hits: Hits) -> tuple[Value, Value, Value]:
-    """The rolls that hit, the rolls that hit two blots, and the pips lost to the best hit summed over the rolls,
+    """Count the rolls that hit, the rolls that hit two blots, and the pips lost to the best hit summed over the rolls:
     int32[n, 1] each."""
     pips = (hits.points.to(np.int32) * (25 - _SQUARES)).largest(1)
     sums = [each.total(0).reshape(-1, 1) for each in (pips > 0, hits.two, pips)]
@@ -324,7 +328,7 @@ def rolls_of(hits: Hits) -> tuple[Value, Value, Value]:
 
 
 def mixed_hits(movers: Movers) -> Hits:
-    """The hits of two different dice, for sides that have no checker on the bar."""
+    """What rolls of two different dice can hit, for sides that have no checker on the bar."""
     targets, landings = movers.targets, movers.landings
     by_die, by_other = move(movers.checkers, DIE), move(movers.checkers, OTHER)
     direct, other_direct = by_die & targets, by_other & targets
@@ -343,7 +347,7 @@ def can_hit_two(direct: Value, other_direct: Value, singles: Value) -> Value:
 
 
 def double_hits(movers: Movers) -> Hits:
-    """The hits of the four steps of a double; every point is assumed to have enough checkers."""
+    """What doubles can hit in four steps; every point is assumed to have enough checkers."""
     targets, landings = movers.targets, movers.landings
     steps = [move(movers.checkers, DICE) & landings]
     while len(steps) < 4:
@@ -360,7 +364,8 @@ def double_hits(movers: Movers) -> Hits:
 
 
 def mixed_hits_from_bar(movers: Movers) -> Hits:
-    """The hits of two different dice with checkers on the bar; two or more checkers need both dice to enter."""
+    """What rolls of two different dice can hit, for sides with checkers on the bar; two or more checkers need both dice
+    to enter."""
     targets = movers.targets
     is_alone = movers.bar <= 1
     entered = [entries(movers.landings, dice) for dice in (DIE, OTHER)]
@@ -374,7 +379,7 @@ def mixed_hits_from_bar(movers: Movers) -> Hits:
 
 
 def double_hits_from_bar(movers: Movers) -> Hits:
-    """The hits of a double with checkers on the bar; all checkers can use the steps left after entering."""
+    """What doubles can hit, for sides with checkers on the bar; all checkers can use the steps left after entering."""
     targets, landings = movers.targets, movers.landings
     entry = entries(movers.landings, DICE)
     here, at = entry & targets, movers.checkers | entry
@@ -394,8 +399,8 @@ def double_hits_from_bar(movers: Movers) -> Hits:
 
 
 def point_counts(sources: Value, pairs: Value, singles: Value, made: Value, movers: Movers) -> tuple[Value, Value]:
-    """The rolls of 36 that make a new point from the bar point to the ace point, and the rolls that make one on a blot,
-    int32[n, 1] each: see `shots.fill_roll_counts`."""
+    """Count, of the 36 rolls, those that make a new point from the bar point to the ace point, and those that make one
+    on a blot: int32[n, 1] each. See `shots.fill_roll_counts` for the sets."""
     wanted, landings = movers.landings & ~made & _HOME_AND_BAR_POINT, movers.landings
     by_die, by_other = move(sources, DIE), move(sources, OTHER)
     mixed = wanted & ((by_die & by_other) | (singles & (by_die | by_other)))
@@ -409,5 +414,5 @@ def point_counts(sources: Value, pairs: Value, singles: Value, made: Value, move
 
 
 def rolls_with(points: Value) -> Value:
-    """int32[n, 1]: number of rolls whose set is not empty."""
+    """int32[n, 1]: how many rolls have a set that is not empty."""
     return points.any(1).total(0).reshape(-1, 1)

@@ -47,7 +47,7 @@ _LIMIT, _FRACTION = 4.97, (135135, 17325, 378, 62370, 3150, 28)  # constants of 
 
 
 def chances_of(networks: Networks, boards: Value, *, by_all: bool = False) -> Value:
-    """float32[n, 5]: the chances of int8[n, 26] boards, from the rules or from the network of their class. If `by_all`
+    """float32[n, 5]: the chances of int8[n, 26] boards, from the rules or from the network for their class. If `by_all`
     is true, every network evaluates all boards, for programs with a fixed number of rows."""
     side = side_on_roll(boards)
     classes, found = network_class(side), outcome_chances(side)
@@ -63,22 +63,22 @@ def chances_of(networks: Networks, boards: Value, *, by_all: bool = False) -> Va
 
 
 def single_network(networks: Networks, which: int) -> NetworkArrays:
-    """The arrays of the network at an index of NETWORK_CLASSES. `inference.network_at` counts no references, so only
-    kernels can call it."""
+    """The arrays of the network with index `which` in NETWORK_CLASSES. `inference.network_at` does not count
+    references, so only kernels can call it."""
     row = networks.shapes[which].tolist()
     sizes = np.array(layer_sizes(row))
     return NetworkArrays(row[0], row[1], row[ACTIVATION], sizes, networks.weights[row[2] :], networks.biases[row[3] :])
 
 
 def network_chances(network: NetworkArrays, boards: Value) -> Value:
-    """float32[n, 5]: the chances of boards by one network, limited by the rules."""
+    """float32[n, 5]: the chances that one network estimates for boards, limited by the rules."""
     side = side_on_roll(boards)
     values = network_inputs(InputSet(network.input_set), boards, side).to(np.float64)
     return limit(side, outputs(network, values))
 
 
 def network_inputs(input_set: InputSet, boards: Value, side: Side) -> Value:
-    """int32[n, inputs] in units of 1/64: see `inputs.encode`."""
+    """int32[n, inputs]: the inputs of a network in units of 1/64, see `inputs.encode`."""
     points = (boards.to(np.int32).take(np.arange(1, 25)) + CHECKERS).lookup(OF_COUNT.astype(np.int32))
     sides = side, side.other()
     bars, offs = ([each.bar for each in sides], [each.off.lookup(OF_OFF.astype(np.int32)) for each in sides])
@@ -93,7 +93,7 @@ def network_inputs(input_set: InputSet, boards: Value, side: Side) -> Value:
 
 
 def outputs(network: NetworkArrays, values: Value) -> Value:
-    """float32[n, 5]: the outputs of a network for inputs float64[n, inputs] in units of 1/64."""
+    """float32[n, 5]: the outputs of a network for its inputs, float64[n, inputs] in units of 1/64."""
     activation, unit = Activation(network.activation), FIRST_SUM
     *hidden, last = layers(network)
     for weights, biases in hidden:
@@ -104,7 +104,7 @@ def outputs(network: NetworkArrays, values: Value) -> Value:
 
 
 def layers(network: NetworkArrays) -> Iterator[tuple[NDArray[np.int16], NDArray[np.int32]]]:
-    """The weights int16[below, hidden] and biases int32[hidden] of each layer."""
+    """Yield the weights, int16[below, hidden], and the biases, int32[hidden], of each layer."""
     weight = bias = 0
     for place, (below, units) in enumerate(pairwise([network.inputs, *network.sizes.tolist()])):
         weights = network.weights[weight : weight + below * units]
@@ -114,25 +114,26 @@ def layers(network: NetworkArrays) -> Iterator[tuple[NDArray[np.int16], NDArray[
 
 
 def layer_sums(values: Value, weights: NDArray[np.int16], biases: NDArray[np.int32]) -> Value:
-    """float64[n, hidden]: weighted sums plus biases, all integers. The file stores 16 bits per weight."""
+    """float64[n, hidden]: the weighted sums plus biases of a layer, all integers. The file stores 16 bits for each
+    weight."""
     return values @ values.graph.constant(weights).to(np.float64) + biases
 
 
 def rectify(sums: Value, unit: int) -> Value:
-    """float64[n, hidden]: integer values of rectified hidden units, from their sums in units of 1/`unit`."""
+    """float64[n, hidden]: rectified hidden units, as integers, from their sums in units of 1/`unit`."""
     size = unit * LATER_WEIGHT // Activation.RECTIFIED.later_sum
     return ((sums + size // 2) / size).floor().at_least(0).at_most(RECTIFIED_LIMIT)
 
 
 def logistic(sums: Value, unit: int) -> Value:
-    """float64[n, hidden]: integer values of logistic hidden units, from their sums in units of 1/`unit`."""
+    """float64[n, hidden]: logistic hidden units, as integers, from their sums in units of 1/`unit`."""
     half = LOGISTIC_UNIT / 2
     return ((half + 0.5) + half * tanh_of_half(sums, unit)).floor().to(np.float64)
 
 
 def tanh_of_half(sums: Value, unit: int) -> Value:
-    """float32[n, hidden]: tanh of half the sums in units of 1/`unit`, by the same fraction and rounding as
-    `inference.fast_tanh`."""
+    """float32[n, hidden]: tanh of half of each sum, by the same fraction and rounding as `inference.fast_tanh`. Sums
+    are in units of 1/`unit`."""
     y = (sums.to(np.float32) * (0.5 / unit)).at_least(-_LIMIT).at_most(_LIMIT)
     square = y * y
     a, b, c, d, e, f = _FRACTION
@@ -140,7 +141,7 @@ def tanh_of_half(sums: Value, unit: int) -> Value:
 
 
 def network_class(side: Side) -> Value:
-    """int32[n, 1]: the index in NETWORK_CLASSES of each board's network; OVER if the game is over."""
+    """int32[n, 1]: the index in NETWORK_CLASSES of the network for each board; OVER if the game is over."""
     other = side.other()
     in_contact = side.rearmost + other.rearmost > PASSED_PIPS
     contact = 2 - (is_crashed(side) | is_crashed(other)).to(np.int32)
@@ -158,7 +159,7 @@ def is_crashed(side: Side) -> Value:
 
 
 def outcome_chances(side: Side) -> Value:
-    """float32[n, 5]: the chances of finished games; zeros for all others."""
+    """float32[n, 5]: the chances in finished games; zeros for all other boards."""
     wins, loses = outcomes(side), outcomes(side.other())
     ours = [wins >= points for points in (1, 2, 3)]
     theirs = [(loses >= points) & (wins < 1) for points in (2, 3)]
@@ -166,7 +167,7 @@ def outcome_chances(side: Side) -> Value:
 
 
 def outcomes(side: Side) -> Value:
-    """int32[n, 1]: the points that each side has won by bearing off; 0 if it has checkers left."""
+    """int32[n, 1]: the points that the side has won by bearing off; 0 if it has checkers left."""
     other = side.other()
     gammon = (other.checkers >= CHECKERS).to(np.int32)
     backgammon = gammon * (other.weigh(_BEHIND) > 0).to(np.int32)
@@ -174,7 +175,7 @@ def outcomes(side: Side) -> Value:
 
 
 def limit(side: Side, chances: Value) -> Value:
-    """float32[n, 5]: chances that obey the rules: see `chances.limit_chances`."""
+    """float32[n, 5]: the chances limited by the rules, see `chances.limit_chances`."""
     win = chances.take(np.array([0]))
     win_gammon, win_backgammon = limit_losses(side.other(), chances, (1, 2), win)
     lose_gammon, lose_backgammon = limit_losses(side, chances, (3, 4), 1 - win)
@@ -182,8 +183,8 @@ def limit(side: Side, chances: Value) -> Value:
 
 
 def limit_losses(loser: Side, chances: Value, columns: tuple[int, int], most: Value) -> tuple[Value, Value]:
-    """Gammon and backgammon chances of the losing side, float32[n, 1] each, limited; from two columns of `chances` and
-    its chance to lose."""
+    """Limit the gammon and backgammon chances against a side by the rules: float32[n, 1] each. `columns` are their
+    columns in `chances`, and `most` is the side's chance to lose."""
     gammon, backgammon = (chances.take(np.array([column])) for column in columns)
     has_all = loser.checkers.equals(CHECKERS)
     in_contact = loser.rearmost + loser.other().rearmost > PASSED_PIPS
@@ -193,8 +194,8 @@ def limit_losses(loser: Side, chances: Value, columns: tuple[int, int], most: Va
 
 
 def properties_of(table: Table) -> dict[str, str]:
-    """The properties of a network file, by name, from a version. Raises ManifestFormatError if its manifest is
-    damaged."""
+    """The properties to write to a network file, by name, from a version of networks. Raises ManifestFormatError if its
+    manifest is damaged."""
     found = table.manifest
     named = {"name": found.variant, "version": recorded_name(table), "digest": found.digest, "licence": found.licence}
     return named | MEANINGS

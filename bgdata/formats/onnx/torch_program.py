@@ -55,7 +55,7 @@ _WITH_SETTINGS: dict[str, Operation] = {
 
 
 class GraphModule(torch.nn.Module):  # type: ignore[misc]
-    """A graph as a PyTorch module, from int8[N, 26] boards to the last value of the graph."""
+    """A graph as a PyTorch module, which computes the last value of the graph from int8[N, 26] boards."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class GraphModule(torch.nn.Module):  # type: ignore[misc]
             self.register_buffer(name, torch.from_numpy(values.copy()))
 
     def forward(self, boards: Tensor) -> Tensor:
-        """The value of the last node."""
+        """Compute the value of the last node."""
         found = {**dict(self.named_buffers()), BOARDS: boards}
         for node in self.nodes:
             given = [found[name] for name in node.inputs]
@@ -82,7 +82,7 @@ class GraphModule(torch.nn.Module):  # type: ignore[misc]
 
 
 def torch_bytes(networks: Networks, properties: dict[str, str]) -> bytes:
-    """The networks of a player as a file for `torch.export.load`, with these properties as extra files."""
+    """Write the networks of a player as a file for `torch.export.load`, with these properties as extra files."""
     graph = Graph()
     chances_of(networks, graph.input(BOARDS, np.int8), by_all=True)
     boards = torch.zeros((2, 26), dtype=torch.int8)

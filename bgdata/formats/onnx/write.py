@@ -19,7 +19,7 @@ IR_VERSION = 8  # the oldest with this opset, for older programs
 
 
 def onnx_bytes(networks: Networks, properties: dict[str, str]) -> bytes:
-    """The networks of a player as an ONNX file with these properties; always the same bytes."""
+    """Write the networks of a player as an ONNX file with these properties. The bytes are always the same."""
     graph = Graph()
     chances = chances_of(networks, graph.input(BOARDS, np.int8))
     graph.nodes.append(Node("Identity", (chances.name,), CHANCES, {}))
@@ -37,7 +37,7 @@ def onnx_bytes(networks: Networks, properties: dict[str, str]) -> bytes:
 
 
 def graph_proto(graph: Graph) -> Any:
-    """The graph with its constants as an ONNX message."""
+    """Convert a graph and its constants to an ONNX message."""
     return helper.make_graph(
         [node_proto(node) for node in graph.nodes],
         "bgdata",
@@ -48,7 +48,7 @@ def graph_proto(graph: Graph) -> Any:
 
 
 def node_proto(node: Node) -> Any:
-    """One node as an ONNX message."""
+    """Convert a node to an ONNX message."""
     settings = dict(node.settings)
     if "to" in settings:
         settings["to"] = helper.np_dtype_to_tensor_dtype(settings["to"])

@@ -7,8 +7,8 @@ from bgdata.store.dataset import Column, FlatArray
 
 
 class Bgsage(PositionImport):
-    """Kind `bgsage_rollouts`: imported rollouts of bgsage. One row per line of rollout files and JSON lines, in the
-    order of the files."""
+    """Kind `bgsage_rollouts`: rollouts of bgsage, imported from rollout files and JSON lines. Each line gives a row, in
+    the order of the files."""
 
     name = "bgsage_rollouts"
     revision = 2  # 2: searched, truncated and cubeful values of JSON lines are set aside

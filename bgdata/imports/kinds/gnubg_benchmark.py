@@ -63,7 +63,7 @@ SIDE_TABLES = (
 
 
 def array_declarations() -> tuple[FlatArray, ...]:
-    """Declarations of one array for each field of each table of the reader."""
+    """The declarations of one array for each field of each table that the reader of benchmark files fills."""
     dtypes = {
         "boards": "int8", "play_boards": "int8", "dice": "int8", "forms": "int8", "equities": "float64",
         "losses": "float64", "chances": "float64", "mwc_percents": "float64", "kinds": "S1", "actions": "S3",
@@ -86,8 +86,8 @@ def array_declarations() -> tuple[FlatArray, ...]:
 
 
 class GnubgBenchmark(FileImport):
-    """Kind `gnubg_benchmark`: an imported benchmark file of gnubg. A version contains one file only, because its tables
-    refer to each other by row."""
+    """Kind `gnubg_benchmark`: a benchmark file of gnubg. A version contains only one file, because the rows of its
+    tables refer to each other by number."""
 
     name = "gnubg_benchmark"
     revision = 3

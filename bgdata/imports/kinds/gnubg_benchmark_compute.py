@@ -22,9 +22,9 @@ from bgdata.measures.kinds.shared.benchmarks_compute import (
     BenchmarkRows,
     decision_columns,
     dice_columns,
-    nullable,
     play_columns,
     rollout_columns,
+    with_nulls,
 )
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Computed
@@ -41,7 +41,7 @@ m OAHDPAABDAOAHDPAABDA 2 4 JIGHPAABDAOAHDPAABDA 0.114795 OAHDOEABCBOAHDPAABDA 0.
 
 
 class GnubgBenchmarkComputation(WholeFilesComputation):
-    """Computation of `gnubg_benchmark`."""
+    """Reads gnubg's benchmark files, and makes the rows of the kind `gnubg_benchmark`."""
 
     sample = ("contact.bm", SAMPLE)
 
@@ -66,7 +66,7 @@ class GnubgBenchmarkComputation(WholeFilesComputation):
         return benchmark.quarantine("plays", ~legal, "expected plays that are legal for the roll")
 
     def has_rows(self, intake: Any) -> bool:
-        """Whether a file contains rows other than settings and seeds."""
+        """Whether a file contains any line besides settings and seeds."""
         return any(len(getattr(intake, name)) for name in TABLES if name != "seeds")
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
@@ -97,7 +97,7 @@ class GnubgBenchmarkComputation(WholeFilesComputation):
 
 
 def evaluation_columns(rows: BenchmarkRows) -> Groups:
-    """The columns of `benchmark_positions`."""
+    """The columns of the table `benchmark_positions`."""
     return (
         {"line": rows["lines"].astype(np.int32), "kind": rows["kinds"].astype(str)},
         position_columns(rows["boards"]),
@@ -107,7 +107,7 @@ def evaluation_columns(rows: BenchmarkRows) -> Groups:
 
 
 def cube_rollout_columns(rows: BenchmarkRows) -> Groups:
-    """The columns of `benchmark_cube_rollouts`."""
+    """The columns of the table `benchmark_cube_rollouts`."""
     return (
         {"line": rows["lines"].astype(np.int32)},
         position_columns(rows["boards"]),
@@ -117,7 +117,7 @@ def cube_rollout_columns(rows: BenchmarkRows) -> Groups:
 
 
 def best_play_columns(rows: BenchmarkRows) -> Groups:
-    """The columns of `benchmark_best_plays`."""
+    """The columns of the table `benchmark_best_plays`."""
     return (
         {"line": rows["lines"].astype(np.int32)},
         position_columns(rows["boards"]),
@@ -128,8 +128,8 @@ def best_play_columns(rows: BenchmarkRows) -> Groups:
 
 
 def seed_column(rows: BenchmarkRows) -> pa.Array:
-    """The column of seeds; null where a row has none."""
-    return nullable(rows["seeds"], rows["seeds"] == tables.NO_SEED)
+    """The column with the seed of each row; null where the file gives none."""
+    return with_nulls(rows["seeds"], rows["seeds"] == tables.NO_SEED)
 
 
 SIDE_TABLES: dict[str, tuple[str, Callable[[BenchmarkRows], Groups]]] = {  # by table: its prefix of arrays, its columns
@@ -142,7 +142,7 @@ SIDE_TABLES: dict[str, tuple[str, Callable[[BenchmarkRows], Groups]]] = {  # by 
 
 
 def text_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The rows of the table `benchmark_texts`."""
+    """Yield the rows of the table `benchmark_texts`."""
     lines = np.concatenate([arrays[f"{name}_lines"] for name in TEXTS])
     texts = pa.concat_arrays([text_column(arrays, name) for name in TEXTS])
     order = np.argsort(lines, kind="stable")
@@ -150,7 +150,7 @@ def text_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 
 
 def benchmark_of(arrays: Mapping[str, Array]) -> Benchmark:
-    """The reader's tables, restored from arrays so that they can be written as a file."""
+    """Convert the arrays of a version back to the tables of the reader, from which the file can be written again."""
     types = {
         "seeds": tables.Seeds, "decisions": tables.BenchmarkDecisions, "plays": tables.BenchmarkPlays,
         "rollouts": tables.Rollouts, "evaluations": tables.BenchmarkEvaluations,

@@ -10,7 +10,7 @@ ADDRESS = "https://alpha.gnu.org/gnu/gnubg/nn-training/1.00/training_data/"
 
 
 class GnubgTraining(PositionImport):
-    """Kind `gnubg_training`: imported training data of gnubg. One row per position, in the order of the files."""
+    """Kind `gnubg_training`: training data of gnubg. Each position gives a row, in the order of the files."""
 
     name = "gnubg_training"
     revision = 2

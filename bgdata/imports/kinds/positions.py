@@ -13,7 +13,8 @@ from bgdata.kinds.columns import CLASS_COLUMN, POSITION_COLUMNS
 
 
 class Positions(PositionImport):
-    """Kind `positions`: imported lists of positions. One row per position, in the order of the files."""
+    """Kind `positions`: lists of positions without evaluations. Each position gives a row, in the order of the
+    files."""
 
     name = "positions"
     revision = 2  # 2: every notation of positions is read

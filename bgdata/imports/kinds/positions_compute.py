@@ -31,10 +31,10 @@ from bgdata.imports.kinds.shared.imports_compute import (
 )
 from bgdata.kinds.column_values import (
     chance_columns,
-    chosen_texts,
     class_column,
     fixed_lists,
     position_columns,
+    select_texts,
     text_arrays,
     text_column,
 )
@@ -48,7 +48,8 @@ R = TypeVar("R")
 
 
 class Piece(NamedTuple):
-    """A part of a file: its number among the files, its lines, and what may be the heading of the file."""
+    """A block of lines of a file: the number of the file, the lines, and the first line of the file, which may be a
+    heading."""
 
     source: int
     block: Block
@@ -56,7 +57,7 @@ class Piece(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The rows of a piece, as arrays, and how its lines ended."""
+    """The rows that a block of lines gave, as arrays, and how many lines were comments, rows or quarantined."""
 
     source: int
     arrays: dict[str, Array]
@@ -64,13 +65,13 @@ class Parsed(NamedTuple):
 
 
 def parse_training(file: TextFile, piece: Piece) -> PositionRows:  # noqa: ARG001
-    """The rows of a piece of gnubg's training data; finished games are quarantined."""
+    """Parse a block of lines of gnubg's training data. Positions in which the game is over are quarantined."""
     rows = position_files.training_rows(piece.block.lines())
     return rows.quarantine(are_over(rows.boards), "expected a position of a game that goes on")
 
 
 def parse_bgsage(file: TextFile, piece: Piece) -> PositionRows:
-    """The rows of a piece of bgsage's rollouts or JSON lines."""
+    """Parse a block of lines of bgsage's rollouts or JSON lines."""
     is_called_json = unpacked_name(file.path.name.lower()).endswith(".jsonl")
     is_json = is_called_json or file.first_letter == b"{"
     parse = position_files.entry_rows if is_json else position_files.rollout_rows
@@ -78,7 +79,7 @@ def parse_bgsage(file: TextFile, piece: Piece) -> PositionRows:
 
 
 class Reader(NamedTuple):
-    """The parser for files of a kind, and the name and content of a sample file."""
+    """How files of a kind are read: the parser of its lines, and the name and content of a sample file."""
 
     parse: Callable[[TextFile, Piece], PositionRows]
     name: str
@@ -113,17 +114,17 @@ READERS = {
 
 
 class PositionsComputation(FileImportComputation):
-    """Computation of every kind with one position per row; it fills the arrays that the kind declares. It holds blocks
-    of lines in memory, never a file or all rows."""
+    """Imports files of any kind in which a line is a position, and fills the arrays that the kind declares. It has only
+    some blocks of lines in memory at a time, never a whole file or all rows."""
 
     @property
     def reader(self) -> Reader:
-        """The reader of the kind."""
+        """How files of this kind are read."""
         return READERS[self.kind.name]
 
     @property
     def has_comments(self) -> bool:
-        """Whether rows record the comment above them."""
+        """Whether each row records the comment that stands above it in the file."""
         return any(array.name == "comment_index" for array in self.kind.arrays)
 
     def write_sample(self, folder: Path) -> list[Path]:
@@ -141,8 +142,8 @@ class PositionsComputation(FileImportComputation):
             yield tuple(sources)
 
     def compute(self, build: Build[ImportParameters]) -> None:
-        """Compute a version. Raises NoRowsError if no file has a row, and, if the build is strict, CheckFailedError if
-        a line breaks a rule."""
+        """Import the files, or the lines of one part, and save the arrays. Raises NoRowsError if no file gives a row;
+        and, if the build is strict, CheckFailedError if a line breaks a rule."""
         job = build.job
         items = build.items(sum(source.items for source in job.files))
         job.progress.start(f"{job.title}: reading", len(items), "lines")
@@ -165,12 +166,12 @@ class PositionsComputation(FileImportComputation):
             self.check_parts([arrays], job)
 
     def check_parts(self, parts: Sequence[Mapping[str, Array]], job: Job) -> None:
-        """Raise NoRowsError if no file has a row."""
+        """Raise NoRowsError if no file gave a row in any part."""
         rows = np.sum([arrays["line_counts"][:, 1] for arrays in parts], axis=0)
         self.check_rows(parts, (rows > 0).tolist(), job)
 
     def _pieces(self, files: Sequence[Source], items: range) -> Iterator[Piece]:
-        """Yield the lines of a part as pieces; one empty piece if the files are empty."""
+        """Divide the lines of a part into blocks, and yield them; one empty block if there are no lines."""
         if not items:
             yield Piece(0, Block(0, b""), NO_HEADING)
         for source, lines in lines_of_files(files, items):
@@ -180,7 +181,7 @@ class PositionsComputation(FileImportComputation):
                 yield Piece(source, block, heading._replace(place=heading.place - block.first_line))
 
     def _parse(self, files: Sequence[Source], piece: Piece) -> Parsed:
-        """The arrays of the rows of a piece. Rows refer to comments by their index in the piece."""
+        """Parse a block of lines. Its rows refer to comments by their index among the comments of the block."""
         rows = self.reader.parse(files[piece.source].content, piece)
         first_line, boards, chances = piece.block.first_line, rows.boards, rows.chances
         names = {array.name for array in self.kind.arrays}
@@ -208,13 +209,13 @@ class PositionsComputation(FileImportComputation):
 
 
 def row_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
-    """The columns of the rows in `rows`, in the declared order."""
+    """The columns, in the declared order, of the rows that the slice selects."""
     found = {**source_columns(arrays, rows), **position_columns(arrays["boards"][rows])}
     found["class"] = class_column(arrays["classes"][rows])
     if "chances" in arrays:
         found |= chance_columns(arrays["chances"][rows])
     if "comment_index" in arrays:
-        found["comment"] = chosen_texts(text_column(arrays, "comments"), arrays["comment_index"][rows])
+        found["comment"] = select_texts(text_column(arrays, "comments"), arrays["comment_index"][rows])
     if "chances_after_play" in arrays:
         found["chances_after_play"] = fixed_lists(arrays["chances_after_play"][rows])
         found["equity_after_play"] = pa.array(arrays["equities_after_play"][rows], from_pandas=True)
@@ -223,14 +224,14 @@ def row_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]
 
 
 def flipped_chances(chances: Array) -> Array:
-    """float32[n, 5]: the chances from the other side's point of view: (1 - win, lose_gammon, lose_backgammon,
-    win_gammon, win_backgammon)."""
+    """float32[n, 5]: the chances seen by the other side: (1 - win, lose_gammon, lose_backgammon, win_gammon,
+    win_backgammon)."""
     return np.column_stack([1 - chances[:, 0], chances[:, 3], chances[:, 4], chances[:, 1], chances[:, 2]])
 
 
 def lines_of_files(files: Sequence[Source], items: range) -> Iterator[tuple[int, range]]:
-    """The files, by number, that contain these lines, and the numbers of the lines within their files. `items` are
-    numbered through all files."""
+    """Yield, for each file that contains some of the lines `items`, the number of the file and the numbers of these
+    lines in it. `items` counts the lines of all files from first to last."""
     first = 0
     for number, source in enumerate(files):
         begin, end = max(items.start - first, 0), min(items.stop - first, source.items)
@@ -240,7 +241,7 @@ def lines_of_files(files: Sequence[Source], items: range) -> Iterator[tuple[int,
 
 
 def first_row(file: TextFile) -> Heading:
-    """The first line of a file that is neither blank nor a comment."""
+    """The first line of a file that is neither empty nor a comment."""
     for block in file.blocks():
         heading = position_files.find_heading(block.lines())
         if heading is not NO_HEADING:
@@ -249,8 +250,8 @@ def first_row(file: TextFile) -> Heading:
 
 
 class Comments:
-    """Numbers the comments of a part. In every part but the first, the first comment is the one above its rows in the
-    part before, or empty if there is none."""
+    """Numbers the comments of a part of a version. In every part but the first, comment 0 is the one above its first
+    row, which may stand in the part before; it is empty if there is none."""
 
     def __init__(self, files: Sequence[Source], items: range) -> None:
         self.count = int(items.start > 0)
@@ -259,11 +260,11 @@ class Comments:
         self.above, self.nearest = above, 0 if above else -1
 
     def first_arrays(self) -> dict[str, Array]:
-        """The arrays of the comment above the part."""
+        """The arrays that contain only comment 0, from before this part."""
         return text_arrays("comments", [comment_text(self.above)] * self.count)
 
     def place_rows(self, found: Parsed) -> dict[str, Array]:
-        """The arrays of a piece with the indexes of its comments in the part."""
+        """The arrays of a block of lines, in which rows refer to comments by their number in the part."""
         if found.source != self.source:
             self.source, self.nearest = found.source, -1
         index, added = found.arrays["comment_index"], len(found.arrays["comments_ends"])
@@ -274,8 +275,8 @@ class Comments:
 
 
 class GrowingArrays(ExitStack):
-    """Arrays of a build that are appended to; the ends of strings (`text_arrays`) are shifted by the length of the
-    strings before them."""
+    """Appends the rows of one block of lines after another to the arrays of a build. Where strings end (see
+    `text_arrays`) is counted on from the strings before."""
 
     def __init__(self, job: Job) -> None:
         super().__init__()
@@ -284,7 +285,7 @@ class GrowingArrays(ExitStack):
         self.ends = Counter[str]()
 
     def append(self, arrays: Mapping[str, Array]) -> None:
-        """Append the rows of each array."""
+        """Append rows to each array, by its name."""
         for name, values in arrays.items():
             if name not in self.writers:
                 self.writers[name] = self.enter_context(self.job.grow(name, values))
@@ -295,7 +296,8 @@ class GrowingArrays(ExitStack):
 
 
 def map_ahead(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """Yield `function(item)` of each item, in order. One thread per core computes a few items ahead."""
+    """Yield `function(item)` for each item, in order. A thread for each core computes some items ahead of the one that
+    is wanted."""
     threads = os.cpu_count() or 1
     with ThreadPoolExecutor(threads) as pool:
         waiting = deque[Future[R]]()

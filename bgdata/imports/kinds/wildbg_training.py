@@ -6,7 +6,8 @@ from bgdata.imports.kinds.shared.imports import PositionImport
 
 
 class WildbgTraining(PositionImport):
-    """Kind `wildbg_training`: imported training data of wildbg. One row per position, in the order of the files."""
+    """Kind `wildbg_training`: training data of wildbg, with chances from rollouts. Each position gives a row, in the
+    order of the files."""
 
     name = "wildbg_training"
     revision = 1

@@ -24,11 +24,11 @@ from bgdata.matches.commands.analysis_rows import (
     MatchAnalysis,
     game_row,
     headline,
+    loss_cells,
     net_columns,
     player_table,
-    shown_loss,
-    shown_worth,
     worth_quantity,
+    worth_text,
 )
 from bgdata.rows import Column, table_cells
 from bgdata.store.storage import write_file
@@ -42,23 +42,23 @@ CANDIDATES = 5  # plays listed beside a board
 BOARD_WIDTH = 440  # pixels
 
 
-def write_page(found: Sequence[MatchAnalysis], path: Path, most_errors: int) -> None:
-    """Write the page of `format_page`. Raises StorageError if it cannot be written."""
-    write_file(path, format_page(found, most_errors).encode())
+def write_page(matches: Sequence[MatchAnalysis], path: Path, most_errors: int) -> None:
+    """Write the page of `format_page` to a file. Raises StorageError if it cannot be written."""
+    write_file(path, format_page(matches, most_errors).encode())
 
 
-def format_page(found: Sequence[MatchAnalysis], most_errors: int) -> str:
-    """The page as HTML: figures, picture, games, worst errors and turns of each match."""
-    title = " against ".join(found[0].players) if len(found) == 1 else f"{len(found)} matches"
+def format_page(matches: Sequence[MatchAnalysis], most_errors: int) -> str:
+    """The page about analysed matches as HTML: figures, picture, games, worst errors and turns of each match."""
+    title = " against ".join(matches[0].players) if len(matches) == 1 else f"{len(matches)} matches"
     parts = [*page_head(title)]
-    for analysis in found:
+    for analysis in matches:
         parts += match_parts(analysis, most_errors)
     notes = "<br>".join(map(escape, NOTE.splitlines()))
     return "\n".join([*parts, f'<p class="soft">{notes}</p>', "</body></html>"]) + "\n"
 
 
 def match_parts(analysis: MatchAnalysis, most_errors: int) -> Iterator[str]:
-    """The HTML elements of one match."""
+    """Yield the HTML elements of one match."""
     yield f"<p>{escape(headline(analysis))}</p>"
     yield from section("Players", table_cells(*player_table(analysis)))
     yield f"<h2>Luck and skill</h2>\n{format_analysis_svg(analysis)}"
@@ -74,7 +74,7 @@ def match_parts(analysis: MatchAnalysis, most_errors: int) -> Iterator[str]:
 
 
 def game_grid(analysis: MatchAnalysis) -> list[list[str]]:
-    """A table of the games in HTML, from player 0's point of view."""
+    """The cells of a table of the match's games, in HTML, from player 0's point of view."""
     game, net = Column("game_number", heading="game"), net_columns(worth_quantity(analysis), 0)
     rows = [game_row(analysis, each) for each in analysis.games]
     for row in rows:
@@ -84,8 +84,8 @@ def game_grid(analysis: MatchAnalysis) -> list[list[str]]:
 
 
 def error_parts(analysis: MatchAnalysis, loss: Loss, name: str) -> Iterator[str]:
-    """The HTML elements of an error: the action taken, the board with the best play, and the values of the choices.
-    `name` is the prefix of the board's identifiers."""
+    """Yield the HTML elements of an error: the action taken, the board with the best play, and the values of the
+    choices. `name` is the prefix of the board's identifiers."""
     turn = loss.turn
     act = turn.judged.act
     where = f"game {turn.game.game.number}, turn {turn.shown_number}: {turn.player}"
@@ -101,7 +101,7 @@ def error_parts(analysis: MatchAnalysis, loss: Loss, name: str) -> Iterator[str]
 
 
 def candidate_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str]]:
-    """A table of the best plays and of the play that was made, in HTML."""
+    """Yield the rows of a table of the best plays and the play that was made, in HTML."""
     turn, judged = loss.turn, loss.turn.judged
     assert judged.roll is not None
     yield ("play", "mwc" if analysis.length else "points", "loss")
@@ -110,27 +110,27 @@ def candidate_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str
         is_made = play == turn.play
         if place < CANDIDATES or is_made:
             change = (judged.roll.best - each.worth) / judged.point
-            worth = shown_worth(analysis, each.worth, is_change=False)
+            worth = worth_text(analysis, each.worth, is_change=False)
             yield (f"{play}{' (made)' * is_made}", worth, loss_text(change) or "0")
 
 
 def loss_text(loss: float) -> str:
-    """A loss with its mark; empty if it rounds to 0."""
-    found = shown_loss(loss)
+    """A loss with its mark, as text; empty if the loss rounds to 0."""
+    found = loss_cells(loss)
     return f"{AMOUNT.text(loss)} {found['mark']}".rstrip() if found else ""
 
 
 def cube_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str]]:
-    """A table of the values of the cube actions to the player on roll, in HTML."""
+    """Yield the rows of a table of the values of the cube actions to the player on roll, in HTML."""
     cube = loss.turn.judged.cube
     assert cube is not None
     yield ("to the player on roll", "mwc" if analysis.length else "points")
     for name, worth in zip(("no double", "double, take", "double, pass"), cube, strict=True):
-        yield (name, shown_worth(analysis, worth, is_change=False))
+        yield (name, worth_text(analysis, worth, is_change=False))
 
 
 def turn_grid(analysis: MatchAnalysis) -> Iterator[Sequence[str]]:
-    """A table of all turns with their luck and losses, in HTML."""
+    """Yield the rows of a table of all turns with their luck and losses, in HTML."""
     yield ("game", "turn", "player", "act", "play", "before", "luck", "lost by the play", "lost by the cube", "best")
     for turn in analysis.turns:
         judged = turn.judged
@@ -139,7 +139,7 @@ def turn_grid(analysis: MatchAnalysis) -> Iterator[Sequence[str]]:
         best = [text for text, value in ((turn.best_play, losses[0]), (turn.best_cube_action, losses[1])) if value]
         yield (
             *(str(turn.game.game.number), str(turn.shown_number), turn.player, roll or str(judged.act.kind)),
-            *(str(turn.play or ""), shown_worth(analysis, judged.start, is_change=False)),
+            *(str(turn.play or ""), worth_text(analysis, judged.start, is_change=False)),
             f"{judged.luck / judged.point:+.3f}" if judged.roll else "",
             *losses,
             "; ".join(map(str, best)),
@@ -149,19 +149,19 @@ def turn_grid(analysis: MatchAnalysis) -> Iterator[Sequence[str]]:
 SIZE = (10.5, 7.0)  # inches
 
 
-def draw_analysis(found: list[MatchAnalysis], path: Path) -> None:
-    """Write a picture of one match. Raises UsageError if there are several, and StorageError if the file cannot be
-    written."""
-    if len(found) > 1:
-        raise UsageError(f"expected one match with --plot, got {len(found)}")
+def draw_analysis(matches: list[MatchAnalysis], path: Path) -> None:
+    """Write a picture of the analysed match. Raises UsageError if there are several matches, and StorageError if the
+    file cannot be written."""
+    if len(matches) > 1:
+        raise UsageError(f"expected one match with --plot, got {len(matches)}")
     with new_figure(*SIZE) as figure:
-        draw_match(figure, found[0])
-        figure.suptitle(" against ".join(found[0].players))
+        draw_match(figure, matches[0])
+        figure.suptitle(" against ".join(matches[0].players))
         write_figure(figure, path)
 
 
 def format_analysis_svg(analysis: MatchAnalysis) -> str:
-    """The picture as an SVG element of a page."""
+    """A picture of the analysed match as an SVG element for a page."""
     totals = analysis.totals
     description = f"net luck {totals.net_luck:+.4f}, net skill {totals.net_skill:+.4f} to {analysis.players[0]}"
     with new_figure(*SIZE) as figure:
@@ -170,7 +170,7 @@ def format_analysis_svg(analysis: MatchAnalysis) -> str:
 
 
 def draw_match(figure: Figure, analysis: MatchAnalysis) -> None:
-    """Draw three panels over the turns, all from player 0's point of view."""
+    """Draw three charts over the turns of a match, all from player 0's point of view."""
     course, rolls, sums = figure.subplots(3, 1, sharex=True)
     scale = 100 if analysis.length else 1
     unit = "mwc, %" if analysis.length else "points"
@@ -199,7 +199,8 @@ def draw_match(figure: Figure, analysis: MatchAnalysis) -> None:
 
 
 def course_of(analysis: MatchAnalysis) -> np.ndarray:
-    """Worth to player 0 after every turn: mwc, or points of earlier games and expected points of this one."""
+    """float64[turns]: the value of the match to player 0 after every turn. It is mwc, or the points of earlier games
+    and the expected points of the present one."""
     values, won = [], 0.0
     for game in analysis.games:
         for act in game.judged.acts:
@@ -210,7 +211,7 @@ def course_of(analysis: MatchAnalysis) -> np.ndarray:
 
 
 def draw_rolls(axes: Axes, names: Sequence[str], players: np.ndarray, places: np.ndarray, heights: np.ndarray) -> None:
-    """Draw a bar for each roll: upwards if it is good for player 0, coloured by player."""
+    """Draw a bar for each roll, coloured by player, upwards if the roll is good for player 0."""
     for player, colour in ((0, TEAL), (1, RED)):
         rows = players == player
         axes.bar(places[rows], heights[rows], width=0.8, color=colour, label=names[player])
@@ -219,7 +220,8 @@ def draw_rolls(axes: Axes, names: Sequence[str], players: np.ndarray, places: np
 
 
 def mark_games(panels: Sequence[Axes], ends: np.ndarray) -> None:
-    """Draw a line after the last turn of every game but the last; there is no grid."""
+    """Draw a vertical line between the games of a match on all panels, and turn their vertical grid lines off. `ends`
+    are the last turns of the games."""
     for axes in panels:
         axes.grid(visible=False, axis="x")
         for end in ends[:-1]:

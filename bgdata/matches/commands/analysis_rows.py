@@ -12,7 +12,7 @@ from bgdata.game.dice import to_roll
 from bgdata.game.match import MatchScore, Money, Stakes
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position
-from bgdata.matches.acts import NO_DOUBLE, ActKind, Judged, Score, Totals, error_mark, luck_mark, totals_of
+from bgdata.matches.acts import NO_DOUBLE, ActKind, JudgedAct, Score, Totals, error_mark, luck_mark, totals_of
 from bgdata.rows import COUNT, Column, Quantity, table_lines
 
 if TYPE_CHECKING:
@@ -28,15 +28,16 @@ SCORE_COLUMNS = (
 
 @dataclass(frozen=True)
 class Turn:
-    """One judged act. Its `number` in its game counts from 0, as in the table `turns`; people see `shown_number`."""
+    """One judged act of a match. Its `number` counts from 0 in its game, as in the table `turns`; users see
+    `shown_number`."""
 
     game: AnalysedGame
     number: int
-    judged: Judged
+    judged: JudgedAct
 
     @property
     def shown_number(self) -> int:
-        """The number of the act in its game, from 1, as `turn_number` in tables."""
+        """The number of the act in its game, counted from 1, as in tables and lists."""
         return self.number + 1
 
     @property
@@ -51,26 +52,26 @@ class Turn:
 
     @cached_property
     def plays(self) -> dict[tuple[int, ...], Play]:
-        """The legal plays of the roll by the board after them."""
+        """The legal plays of the roll, by the board after them."""
         dice = self.judged.act.dice
         assert dice is not None
         return {play.after_play.board: play for play in legal_plays(self.position, to_roll(dice))}
 
     @property
     def play(self) -> Play | None:
-        """The play that was made, if one was."""
+        """The play that was made; None if no play was made."""
         act = self.judged.act
         return None if act.dice is None or act.after_play is None else self.plays.get(tuple(act.after_play.tolist()))
 
     @property
     def best_play(self) -> Play | None:
-        """The best play found."""
+        """The best play that the analyst found; None without one."""
         roll = self.judged.roll
         return self.plays[tuple(roll.candidates[0].after_play.tolist())] if roll and roll.candidates else None
 
     @property
     def best_cube_action(self) -> str:
-        """The best cube action: for the player on roll together with the answer, for the other player the best
+        """The best cube action. For the player on roll it includes the answer; for the other player it is the best
         answer."""
         cube = self.judged.cube
         if cube is None:
@@ -81,13 +82,13 @@ class Turn:
 
     @property
     def made_cube_action(self) -> str:
-        """The cube action that was made."""
+        """The cube action that was taken."""
         return NO_DOUBLE if self.judged.act.kind is ActKind.ROLL else str(self.judged.act.kind)
 
 
 @dataclass(frozen=True)
 class Loss:
-    """The loss of one decision, in normalised points."""
+    """What one decision lost, in points of normalised equity."""
 
     turn: Turn
     is_cube: bool
@@ -95,18 +96,18 @@ class Loss:
 
     @property
     def act_text(self) -> str:
-        """The play or cube action that was made."""
+        """The play or cube action that was made, as text."""
         return self.turn.made_cube_action if self.is_cube else str(self.turn.play)
 
     @property
     def best(self) -> str:
-        """The best play or cube action."""
+        """The best play or cube action, as text."""
         return self.turn.best_cube_action if self.is_cube else str(self.turn.best_play)
 
 
 @dataclass(frozen=True)
 class MatchAnalysis:
-    """A match, or a money session, judged by the analyst."""
+    """A match, or a money session, with all its acts judged by an analyst."""
 
     number: int  # in its file, from 0, as in the table `imported_matches`
     games: Sequence[AnalysedGame]
@@ -119,7 +120,7 @@ class MatchAnalysis:
 
     @property
     def length(self) -> int:
-        """Points that win the match; 0 for money play."""
+        """The points that win the match; 0 for money play."""
         return self.games[0].match.length
 
     @property
@@ -129,29 +130,29 @@ class MatchAnalysis:
 
     @cached_property
     def notes(self) -> list[list[str]]:
-        """Notes on each game about repairs and missing games, see `steps.notes_on`."""
+        """Notes on each game about repairs and missing games; see `steps.notes_on`."""
         from bgdata.matches.steps import notes_on
 
         return notes_on(self.games[0].match, [game.game for game in self.games])
 
     def notes_of(self, game: AnalysedGame) -> str:
-        """The notes on one game as one string."""
+        """The notes on one game, joined in one string."""
         (found,) = (notes for each, notes in zip(self.games, self.notes, strict=True) if each is game)
         return "; ".join(found)
 
     @cached_property
     def turns(self) -> list[Turn]:
-        """All turns of the match."""
+        """All judged acts of the match, game by game."""
         return [Turn(game, number, act) for game in self.games for number, act in enumerate(game.judged.acts)]
 
     @cached_property
     def totals(self) -> Totals:
-        """The sums over all games."""
+        """The luck, losses and results of all games, added up."""
         return totals_of([game.judged for game in self.games])
 
     @cached_property
     def losses(self) -> list[Loss]:
-        """The marked errors, worst first."""
+        """All errors that have a mark, the largest loss first."""
         found = [
             Loss(turn, is_cube, size / turn.judged.point)
             for turn in self.turns
@@ -161,13 +162,13 @@ class MatchAnalysis:
 
 
 def analysed_matches(games: Sequence[AnalysedGame], analyst: str) -> list[MatchAnalysis]:
-    """The games grouped by match."""
+    """The judged games, grouped by match. `analyst` is the name of the player that judged them."""
     found = [list(group) for _, group in groupby(games, key=lambda game: id(game.match))]
     return [MatchAnalysis(number, group, analyst) for number, group in enumerate(found)]
 
 
 def stakes_columns(stakes: Stakes) -> dict[str, Any]:
-    """The columns of the stakes before the act, for the player on roll; money play has no points to go."""
+    """The columns of a row that describe the stakes for the player on roll. In money play the points to go are None."""
     score = stakes.score
     away, opponent_away = (score.away, score.opponent_away) if isinstance(score, MatchScore) else (None, None)
     return {
@@ -181,7 +182,7 @@ def stakes_columns(stakes: Stakes) -> dict[str, Any]:
 
 
 def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
-    """The row of one act, in mwc or points of the player who acts; values of cube actions are for the player on
+    """One act as a row of data, in mwc or points of the player who acts; values of cube actions are for the player on
     roll."""
     judged, cube = turn.judged, turn.judged.cube
     luck, play_loss, cube_loss = (value / judged.point for value in (judged.luck, judged.play_loss, judged.cube_loss))
@@ -221,7 +222,7 @@ def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
 
 
 def game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
-    """The row of one game, in mwc or points of player 0; None for figures of an unfinished game."""
+    """One game as a row of data, in mwc or points of player 0. Figures of an unfinished game are None."""
     found = totals_of([game.judged])
     return {
         "match": analysis.number,
@@ -245,7 +246,7 @@ def game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
 
 
 def player_rows(analysis: MatchAnalysis) -> Iterator[dict[str, Any]]:
-    """Rows of both players of a match, each with its own result."""
+    """Yield a row of data for each player of a match, with that player's own result."""
     found = analysis.totals
     for player, score in enumerate(found.scores):
         sign = 1 - 2 * player
@@ -274,7 +275,7 @@ NOTE = (
 
 
 def describe_match(analysis: MatchAnalysis, most_errors: int, *, with_turns: bool, with_games: bool) -> str:
-    """Lines of text that describe the analysis of a match."""
+    """The analysis of a match as lines of text: figures, and, if asked for, turns and games, then the worst errors."""
     lines = [headline(analysis), ""]
     if with_turns:
         for game in analysis.games:
@@ -288,32 +289,32 @@ def describe_match(analysis: MatchAnalysis, most_errors: int, *, with_turns: boo
 
 
 def headline(analysis: MatchAnalysis) -> str:
-    """The players, the match length and the analyst."""
+    """A line of text with the players, the match length and the analyst."""
     money = "for money with the Jacoby rule" if analysis.is_jacoby else "for money"
     what = f"a match to {analysis.length}" if analysis.length else money
     return f"{analysis.players[0]} against {analysis.players[1]}, {what}; analysed by {analysis.analyst}"
 
 
 def worth_quantity(analysis: MatchAnalysis, *, is_change: bool = True) -> Quantity:
-    """The format of a worth: mwc in percent, or points."""
+    """The number format of values in a match (mwc in percent) or in money play (points). `is_change` adds a sign."""
     sign = "+" if is_change or not analysis.length else ""
     return Quantity(2, 100, sign, " %") if analysis.length else Quantity(3, sign=sign)
 
 
-def shown_worth(analysis: MatchAnalysis, worth: float | None, *, is_change: bool = True) -> str:
-    """A worth as a string with its unit; `-` for None."""
+def worth_text(analysis: MatchAnalysis, worth: float | None, *, is_change: bool = True) -> str:
+    """A value as text with its unit; `-` for None."""
     return "-" if worth is None else worth_quantity(analysis, is_change=is_change).text(worth)
 
 
 def net_columns(quantity: Quantity, width: int) -> list[Column]:
-    """The columns of a table of games: the result to player 0 and its parts."""
+    """The columns of a table of games that show the result of player 0 and its parts."""
     heads = {"result": "result", "net_luck": "net luck", "net_skill": "net skill", "net_drift": "net drift"}
     heads["luck_adjusted"] = "luck-adj."
     return [Column(name, quantity, head, width=width, missing="-") for name, head in heads.items()]
 
 
 def turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
-    """Lines of text for the turns of one game; a missed cube action has a line of its own."""
+    """Yield lines of text for the turns of one game. A missed cube action has a line of its own."""
     players, score = analysis.players, game.game.score
     for_points = f": {players[0]} {score[0]}, {players[1]} {score[1]}" if analysis.length else ""
     columns = (
@@ -329,30 +330,30 @@ def turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
     )
     yield f"game {game.game.number}{for_points}"
     turns = (turn for turn in analysis.turns if turn.game is game)
-    yield from table_lines(columns, (row for turn in turns for row in shown_turn(turn)))
+    yield from table_lines(columns, (row for turn in turns for row in turn_cells(turn)))
 
 
-def shown_turn(turn: Turn) -> Iterator[dict[str, Any]]:
-    """The rows of a turn: one, or two if a double was missed first and that was an error."""
+def turn_cells(turn: Turn) -> Iterator[dict[str, Any]]:
+    """Yield the rows that show a turn: one, or two if a double was missed before the roll and that was an error."""
     judged, act = turn.judged, turn.judged.act
     row = {"turn": turn.shown_number, "player": turn.player, "worth": judged.start}
     cube_loss, play_loss = judged.cube_loss / judged.point, judged.play_loss / judged.point
     if act.kind is not ActKind.ROLL:
-        yield row | {"act": act.kind, "best": turn.best_cube_action if cube_loss else "", **shown_loss(cube_loss)}
+        yield row | {"act": act.kind, "best": turn.best_cube_action if cube_loss else "", **loss_cells(cube_loss)}
         return
-    if shown_loss(cube_loss):
-        yield row | {"play": NO_DOUBLE, "best": turn.best_cube_action, **shown_loss(cube_loss)}
+    if loss_cells(cube_loss):
+        yield row | {"play": NO_DOUBLE, "best": turn.best_cube_action, **loss_cells(cube_loss)}
     row |= {"act": "".join(map(str, act.dice or ())), "play": turn.play, "luck": judged.luck / judged.point}
-    yield row | {"best": turn.best_play if play_loss else "", **shown_loss(play_loss)}
+    yield row | {"best": turn.best_play if play_loss else "", **loss_cells(play_loss)}
 
 
-def shown_loss(loss: float) -> dict[str, Any]:
-    """The cells `loss` and `mark` of a row; no cells if the loss rounds to 0."""
+def loss_cells(loss: float) -> dict[str, Any]:
+    """The cells `loss` and `mark` of a row; empty if the loss rounds to 0."""
     return {"loss": loss, "mark": SIGNS[error_mark(loss)]} if loss >= 5e-4 else {}
 
 
 def game_lines(analysis: MatchAnalysis, *, with_ratings: bool = True) -> Iterator[str]:
-    """The games as lines of text, from player 0's point of view, with their sum."""
+    """Yield the games as lines of text, from player 0's point of view, and their sum."""
     rows = [game_row(analysis, game) for game in analysis.games]
     for row in rows:
         row["ratings"] = " ".join(f"{row[f'performance_rating_{player}']:>6.1f}" for player in (0, 1))
@@ -375,14 +376,14 @@ def player_table(analysis: MatchAnalysis) -> tuple[list[Column], list[dict[str, 
 
 
 def score_items(analysis: MatchAnalysis, score: Score) -> list[tuple[str, str]]:
-    """The figures of a player, each with its name."""
+    """The figures of one player, as pairs of name and text."""
     return [
         ("rolls", str(score.rolls)),
-        ("luck", both(analysis, score.normalised_luck, score.luck, sign="+")),
+        ("luck", sum_text(analysis, score.normalised_luck, score.luck, sign="+")),
         ("unforced plays", str(score.unforced_plays)),
-        ("lost by plays", both(analysis, score.normalised_play_loss, score.play_loss)),
+        ("lost by plays", sum_text(analysis, score.normalised_play_loss, score.play_loss)),
         ("cube decisions", str(score.cube_decisions)),
-        ("lost by the cube", both(analysis, score.normalised_cube_loss, score.cube_loss)),
+        ("lost by the cube", sum_text(analysis, score.normalised_cube_loss, score.cube_loss)),
         *((f"{mark} {SIGNS[mark]}", str(count)) for mark, count in score.marked.items()),
         ("rating of plays", f"{score.play_rating:.1f}"),
         ("rating of the cube", f"{score.cube_rating:.1f}"),
@@ -390,19 +391,19 @@ def score_items(analysis: MatchAnalysis, score: Score) -> list[tuple[str, str]]:
     ]
 
 
-def both(analysis: MatchAnalysis, normalised: float, worth: float, sign: str = "") -> str:
-    """A sum in normalised points and in mwc or points, as a string."""
+def sum_text(analysis: MatchAnalysis, normalised: float, worth: float, sign: str = "") -> str:
+    """A sum as text: in points of normalised equity, and in mwc or points."""
     other = f"{100 * worth:{sign}.2f} % mwc" if analysis.length else f"{worth:{sign}.3f} points"
     return f"{normalised:{sign}.3f} ({other})"
 
 
 def error_lines(analysis: MatchAnalysis, most: int) -> Iterator[str]:
-    """Lines of text with the worst errors."""
+    """Yield lines of text about the worst errors, at most `most`."""
     shown: Sequence[Loss] = analysis.losses[:most]
     total = len(analysis.losses)
     rows = (
         {
-            **shown_loss(loss.size),
+            **loss_cells(loss.size),
             "where": f"game {loss.turn.game.game.number} turn {loss.turn.shown_number:<3}",
             "player": loss.turn.player,
             "roll": "" if loss.is_cube else "".join(map(str, loss.turn.judged.act.dice or ())),

@@ -109,7 +109,7 @@ def analyze(
 def analyse(
     warehouse: Warehouse, source: str, options: Mapping[str, Any], player: LookaheadPlayer
 ) -> list[MatchAnalysis]:
-    """The matches of a file, or of an imported version, judged by a player. Raises InvalidGameError if a game breaks a
+    """Judge the matches of a file, or of an imported version, by a player. Raises InvalidGameError if a game breaks a
     rule, UsageError or InvalidScoreError if options do not fit the score, MissingTableError if the version is missing,
     and StorageError if the file cannot be read."""
     from bgdata.equity.cube import CubeRules
@@ -136,6 +136,7 @@ def analyse(
 
 
 def print_notes(players: Sequence[str], notes: Iterable[Sequence[str]]) -> None:
-    """Print notes on a match to standard error: repairs, and missing games, whose results are not in the sums."""
+    """Print notes on a match to standard error: repairs of its record, and missing games, whose results are not in the
+    sums."""
     for note in (note for found in notes for note in found):
         click.echo(f"note on {players[0]} against {players[1]}: {note}", err=True)

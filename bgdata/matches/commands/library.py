@@ -76,8 +76,8 @@ def matches(
 
 
 def chosen_analysis(warehouse: Warehouse, analysis: str | None) -> str:
-    """The variant of match_analysis of this name, or the only one. Raises MissingTableError if there is no analysis,
-    and UsageError if there are several and none is named."""
+    """The variant of match_analysis called `analysis`; without a name, the only one. Raises MissingTableError if there
+    is no analysis, and UsageError if there are several and none is named."""
     variants = warehouse.variants("match_analysis")
     if not variants:
         step = "bgdata build match_analysis --set source=matches/NAME"

@@ -111,9 +111,9 @@ NOTE = (
 
 
 @dataclass(frozen=True)
-class Analysed:
-    """One game with its luck. A roll has its number among all turns of the game, cube actions included, as in the table
-    `turns`, and its play in the usual notation, "" if no checker could move."""
+class GameWithLuck:
+    """One game with the luck of its rolls. `turns` contains the number of each roll among all turns of the game, cube
+    actions included, as in the table `turns`; `plays` its play in the usual notation, "" if no checker could move."""
 
     number: int  # number of the match in the file or variant, from 0
     match: Match
@@ -126,10 +126,10 @@ class Analysed:
     totals: LuckTotals
 
 
-def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> list[Analysed]:
-    """Every game of a .mat or .sgf file, or of an imported `matches/VARIANT`, evaluated by a player. Raises
-    InvalidGameError if a game breaks a rule, UsageError if the player only chooses plays, UnknownPlayerError or
-    MissingTableError if there is no such player or version, and StorageError if the file cannot be read."""
+def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> list[GameWithLuck]:
+    """Evaluate every game of a match file, or of an imported `matches/VARIANT`, by a player. Raises InvalidGameError if
+    a game breaks a rule, UsageError if the player only chooses plays, UnknownPlayerError or MissingTableError if there
+    is no such player or version, and StorageError if the file cannot be read."""
     from bgdata.evaluation.player import open_named_player
     from bgdata.matches.steps import matches_at, notes_on
 
@@ -144,9 +144,10 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
     return found
 
 
-def analyse_game(player: Any, source: str, number: int, match: Match, game: Game) -> Analysed:
-    """One game of the match with this number, evaluated by a player. Raises InvalidGameError if it breaks a rule."""
-    from bgdata.selfplay.luck import game_luck, totals
+def analyse_game(player: Any, source: str, number: int, match: Match, game: Game) -> GameWithLuck:
+    """Evaluate one game by a player. `number` is the number of its match. Raises InvalidGameError if the game breaks a
+    rule."""
+    from bgdata.selfplay.luck import game_luck, luck_totals
 
     try:
         replayed = replay_game(match, game)
@@ -157,11 +158,13 @@ def analyse_game(player: Any, source: str, number: int, match: Match, game: Game
     luck = game_luck(player, record)
     rolled = {place: turn for place, turn in enumerate(replayed.turns) if turn.turn.dice}
     plays = [str(turn.play) if turn.play and turn.play.moves else "" for turn in rolled.values()]
-    return Analysed(number, match, game, record, [*rolled], plays, replayed.cube_value, luck, totals(record, luck))
+    return GameWithLuck(
+        number, match, game, record, [*rolled], plays, replayed.cube_value, luck, luck_totals(record, luck)
+    )
 
 
 def record_game(game: Game, replayed: ReplayedGame) -> RecordedGame:
-    """The rolls of a replayed game as arrays, with its result in points per unit of the final cube."""
+    """The rolls of a replayed game as arrays, and its result in points per unit of the final cube."""
     from bgdata.selfplay.luck import RecordedGame
 
     rolled = [turn for turn in replayed.turns if turn.turn.dice]
@@ -179,8 +182,8 @@ def record_game(game: Game, replayed: ReplayedGame) -> RecordedGame:
     )
 
 
-def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
-    """Rows of the rolls, in points of the player who rolled."""
+def turn_rows(analysed: GameWithLuck) -> Iterator[dict[str, Any]]:
+    """Yield a row of data for each roll, in points of the player who rolled."""
     record, found = analysed.record, analysed.found
     boards = record.boards.tolist()
     for turn, (player, dice) in enumerate(zip(record.players.tolist(), record.dice.tolist(), strict=True)):
@@ -202,8 +205,9 @@ def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
         }
 
 
-def game_row(analysed: Analysed) -> dict[str, Any]:
-    """The row of one game, in points of player 0, except the columns of each player; NaN for an unfinished game."""
+def game_row(analysed: GameWithLuck) -> dict[str, Any]:
+    """One game as a row of data, in points of player 0, except the columns of each player; NaN for an unfinished
+    game."""
     found = analysed.totals
     return {
         "match": analysed.number,
@@ -224,8 +228,8 @@ def game_row(analysed: Analysed) -> dict[str, Any]:
     }
 
 
-def turn_lines(analysed: Analysed) -> Iterator[str]:
-    """Lines of text for the turns of one game."""
+def turn_lines(analysed: GameWithLuck) -> Iterator[str]:
+    """Yield lines of text for the turns of one game."""
     players = analysed.match.players
     columns = (
         Column("turn_number", COUNT, "turn"),
@@ -241,8 +245,9 @@ def turn_lines(analysed: Analysed) -> Iterator[str]:
     yield from table_lines(columns, (row | {"skill": row["skill"] or None} for row in turn_rows(analysed)))
 
 
-def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
-    """Lines of text for the games of one match, from player 0's point of view, with the mean of the finished games."""
+def game_lines(games: Sequence[GameWithLuck]) -> Iterator[str]:
+    """Yield lines of text for the games of one match, from player 0's point of view, and the mean of the finished
+    games."""
     players, rows = games[0].match.players, list(map(game_row, games))
     net = net_columns(POINTS, 9)
     ended = [row for row in rows if not isnan(row["result"])]
@@ -260,15 +265,16 @@ def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
         yield f"{name}: {rolls} rolls, luck {POINTS.text(luck)}, skill {POINTS.text(skill)} ({of_roll} per roll)"
 
 
-def draw_luck(games: Sequence[Analysed], path: Path) -> None:
+def draw_luck(games: Sequence[GameWithLuck], path: Path) -> None:
     """Write a picture of the luck of every roll, and running totals of luck and skill with the luck-adjusted results of
     games. Raises StorageError if it cannot be written."""
     from bgdata.matches.commands.analysis_page import draw_rolls, mark_games
-    from bgdata.selfplay.luck import signs
+    from bgdata.selfplay.luck import player_signs
 
     names, players = games[0].match.players, np.concatenate([each.record.players for each in games])
     luck, skill = (
-        signs(players) * np.concatenate([getattr(each.found, name) for each in games]) for name in ("luck", "skill")
+        player_signs(players) * np.concatenate([getattr(each.found, name) for each in games])
+        for name in ("luck", "skill")
     )
     turns, ends = np.arange(1, len(luck) + 1), np.cumsum([len(each.plays) for each in games])
     with new_figure(10.5, 5.4) as figure:
@@ -304,8 +310,8 @@ CUBEFUL_NOTE = (
 def print_cubeful_luck(
     warehouse: Warehouse, source: str, form: str, plot: Path | None, options: Mapping[str, Any]
 ) -> None:
-    """Print turns and games, or with `by_game` only games, and draw them if `plot` is given. Raises UsageError for a
-    player that is not a network, and the errors of `analyze.analyse`."""
+    """Print the luck of turns and games with the cube, or of games only with the option `by_game`, and draw it if
+    `plot` is given. Raises UsageError for a player that is not a network, and the errors of `analyze.analyse`."""
     from bgdata.evaluation.players import NETWORK
 
     kind, _, network = options["player"].partition("/")
@@ -325,16 +331,16 @@ def print_cubeful_luck(
 
 
 def cubeful_turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
-    """The row of one act, in mwc or points of the player who acts. `worth_after` is `worth_before` plus luck, skill,
-    and the gain of looking ahead over the play that is best at 0-ply; `drift` includes that gain."""
+    """One act as a row of data, in mwc or points of the player who acts. `worth_after` is `worth_before` plus luck,
+    skill, and the gain of looking ahead over the play that is best at 0-ply; `drift` includes that gain."""
     row = analysis_rows.turn_row(analysis, turn)
     skill = {"skill": 0.0 - row["play_loss"] - row["cube_loss"], "cube_skill": 0.0 - row["cube_loss"]}
     return {**{name: row[name] for name in OF_TURN}, **skill, "drift": row["drift"]}
 
 
 def cubeful_game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
-    """The row of one game, in mwc or points of player 0, except the columns of each player; None for an unfinished
-    game."""
+    """One game as a row of data, in mwc or points of player 0, except the columns of each player; None for an
+    unfinished game."""
     row, scores = analysis_rows.game_row(analysis, game), totals_of([game.judged]).scores
     return {
         **{name: row[name] for name in OF_GAME},
@@ -346,7 +352,7 @@ def cubeful_game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, A
 
 
 def match_lines(analysis: MatchAnalysis, *, with_turns: bool) -> Iterator[str]:
-    """Lines of text with the luck of a match: turns, games, and both players."""
+    """Yield lines of text about the luck in a match: turns, games, and both players."""
     yield headline(analysis) + "\n"
     for game in analysis.games if with_turns else ():
         yield from cubeful_turn_lines(analysis, game)
@@ -360,7 +366,7 @@ def match_lines(analysis: MatchAnalysis, *, with_turns: bool) -> Iterator[str]:
 
 
 def cubeful_turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
-    """Lines of text for the turns of one game, each from the point of view of the player who acts."""
+    """Yield lines of text for the turns of one game, each from the point of view of the player who acts."""
     worth, change = worth_quantity(analysis, is_change=False), worth_quantity(analysis)
     columns = (
         Column("turn_number", COUNT, "turn"),

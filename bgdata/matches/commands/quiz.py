@@ -26,8 +26,8 @@ from bgdata.matches.quiz import (
     Results,
     answer_of,
     choose_questions,
+    filter_questions,
     format_results,
-    keep,
     read_results,
     with_answers,
 )
@@ -111,7 +111,7 @@ def quiz(
         if not found:
             raise MissingTableError(f"no {KINDS[source]} in {warehouse.root}; try: bgdata build {KINDS[source]}")
     is_cube = None if about is None else about == "cube"
-    found = keep(found, theme=theme, phase=phase, is_cube=is_cube, least_loss=least_loss)
+    found = filter_questions(found, theme=theme, phase=phase, is_cube=is_cube, least_loss=least_loss)
     if not found:
         raise UsageError("expected decisions that the options leave, got none")
     chosen = choose_questions(found, kept, questions)
@@ -121,13 +121,13 @@ def quiz(
         return
     if not chosen:
         click.echo("no question is due; try again tomorrow, or with other options")
-    session(answered, len(chosen), kept, seed, ask, lambda: write_file(path, format_results(kept).encode()))
+    ask_questions(answered, len(chosen), kept, seed, ask, lambda: write_file(path, format_results(kept).encode()))
 
 
 def evaluate_questions(
     questions: Sequence[Question], warehouse: Warehouse, player: LookaheadPlayer, met: str
 ) -> Iterator[Question]:
-    """Yield the questions with answers; a question that has answers is not changed."""
+    """Yield the questions with answers evaluated by the player. A question that has answers is not changed."""
     from bgdata.cli.defaults import find_met_or_file
     from bgdata.equity.cube import CubeRules
 
@@ -140,14 +140,14 @@ def evaluate_questions(
 
 
 def check_source(player: str | None, source: str | None) -> None:
-    """Raise UsageError unless the questions have one source."""
+    """Raise UsageError unless exactly one of `player` and `source` is given."""
     if (player is None) == (source is None):
         both = "neither" if player is None else "both"
         raise UsageError(f"expected a PLAYER, or --from with {' or '.join(SOURCES)}, got {both}")
 
 
 def check_theme(theme: str | None) -> None:
-    """Raise UsageError for a name that is no theme."""
+    """Raise UsageError if `theme` is not the name of a theme."""
     from bgdata.game.themes import Theme
 
     labels = [each.label for each in Theme]
@@ -158,7 +158,7 @@ def check_theme(theme: str | None) -> None:
 def write_files(
     questions: Sequence[Question], title: str, seed: int, *, page: Path | None, anki: Path | None, xgid: Path | None
 ) -> None:
-    """Write the questions in the formats that have a file."""
+    """Write the questions to each of the given files: as a page, as an Anki deck, or as XGIDs."""
     from bgdata.matches.commands.quiz_files import format_quiz, write_deck
 
     if page:
@@ -172,16 +172,17 @@ def write_files(
             click.echo(f"wrote {path}: {len(questions)} question{'s' * (len(questions) != 1)}")
 
 
-def session(
+def ask_questions(
     questions: Iterator[Question], count: int, results: Results, seed: int, ask: Callable[[str], str],
     save: Callable[[], None],
 ) -> None:  # fmt: skip
-    """Ask the questions one by one, until the user leaves."""
+    """Ask the questions one by one in the terminal, until the user leaves. `ask` prints a prompt and returns what the
+    user types."""
     n_right = n_asked = 0
     for number, question in enumerate(questions, 1):
         shown = question.shuffled_answers(seed)
         click.echo(f"question {number} of {count}: {question.origin if question.made == '' else question.theme}\n")
-        click.echo(board(question) + "\n")
+        click.echo(board_text(question) + "\n")
         for place, answer in enumerate(shown, 1):
             click.echo(f"{place:>3}  {answer.text}")
         click.echo(f"\n{question.words}")
@@ -192,12 +193,12 @@ def session(
         n_right += is_right
         found = results.add(question.key, is_right=is_right)
         save()
-        click.echo("\n" + "\n".join(verdict(question, given, shown)) + f"\nbox {found.box}\n")
+        click.echo("\n" + "\n".join(verdict_lines(question, given, shown)) + f"\nbox {found.box}\n")
     if n_asked:
         click.echo(f"{n_right} of {n_asked} right")
 
 
-def board(question: Question) -> str:
+def board_text(question: Question) -> str:
     """The board as the player who decides sees it."""
     position, stakes, roll = question.view
     text = format_board_text(position, roll=roll, stakes=stakes, with_id=False)
@@ -205,7 +206,7 @@ def board(question: Question) -> str:
 
 
 def read_answer(shown: Sequence[Answer], ask: Callable[[str], str]) -> Answer | None:
-    """The answer of the user; None to leave."""
+    """The answer that the user types, repeated until it is one of those `shown`; None if the user leaves."""
     while True:
         text = ask(f"1 to {len(shown)}, or quit: ").strip()
         if text.lower() in ("quit", "q", "exit"):
@@ -215,8 +216,8 @@ def read_answer(shown: Sequence[Answer], ask: Callable[[str], str]) -> Answer | 
         click.echo(f"expected a number from 1 to {len(shown)}, or quit")
 
 
-def verdict(question: Question, given: Answer, shown: Sequence[Answer]) -> Iterator[str]:
-    """Whether an answer is right, and the values of all answers."""
+def verdict_lines(question: Question, given: Answer, shown: Sequence[Answer]) -> Iterator[str]:
+    """Yield lines of text: whether an answer is right, and the values of all answers."""
     best = question.answers[0]
     if given.loss >= RIGHT:
         yield f"wrong: {given.text} loses {given.loss:.3f}; best is {best.text}"

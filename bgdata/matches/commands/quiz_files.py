@@ -25,30 +25,31 @@ svg { max-width: 100%; height: auto; }"""
 
 
 def format_quiz(questions: Sequence[Question], title: str, seed: int) -> str:
-    """A page with all questions; each answer opens by a click."""
+    """The questions as an HTML page; each answer opens by a click."""
     parts = [*page_head(f"Quiz: {title}")]
     for number, question in enumerate(questions, 1):
         parts.append(f"<h2>Question {number}</h2>")
         parts += ['<div class="charts"><div>', question_board(question, f"question-{number}"), "</div><div>"]
-        parts += [*asked_parts(question, seed), "<details><summary>Answer</summary>"]
+        parts += [*question_parts(question, seed), "<details><summary>Answer</summary>"]
         parts += [*answer_parts(question, seed), "</details></div></div>"]
     return "\n".join([*parts, "</body></html>"]) + "\n"
 
 
 def question_board(question: Question, name: str) -> str:
-    """The board as the player who decides sees it. `name` is the prefix of its identifiers."""
+    """A picture of the board as the player who decides sees it. `name` is the prefix of its identifiers."""
     position, stakes, roll = question.view
     return format_board_svg(position, roll=roll, stakes=stakes, width=BOARD_WIDTH, prefix=f"{name}-")
 
 
-def asked_parts(question: Question, seed: int) -> Iterator[str]:
-    """The HTML elements of a question and its possible answers."""
+def question_parts(question: Question, seed: int) -> Iterator[str]:
+    """Yield the HTML elements of a question and its possible answers."""
     yield f"<p>{escape(question.words)}</p>"
     yield from grid([("", ""), *((str(n), each.text) for n, each in enumerate(question.shuffled_answers(seed), 1))])
 
 
 def answer_parts(question: Question, seed: int) -> Iterator[str]:
-    """The HTML elements of the best answer, all values, and the source of the question."""
+    """Yield the HTML elements of a question's best answer, the values of all answers, and where the question is
+    from."""
     best, place = question.answers[0], question.place
     yield f"<p>Best: {escape(best.text)}</p>"
     numbers = {answer: number for number, answer in enumerate(question.shuffled_answers(seed), 1)}
@@ -72,8 +73,9 @@ def answer_parts(question: Question, seed: int) -> Iterator[str]:
 
 
 def write_deck(questions: Sequence[Question], title: str, seed: int, path: Path) -> None:
-    """Write a deck for Anki. The same question is the same card in every deck, so importing again keeps its history.
-    Raises MissingExtraError if genanki is not installed, and StorageError if the deck cannot be written."""
+    """Write the questions as a deck for Anki. The same question is the same card in every deck, so importing again
+    keeps its history. Raises MissingExtraError if genanki is not installed, and StorageError if the deck cannot be
+    written."""
     with needing("matches", "to write a deck for Anki"):
         import genanki
     model = genanki.Model(
@@ -86,7 +88,7 @@ def write_deck(questions: Sequence[Question], title: str, seed: int, path: Path)
     number = int(hashlib.sha256(title.encode()).hexdigest()[:7], 16) + (1 << 30)
     deck = genanki.Deck(number, f"Backgammon: {title}")
     for question in questions:
-        asked = "\n".join([question_board(question, question.key), *asked_parts(question, seed)])
+        asked = "\n".join([question_board(question, question.key), *question_parts(question, seed)])
         answer = "\n".join(answer_parts(question, seed))
         deck.add_note(genanki.Note(model, [asked, answer], guid=question.key, tags=[question.theme, question.phase]))
     try:

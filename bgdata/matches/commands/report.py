@@ -30,7 +30,8 @@ CHART_STYLE = """<style>
 
 
 def report_lines(player: str, figures: Sequence[Row], worst: Sequence[Row]) -> Iterator[str]:
-    """The report as text."""
+    """Yield the report on a player as lines of text. `figures` are the rows of its parts, `worst` the rows of the worst
+    errors."""
     yield f"decisions of {player}"
     for part in (*PARTS, "field"):
         if rows := [row for row in figures if row["part"] == part]:
@@ -45,7 +46,7 @@ def report_lines(player: str, figures: Sequence[Row], worst: Sequence[Row]) -> I
 
 
 def format_report(player: str, figures: Sequence[Row], worst: Sequence[Row]) -> str:
-    """The report as a page with charts and boards."""
+    """The report on a player as an HTML page with charts and boards."""
     parts = [*page_head(f"Decisions of {player}"), CHART_STYLE]
     for part in (*PARTS, "field"):
         rows = [row for row in figures if row["part"] == part]
@@ -66,8 +67,8 @@ def format_report(player: str, figures: Sequence[Row], worst: Sequence[Row]) -> 
 
 
 def error_parts(row: Row, name: str) -> Iterator[str]:
-    """The HTML elements of an error: the board with what was done, and, if it is a play, the board with the best play.
-    `name` is the prefix of the boards' identifiers."""
+    """Yield the HTML elements of an error: the board with what was done, and, if it is a play, the board with the best
+    play. `name` is the prefix of the boards' identifiers."""
     found = parse_xgid(str(row["xgid"]))
     roll, stakes = found.match.roll, found.match.stakes
     is_play = row["subject"] == "play" and roll is not None

@@ -22,20 +22,20 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.game.themes import NO_THEME, Theme, position_themes
 from bgdata.kinds.column_values import (
-    chosen_texts,
     class_column,
     numbers_or_null,
     position_columns,
+    select_texts,
     text_arrays,
     text_column,
 )
-from bgdata.matches.acts import NO_DOUBLE, ActKind, Judged
+from bgdata.matches.acts import NO_DOUBLE, ActKind, JudgedAct
 from bgdata.matches.judging import Analyst, judge_game
 from bgdata.matches.kinds.match_analysis import DATASET, NUMBERS, SUBJECTS, VALUES, MatchAnalysisParameters
 from bgdata.matches.kinds.shared.source_games import keys_by_match, keys_of_games, situations_of
 from bgdata.matches.situations import Situation
 from bgdata.selfplay.kinds.shared.games_compute import OWNERS
-from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller, played_tables
+from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, network_versions, open_roller
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.shards import compute_shards, context_of, opened_once, runs, work_of
@@ -62,10 +62,10 @@ GameRows: TypeAlias = dict[str, Array]  # the decisions of one game: the arrays 
 
 
 class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
-    """Computation of `match_analysis`."""
+    """Computes `match_analysis`: judges the games of imported matches, and copies games that were judged before."""
 
     def compute(self, build: Build[MatchAnalysisParameters]) -> None:
-        source, before = build.inputs["source"], judged_alike(build)
+        source, before = build.inputs["source"], versions_judged_alike(build)
         by_match: dict[bytes, list[bytes]] = {}
         for table, judged in before:
             by_match |= keys_by_match(judged, table.array("game_keys"))
@@ -74,7 +74,7 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
         todo = [game for game, key in enumerate(keys) if key not in known]
         if len(todo) < len(keys):
             build.job.progress.note(f"{len(keys) - len(todo):,} of {len(keys):,} games were judged before")
-        work, parts = work_of(build, f"{__name__}:judge_games", played_tables(build)), runs(todo, STEP)
+        work, parts = work_of(build, f"{__name__}:judge_games", network_versions(build)), runs(todo, STEP)
         for part, shard in zip(parts, compute_shards(build.job, "games", work, parts), strict=True):
             known.update(zip(keys[part.start : part.stop], split_games(shard), strict=True))
         arrays = arrays_of([known[key] for key in keys])
@@ -92,7 +92,7 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
         return {"decisions": decisions, "mean_loss": loss / decisions if decisions else 0.0}
 
     def check_sample(self, recheck: Recheck[MatchAnalysisParameters]) -> str:
-        """Judge a sample of games again, and recompute the places and names of all games."""
+        """Judge a random sample of games again and compare them, and recompute the places and names of all games."""
         source, table = recheck.inputs["source"], recheck.table
         for name, values in places_of(recheck, keys_of_games(source, {})).items():
             if not np.array_equal(table.array(name), values):
@@ -104,15 +104,15 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
         chosen = recheck.generator.permutation(count)[: min(SAMPLE_GAMES, recheck.rows)].tolist()
         analysts, arrays = open_analyst(recheck), table.arrays()
         for game, found in zip(chosen, situations_of(source, chosen), strict=True):
-            kept = rows_in(arrays, slice(*ends[game : game + 2]))
+            kept = game_rows_in(arrays, slice(*ends[game : game + 2]))
             for name, values in judge(analysts, found, game).items():
                 if not np.array_equal(kept[name], values, equal_nan=name == "values"):
                     raise CheckFailedError(f"expected the same {name} of game {game} in {table.name}, found others")
         return sample_text(len(chosen), count, "games")
 
 
-def judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[Table, Table]]:
-    """The versions that the same network, tables and settings have judged, each with its import."""
+def versions_judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[Table, Table]]:
+    """The versions that were judged by the same network, tables and settings, each with the import that it judged."""
     found = []
     mine = {role: table.folder.name for role, table in build.inputs.items() if role != "source"}
     for table in build.warehouse.versions("match_analysis"):
@@ -125,33 +125,33 @@ def judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[Table, Tab
     return found
 
 
-def known_games(tables: Iterable[Table], wanted: set[bytes]) -> dict[bytes, GameRows]:
-    """The wanted games in versions, by their keys."""
+def known_games(tables: Iterable[Table], keys: set[bytes]) -> dict[bytes, GameRows]:
+    """The decisions of those games in `tables` that have one of these keys, by key."""
     found: dict[bytes, GameRows] = {}
     for table in tables:
         arrays, begin = table.arrays(), 0
         for key, end in zip(np.asarray(arrays["game_keys"]), arrays["game_ends"].tolist(), strict=True):
-            if (name := key.tobytes()) in wanted and name not in found:
-                found[name] = rows_in(arrays, slice(begin, end))
+            if (name := key.tobytes()) in keys and name not in found:
+                found[name] = game_rows_in(arrays, slice(begin, end))
             begin = end
     return found
 
 
 def judge_games(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of games `begin` to before `end` of the import."""
+    """Judge games `begin` to before `end` of the import, and return the arrays of their decisions."""
     analysts, source = opened_once(open_judging, settings)
     games = range(begin, end)
     return arrays_of([judge(analysts, *each) for each in zip(situations_of(source, games), games, strict=True)])
 
 
 def open_judging(settings: Settings) -> tuple[dict[int, Analyst], Table]:
-    """Open what `judge_games` needs, from its settings."""
+    """Open what `judge_games` needs, from its settings. Returns the analysts and the import."""
     context = context_of(settings, MatchAnalysisParameters)
     return open_analyst(context), context.inputs["source"]
 
 
 def open_analyst(context: Context[MatchAnalysisParameters]) -> dict[int, Analyst]:
-    """The analysts for games with beavers and without, by `has_beavers`."""
+    """Two analysts, one for games with beavers and one for games without, by `has_beavers`."""
     player = LookaheadPlayer(open_roller(context), context.parameters.ply)
     met = first_met(context.inputs["met"].arrays())
     rules = (CubeRules(met=met, has_beavers=beavers) for beavers in (False, True))
@@ -159,7 +159,7 @@ def open_analyst(context: Context[MatchAnalysisParameters]) -> dict[int, Analyst
 
 
 def judge(analysts: Mapping[int, Analyst], found: Situation, game: int) -> GameRows:
-    """The decisions of a game."""
+    """Judge a game, and return the rows of its decisions. `game` is its number in the import."""
     rows = [
         row
         for number, act in enumerate(judge_game(analysts[found.has_beavers], found.record))
@@ -175,7 +175,7 @@ def judge(analysts: Mapping[int, Analyst], found: Situation, game: int) -> GameR
 
 
 class Decision(NamedTuple):
-    """The decision of one row, with the numbers of NUMBERS and the values of VALUES."""
+    """A decision as a row of the table, with the numbers of NUMBERS and the values of VALUES."""
 
     numbers: tuple[int, ...]
     values: tuple[float, ...]
@@ -185,8 +185,9 @@ class Decision(NamedTuple):
     best: str
 
 
-def decision_rows(found: Situation, game: int, turn: int, judged: Judged) -> Iterator[Decision]:
-    """The decisions of an act. A roll has up to two: whether to double, if that was possible, and the play."""
+def decision_rows(found: Situation, game: int, turn: int, judged: JudgedAct) -> Iterator[Decision]:
+    """Yield the decisions of an act as rows. A roll has up to two: whether to double, if that was possible, and the
+    play."""
     act, is_match = judged.act, bool(found.match.length)
     score = act.stakes.score
     away = (MONEY_AWAY, MONEY_AWAY) if isinstance(score, Money) else (score.away, score.opponent_away)
@@ -197,9 +198,9 @@ def decision_rows(found: Situation, game: int, turn: int, judged: Judged) -> Ite
         made = NO_DOUBLE if act.kind is ActKind.ROLL else str(act.kind)
         best = str(judged.best_answer or judged.cube.best_action)
         flags = (0, int(judged.is_cube_decision), int(counts_for_pr(judged, kind)))
-        values = losses(judged.cube_loss, judged, is_match=is_match)
+        values = loss_values(judged.cube_loss, judged, is_match=is_match)
         numbers = (*place, kind, *stakes, NULL, NULL, *flags)
-        yield Decision(numbers, values, act.board, xgid(found, judged, kind), made, best)
+        yield Decision(numbers, values, act.board, decision_xgid(found, judged, kind), made, best)
     if judged.roll is not None and act.dice is not None:
         roll = judged.roll
         spread = roll.candidates[0].worth - roll.candidates[-1].worth if roll.candidates else 0.0
@@ -210,18 +211,18 @@ def decision_rows(found: Situation, game: int, turn: int, judged: Judged) -> Ite
         made = str(played) if played else ""
         best = str(plays[tuple(roll.candidates[0].after_play.tolist())]) if roll.candidates else ""
         luck = (judged.luck / judged.point, judged.luck if is_match else math.nan)
-        values = (*losses(judged.play_loss, judged, is_match=is_match)[:2], *luck)
+        values = (*loss_values(judged.play_loss, judged, is_match=is_match)[:2], *luck)
         flags = (int(roll.is_forced), int(judged.is_play_decision), int(counts))
         numbers = (*place, PLAY, *stakes, *act.dice, *flags)
-        yield Decision(numbers, values, act.board, xgid(found, judged, PLAY), made, best)
+        yield Decision(numbers, values, act.board, decision_xgid(found, judged, PLAY), made, best)
 
 
-def losses(loss: float, judged: Judged, *, is_match: bool) -> tuple[float, ...]:
-    """A loss in points and mwc, without luck."""
+def loss_values(loss: float, judged: JudgedAct, *, is_match: bool) -> tuple[float, ...]:
+    """A loss as the VALUES of a row: in points, and in mwc if it is from a match; luck is NaN."""
     return loss / judged.point, loss if is_match else math.nan, math.nan, math.nan
 
 
-def counts_for_pr(judged: Judged, kind: int) -> bool:
+def counts_for_pr(judged: JudgedAct, kind: int) -> bool:
     """Whether a cube decision counts for PR by eXtreme Gammon's published rules.
 
     An answer counts unless take and pass are worth the same. A double, or a roll without one, does not count if both
@@ -240,8 +241,8 @@ def counts_for_pr(judged: Judged, kind: int) -> bool:
     return not is_trivial or judged.cube_loss / judged.point >= TRIVIAL
 
 
-def xgid(found: Situation, judged: Judged, kind: int) -> str:
-    """The XGID of a decision, for the player on roll."""
+def decision_xgid(found: Situation, judged: JudgedAct, kind: int) -> str:
+    """The XGID of the position before a decision, for the player on roll."""
     act, length = judged.act, found.match.length
     score = act.stakes.score
     scores = (0, 0) if isinstance(score, Money) else (length - score.opponent_away, length - score.away)
@@ -257,7 +258,7 @@ def xgid(found: Situation, judged: Judged, kind: int) -> str:
 
 
 def arrays_of(games: Sequence[GameRows]) -> dict[str, Array]:
-    """The arrays of the decisions of games, in order."""
+    """The arrays of all decisions of these games, in order."""
     found = {name: np.concatenate([none, *(game[name] for game in games)]) for name, none in NO_ROWS.items()}
     for name in TEXTS:
         lengths = np.cumsum([0, *(len(game[name]) for game in games)])
@@ -267,12 +268,12 @@ def arrays_of(games: Sequence[GameRows]) -> dict[str, Array]:
 
 
 def split_games(shard: Mapping[str, Array]) -> Iterator[GameRows]:
-    """The games in the arrays of `arrays_of`."""
-    return (rows_in(shard, slice(*ends)) for ends in pairwise([0, *shard["game_ends"].tolist()]))
+    """Yield the decisions of each game in arrays of `arrays_of`."""
+    return (game_rows_in(shard, slice(*ends)) for ends in pairwise([0, *shard["game_ends"].tolist()]))
 
 
-def rows_in(arrays: Mapping[str, Array], rows: slice) -> GameRows:
-    """The decisions of one game in the arrays of `arrays_of`."""
+def game_rows_in(arrays: Mapping[str, Array], rows: slice) -> GameRows:
+    """The decisions in `rows`, those of one game, from arrays of `arrays_of`."""
     found = {name: np.asarray(arrays[name])[rows] for name in ("numbers", "values", "boards")}
     for name, each in TEXTS.items():
         ends = arrays[f"{name}_ends"]
@@ -284,7 +285,7 @@ def rows_in(arrays: Mapping[str, Array], rows: slice) -> GameRows:
 
 
 def places_of(context: Context[MatchAnalysisParameters], keys: Sequence[bytes]) -> dict[str, Array]:
-    """The arrays that say where the decisions of each game of the source are."""
+    """The arrays that say which games of the import the decisions are from. `keys` are the keys of all its games."""
     source = context.inputs["source"].arrays()
     return {
         "game_places": np.array(np.asarray(source["games"])[:, :2], np.int32),
@@ -295,7 +296,7 @@ def places_of(context: Context[MatchAnalysisParameters], keys: Sequence[bytes]) 
 
 
 def columns_of(arrays: Mapping[str, Array]) -> dict[str, Any]:
-    """The columns of the table."""
+    """The columns of the table, from the arrays of decisions."""
     numbers, values = np.asarray(arrays["numbers"]), np.asarray(arrays["values"])
     boards = np.asarray(arrays["boards"])
     column = {name: np.ascontiguousarray(numbers[:, number]) for name, number in COLUMN.items()}
@@ -313,19 +314,19 @@ def columns_of(arrays: Mapping[str, Array]) -> dict[str, Any]:
         "match": pa.array(np.ascontiguousarray(places[games, 0])),
         "game": pa.array(games),
         "turn": pa.array(column["turn"]),
-        "subject": chosen_texts(pa.array(SUBJECTS), kinds),
+        "subject": select_texts(pa.array(SUBJECTS), kinds),
         "game_number": pa.array(places[games, 1].astype(np.int16)),
         "turn_number": pa.array(column["turn"] + 1),
-        "player_name": chosen_texts(names, 2 * games + column["player"]),
-        "other_name": chosen_texts(names, 2 * games + 1 - column["player"]),
+        "player_name": select_texts(names, 2 * games + column["player"]),
+        "other_name": select_texts(names, 2 * games + 1 - column["player"]),
         **position_columns(boards),
         "class": class_column(position_classes(boards).astype(np.uint8)),
-        "theme": chosen_texts(labels, np.where(themes == NO_THEME, -1, themes).astype(np.int32)),
+        "theme": select_texts(labels, np.where(themes == NO_THEME, -1, themes).astype(np.int32)),
         "xgid": text_column(arrays, "xgids"),
         **away,
         "is_crawford": pa.array(column["is_crawford"] == 1),
         "cube_value": pa.array(column["cube_value"]),
-        "cube_owner": chosen_texts(pa.array([str(owner) for owner in OWNERS]), column["cube_owner"]),
+        "cube_owner": select_texts(pa.array([str(owner) for owner in OWNERS]), column["cube_owner"]),
         **dice,
         "made": pa.array(choices[::2], pa.string()),
         "best": pa.array(choices[1::2], pa.string()),
@@ -336,7 +337,7 @@ def columns_of(arrays: Mapping[str, Array]) -> dict[str, Any]:
 
 
 def error_of(kind: int, made: str, loss: float) -> str | None:
-    """A description of an error."""
+    """The description of an error, such as a missed double; None if the decision is no error."""
     if loss <= 0:
         return None
     if kind == PLAY:

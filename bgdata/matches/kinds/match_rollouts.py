@@ -24,9 +24,10 @@ VALUES = ("value", "value_standard_error", "loss", "loss_standard_error", "loss_
 
 @dataclass(frozen=True)
 class MatchRolloutParameters(RollerParameters):
-    """Parameters of `match_rollouts`: the analysis, the smallest loss in points of a decision that is rolled out, the
-    plays that are rolled out besides the two of the decision (`within` points, at most `most_plays`), the match equity
-    table as in `match_analysis` (that of the analysis if left out), the network, and the settings of rollouts."""
+    """Parameters of `match_rollouts`: the analysis, the smallest loss in points of decisions that are rolled out, the
+    network and the settings of rollouts. Besides the play made and the best play, plays within `within` points are
+    rolled out, at most `most_plays`. The match equity table is named as in `match_analysis`; by default it is that of
+    the analysis."""
 
     source: VersionRef = UNNAMED
     least_loss: float = 0.05
@@ -105,8 +106,8 @@ class MatchRollouts(Dataset[MatchRolloutParameters]):
             )
 
     def complete(self, parameters: MatchRolloutParameters, warehouse: Versions) -> MatchRolloutParameters:
-        """The parameters with the current version of the analysis and its match equity table, unless they are given.
-        Raises MissingTableError if there is no such analysis."""
+        """The parameters with the current version of the analysis and its match equity table added, unless they are
+        given. Raises MissingTableError if there is no such analysis."""
         source = parameters.source
         if source.kind != MATCH_ANALYSIS.name or source == self.smallest.source:
             return parameters

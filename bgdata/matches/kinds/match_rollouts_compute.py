@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from bgdata.equity.cube import CubeRules
 from bgdata.errors import CheckFailedError
-from bgdata.kinds.column_values import chosen_texts, constant, numbers_or_null, text_arrays, text_column
+from bgdata.kinds.column_values import constant, numbers_or_null, select_texts, text_arrays, text_column
 from bgdata.matches.acts import ActKind
 from bgdata.matches.kinds.match_analysis import NUMBERS
 from bgdata.matches.kinds.match_rollouts import DATASET, VALUES, MatchRolloutParameters
@@ -20,8 +20,8 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import (
     SAMPLE_ROWS,
     first_met,
     network_text,
+    network_versions,
     open_roller,
-    played_tables,
 )
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
@@ -32,7 +32,7 @@ STEP = 4  # decisions in a shard: some seconds
 
 
 class RolledOut(NamedTuple):
-    """A decision with its choices, the best first, and the games of each."""
+    """A decision with its rolled-out choices, best first, and the number of games of each."""
 
     decision: AnalysedDecision
     choices: list[RolledOutChoice]
@@ -40,7 +40,8 @@ class RolledOut(NamedTuple):
 
 
 class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
-    """Computation of `match_rollouts`."""
+    """Computes `match_rollouts`: rolls out errors of analysed matches, and copies decisions that were rolled out
+    before."""
 
     def compute(self, build: Build[MatchRolloutParameters]) -> None:
         decisions = decisions_of(build)
@@ -50,9 +51,9 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
             build.job.progress.note(
                 f"{len(decisions) - len(todo):,} of {len(decisions):,} decisions were rolled out before"
             )
-        work = work_of(build, f"{__name__}:roll_out_decisions", played_tables(build))
+        work = work_of(build, f"{__name__}:roll_out_decisions", network_versions(build))
         for shard in compute_shards(build.job, "decisions", work, runs(todo, STEP)):
-            known.update({each.decision: each for each in rolled_out_in(shard)})
+            known.update({each.decision: each for each in read_decisions(shard)})
         arrays = arrays_of([known[decision] for decision in decisions])
         arrays["network"] = network_text(build.parameters, build.inputs)
         for name, values in arrays.items():
@@ -60,7 +61,7 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
 
     def batches(self, computed: Computed[MatchRolloutParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
-        found, values = rolled_out_in(arrays), np.asarray(arrays["values"])
+        found, values = read_decisions(arrays), np.asarray(arrays["values"])
         rows = [(number, *row) for number, each in enumerate(found) for row in choice_rows(each)]
         decisions = [each.decision for each in found]
         index = np.array([row[0] for row in rows], np.int32)
@@ -70,8 +71,8 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
             {
                 "decision": pa.array(index),
                 "choice": pa.array([row[1] for row in rows], pa.int16()),
-                "xgid": chosen_texts(pa.array([each.xgid for each in decisions], pa.string()), index),
-                "subject": chosen_texts(pa.array(SUBJECTS), np.asarray(arrays["subjects"])[index].astype(np.int32)),
+                "xgid": select_texts(pa.array([each.xgid for each in decisions], pa.string()), index),
+                "subject": select_texts(pa.array(SUBJECTS), np.asarray(arrays["subjects"])[index].astype(np.int32)),
                 "action": text_column(arrays, "choices"),
                 "is_made": pa.array([row[2] for row in rows], pa.bool_()),
                 "is_best_by_analysis": pa.array([row[3] for row in rows], pa.bool_()),
@@ -85,19 +86,22 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
         )
 
     def statistics(self, computed: Computed[MatchRolloutParameters]) -> Mapping[str, float]:
-        found = rolled_out_in(computed.arrays)
+        found = read_decisions(computed.arrays)
         confirmed = sum(is_best(each.decision, each.choices[0].choice) for each in found)
         return {"decisions": len(found), "confirmed_best": confirmed}
 
     def check_sample(self, recheck: Recheck[MatchRolloutParameters]) -> str:
-        """Roll out a sample of decisions again, and list the decisions of the analysis again."""
+        """Roll out a random sample of the decisions again and compare them, and list the decisions of the analysis
+        again."""
         decisions, table = decisions_of(recheck), recheck.table
-        found = rolled_out_in(table.arrays())
+        found = read_decisions(table.arrays())
         if [each.decision for each in found] != decisions:
             raise CheckFailedError(f"expected the decisions of the analysis in {table.name}, found others")
         if not np.array_equal(table.array("network"), network_text(recheck.parameters, recheck.inputs)):
             raise CheckFailedError(f"expected the network of the recipe in {table.name}, found another")
-        if not all(map(is_whole, found)) or (found and table.array("choice_ends")[-1] != len(table.array("values"))):
+        if not all(map(is_consistent, found)) or (
+            found and table.array("choice_ends")[-1] != len(table.array("values"))
+        ):
             raise CheckFailedError(f"expected the choices of each decision in {table.name}, found others")
         count = min(SAMPLE_ROWS, recheck.rows)
         roller = open_decision_roller(recheck)
@@ -110,8 +114,8 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
 
 
 def decisions_of(context: Context[MatchRolloutParameters]) -> list[AnalysedDecision]:
-    """The decisions of the analysis that lose enough, each once. Matches with beavers are left out: rollouts have
-    none."""
+    """The decisions of the analysis that lose enough to be rolled out, each once. Matches with beavers are left out,
+    because rollouts have none."""
     arrays, least = context.inputs["source"].arrays(), context.parameters.least_loss
     numbers, losses = np.asarray(arrays["numbers"]), np.asarray(arrays["values"])[:, 0]
     choices, xgids = (text_column(arrays, name).to_pylist() for name in ("choices", "xgids"))
@@ -127,7 +131,8 @@ def decisions_of(context: Context[MatchRolloutParameters]) -> list[AnalysedDecis
 
 
 def known_decisions(build: Build[MatchRolloutParameters]) -> dict[AnalysedDecision, RolledOut]:
-    """Decisions that other versions have rolled out by the same network, tables and settings."""
+    """The decisions that other versions have rolled out by the same network, tables and settings, with their
+    results."""
     found: dict[AnalysedDecision, RolledOut] = {}
     mine = {role: table.folder.name for role, table in build.inputs.items() if role != "source"}
     wanted = build.parameters
@@ -137,43 +142,43 @@ def known_decisions(build: Build[MatchRolloutParameters]) -> dict[AnalysedDecisi
         theirs = {role: each.folder.name for role, each in made_from.items() if role != "source"}
         is_same = replace(parameters, source=wanted.source, least_loss=wanted.least_loss) == wanted
         if mine == theirs and is_same and table.manifest.revision == DATASET.revision:
-            found |= {each.decision: each for each in rolled_out_in(table.arrays())}
+            found |= {each.decision: each for each in read_decisions(table.arrays())}
     return found
 
 
 def roll_out_decisions(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of decisions `begin` to before `end` of the analysis."""
+    """Roll out decisions `begin` to before `end` of the analysis, and return their arrays."""
     roller, decisions = opened_once(open_rolling_out, settings)
     return arrays_of([roll_out(roller, decision) for decision in decisions[begin:end]])
 
 
 def open_rolling_out(settings: Settings) -> tuple[DecisionRoller, list[AnalysedDecision]]:
-    """Open what `roll_out_decisions` needs, from its settings."""
+    """Open what `roll_out_decisions` needs, from its settings. Returns the roller and the decisions."""
     context = context_of(settings, MatchRolloutParameters)
     return open_decision_roller(context), decisions_of(context)
 
 
 def open_decision_roller(context: Context[MatchRolloutParameters]) -> DecisionRoller:
-    """The roller of the parameters."""
+    """A roller with the network, the rules and the settings that the parameters name."""
     chosen, rules = context.parameters, CubeRules(met=first_met(context.inputs["met"].arrays()))
     return DecisionRoller(open_roller(context), rules, chosen.limits(), chosen.how(), chosen.within, chosen.most_plays)
 
 
 def roll_out(roller: DecisionRoller, decision: AnalysedDecision) -> RolledOut:
-    """A decision, rolled out."""
+    """Roll out the choices of a decision."""
     return RolledOut(decision, *roller.roll_out(decision))
 
 
 def is_best(decision: AnalysedDecision, choice: str) -> bool:
-    """Whether the analysis says that a choice is the best. It names a double together with its answer, and says `too
-    good to double`."""
+    """Whether the analysis says that `choice` is the best. The analysis names a double together with its answer, and
+    says `too good to double` where a choice says `no double`."""
     if decision.subject != DOUBLE:
         return decision.best == choice
     return decision.best.startswith(DOUBLE) == (choice == DOUBLE)
 
 
-def is_whole(rolled: RolledOut) -> bool:
-    """Whether the choices of a decision are in order of their losses, and one of them was made."""
+def is_consistent(rolled: RolledOut) -> bool:
+    """Whether the choices of a decision are in order of their losses, and the one that was made is among them."""
     losses, names = [each.loss for each in rolled.choices], [each.choice for each in rolled.choices]
     return losses[:1] == [0] and losses == sorted(losses) and names.count(rolled.decision.made) == 1
 
@@ -184,22 +189,22 @@ def choice_rows(rolled: RolledOut) -> Iterator[tuple[int, bool, bool]]:
         yield place, each.choice == rolled.decision.made, is_best(rolled.decision, each.choice)
 
 
-def arrays_of(found: Sequence[RolledOut]) -> dict[str, Array]:
-    """The arrays of decisions in order, except `network`."""
-    choices = [choice for each in found for choice in each.choices]
+def arrays_of(decisions: Sequence[RolledOut]) -> dict[str, Array]:
+    """The arrays of rolled-out decisions in order, except the array `network`."""
+    choices = [choice for each in decisions for choice in each.choices]
     return {
-        **text_arrays("xgids", [each.decision.xgid for each in found]),
-        "subjects": np.array([SUBJECTS.index(each.decision.subject) for each in found], np.int8),
-        **text_arrays("asked", [text for each in found for text in (each.decision.made, each.decision.best)]),
-        "trials": np.array([each.trials for each in found], np.int64),
-        "choice_ends": np.cumsum([len(each.choices) for each in found], dtype=np.int64),
+        **text_arrays("xgids", [each.decision.xgid for each in decisions]),
+        "subjects": np.array([SUBJECTS.index(each.decision.subject) for each in decisions], np.int8),
+        **text_arrays("asked", [text for each in decisions for text in (each.decision.made, each.decision.best)]),
+        "trials": np.array([each.trials for each in decisions], np.int64),
+        "choice_ends": np.cumsum([len(each.choices) for each in decisions], dtype=np.int64),
         **text_arrays("choices", [choice.choice for choice in choices]),
         "values": np.array([choice[1:] for choice in choices], np.float64).reshape(-1, len(VALUES)),
     }
 
 
-def rolled_out_in(arrays: Mapping[str, Array]) -> list[RolledOut]:
-    """The decisions in the arrays of `arrays_of`."""
+def read_decisions(arrays: Mapping[str, Array]) -> list[RolledOut]:
+    """The rolled-out decisions in arrays of `arrays_of`."""
     xgids, asked, choices = (text_column(arrays, name).to_pylist() for name in ("xgids", "asked", "choices"))
     subjects, trials = np.asarray(arrays["subjects"]).tolist(), np.asarray(arrays["trials"]).tolist()
     ends, values = np.asarray(arrays["choice_ends"]).tolist(), np.asarray(arrays["values"]).tolist()

@@ -96,7 +96,8 @@ class MatchesParameters(ImportParameters):
 
 
 class Matches(FileImport):
-    """Kind `matches`: recorded matches, imported and replayed. One row per turn; games keep the order of the files."""
+    """Kind `matches`: recorded matches, imported and replayed. `games` has one row per game, in the order of the files;
+    `turns` has one row per turn."""
 
     name = "matches"
     revision = 7  # 7: names of players have no control characters

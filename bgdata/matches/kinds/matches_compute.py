@@ -19,7 +19,7 @@ from bgdata.formats.unpacking import packed_facts, packing_error, read_content
 from bgdata.game.board_kernels import position_classes
 from bgdata.imports.kinds.shared.imports import QUARANTINE, ImportParameters
 from bgdata.imports.kinds.shared.imports_compute import WholeFilesComputation
-from bgdata.kinds.column_values import CHANCES, chosen_texts, numbers_or_null, text_arrays, text_column
+from bgdata.kinds.column_values import CHANCES, numbers_or_null, select_texts, text_arrays, text_column
 from bgdata.matches.kinds.matches import FOREIGN_ANALYSIS, GAME_NOTES, IMPORTED_MATCHES, MatchesParameters
 from bgdata.matches.kinds.shared.joined_games import join_games
 from bgdata.matches.kinds.shared.match_rows import ForeignAnalysis, MatchRows, MatchRowsFile, file_rows
@@ -44,12 +44,12 @@ SAMPLE = """ 1 point match
 
 
 class MatchesComputation(WholeFilesComputation):
-    """Computation of `matches`."""
+    """Computes `matches`: reads files of matches, and replays every game."""
 
     sample = ("sample.mat", SAMPLE)
 
     def holds(self, path: Path) -> bool:
-        """Whether a file in a folder is read, if only to set it aside because it cannot be unpacked."""
+        """Whether the name of a file in a folder says that it contains matches."""
         return holds_matches(path) or packing_error(path) is not None
 
     def read_file(self, path: Path) -> Source:
@@ -115,8 +115,8 @@ def set_aside(head: bytes, reason: str) -> MatchFile:
 
 
 def distinct_matches(intakes: Sequence[MatchRowsFile]) -> list[tuple[int, MatchRows]]:
-    """The index of the file and the match, for every match once: the first that was read, with what other files say of
-    it."""
+    """Each different match once, with the index of its file: the first that was read, with what other files say of it
+    added."""
     found: dict[str, tuple[int, MatchRows]] = {}
     for source, intake in enumerate(intakes):
         for match in intake.matches:
@@ -128,7 +128,7 @@ def distinct_matches(intakes: Sequence[MatchRowsFile]) -> list[tuple[int, MatchR
 
 
 def match_arrays(found: Sequence[tuple[int, MatchRows]]) -> dict[str, Array]:
-    """The arrays of matches, each with the index of its file."""
+    """The arrays of these matches, each given with the index of its file."""
     matches = [match for _, match in found]
     games = [(number, *game) for number, match in enumerate(matches) for game in match.games]
     n_turns = [n for match in matches for n in np.diff([0, *match.ends])]
@@ -161,7 +161,7 @@ def match_arrays(found: Sequence[tuple[int, MatchRows]]) -> dict[str, Array]:
 
 
 def foreign_analysis_arrays(matches: Sequence[MatchRows]) -> dict[str, Array]:
-    """The arrays of the analysis in files, in order of turns."""
+    """The arrays of the analyses that files contain, in order of turns."""
     first, found = 0, list[tuple[int, ForeignAnalysis]]()
     for match in matches:
         found += sorted((first + each.turn, each) for each in match.analyses)
@@ -183,18 +183,18 @@ def foreign_analysis_arrays(matches: Sequence[MatchRows]) -> dict[str, Array]:
 
 
 def note_texts(arrays: Mapping[str, Array]) -> list[str]:
-    """The notes of a version, each with its file and line."""
+    """The notes on an import's games, each with its file and line."""
     names, texts = text_column(arrays, "sources").to_pylist(), text_column(arrays, "notes").to_pylist()
     places = zip(arrays["note_sources"].tolist(), arrays["note_lines"].tolist(), texts, strict=True)
     return [f"{names[source]}, line {line}: {text}" for source, line, text in places]
 
 
 def note_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The rows of the table `game_notes`."""
+    """Yield the rows of the table `game_notes`."""
     columns = {
         "game": pa.array(arrays["note_games"]),
         "note": pa.array(np.arange(len(arrays["note_games"]), dtype=np.int32)),
-        "source": chosen_texts(text_column(arrays, "sources"), arrays["note_sources"].astype(np.int32)),
+        "source": select_texts(text_column(arrays, "sources"), arrays["note_sources"].astype(np.int32)),
         "line": pa.array(arrays["note_lines"]),
         "text": text_column(arrays, "notes"),
     }
@@ -202,7 +202,7 @@ def note_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 
 
 def imported_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The rows of the table `imported_matches`."""
+    """Yield the rows of the table `imported_matches`."""
     infos = match_infos(arrays)
     games = np.asarray(arrays["games"])
     first = np.searchsorted(games[:, 0], np.arange(len(infos)))
@@ -210,7 +210,7 @@ def imported_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     said = [{name.lower(): value for name, value in reversed(info)} for info in infos]
     columns = {
         "match": pa.array(np.arange(len(infos), dtype=np.int32)),
-        "source": chosen_texts(text_column(arrays, "sources"), np.asarray(arrays["match_sources"])[:, 0]),
+        "source": select_texts(text_column(arrays, "sources"), np.asarray(arrays["match_sources"])[:, 0]),
         "format": text_column(arrays, "forms"),
         "player_0": pa.array([names[2 * game] for game in first], pa.string()),
         "player_1": pa.array([names[2 * game + 1] for game in first], pa.string()),
@@ -231,7 +231,7 @@ def _first_of(said: Mapping[str, str], names: Sequence[str]) -> str | None:
 
 
 def foreign_analysis_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The rows of the table `foreign_analysis`."""
+    """Yield the rows of the table `foreign_analysis`."""
     turns, subjects, analysts, choices, made, is_mwc = np.asarray(arrays["said"]).T
     games = np.searchsorted(arrays["first_turns"], turns, side="right") - 1
     try:
@@ -244,14 +244,14 @@ def foreign_analysis_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatc
     columns = {
         "game": pa.array(games.astype(np.int32)),
         "turn": pa.array((turns - np.asarray(arrays["first_turns"])[games]).astype(np.int32)),
-        "subject": chosen_texts(pa.array(SUBJECTS), subjects),
-        "analyst": chosen_texts(named[0], analysts),
+        "subject": select_texts(pa.array(SUBJECTS), subjects),
+        "analyst": select_texts(named[0], analysts),
         "choice": pa.array(choices.astype(np.int16)),
-        "level": chosen_texts(named[1], analysts),
+        "level": select_texts(named[1], analysts),
         "text": text_column(arrays, "said_texts"),
         "is_made": pa.array(made == 1, mask=made < 0),
         "value": numbers_or_null(values[:, 0].astype(np.float64)),
-        "unit": chosen_texts(pa.array([*UNITS, ""]), units),
+        "unit": select_texts(pa.array([*UNITS, ""]), units),
         **{name: numbers_or_null(values[:, number]) for number, name in enumerate(CHANCES, 1)},
     }
     yield pa.record_batch(columns)
@@ -266,7 +266,7 @@ def turn_rows(arrays: Mapping[str, Array]) -> dict[str, pa.Array]:
 
 
 def matches_of(arrays: Mapping[str, Array], numbers: Iterable[int] | None = None) -> Iterator[Match]:
-    """The matches with these numbers, or all, to be written as files."""
+    """Yield the matches with these numbers, or all, in the form in which they are written as files."""
     column = np.asarray(arrays["games"])[:, 0]
     for number in dict.fromkeys(column.tolist()) if numbers is None else numbers:
         begin, end = np.searchsorted(column, [number, number + 1]).tolist()
@@ -277,7 +277,7 @@ def matches_of(arrays: Mapping[str, Array], numbers: Iterable[int] | None = None
 
 
 def match_infos(arrays: Mapping[str, Array], rows: slice = slice(None)) -> list[tuple[tuple[str, str], ...]]:
-    """Further facts about each match from its file, or about those in `rows`, as (name, value) pairs. Raises
+    """Further facts about each match, as (name, value) pairs from its file. `rows` limits the matches. Raises
     CorruptFileError if the arrays are invalid."""
     try:
         return [tuple(map(tuple, json.loads(text))) for text in text_column(arrays, "infos", rows).to_pylist()]
@@ -286,7 +286,7 @@ def match_infos(arrays: Mapping[str, Array], rows: slice = slice(None)) -> list[
 
 
 def game_of(arrays: Mapping[str, Array], index: int) -> Game:
-    """One game, from the arrays."""
+    """The game with index `index` in the arrays of an import."""
     _, number, _, score_0, score_1, *unknown = arrays["games"][index].tolist()
     crawford, winner, points = (None if value < 0 else value for value in unknown)
     is_crawford = None if crawford is None else bool(crawford)
@@ -295,13 +295,13 @@ def game_of(arrays: Mapping[str, Array], index: int) -> Game:
 
 
 def first_cube(arrays: Mapping[str, Array], game: int) -> int:
-    """The cube before the first turn of a game: above 1 after automatic doubles, 1 if it has no turns."""
+    """The cube value before the first turn of a game: above 1 after automatic doubles, 1 if the game has no turns."""
     start, end = arrays["first_turns"][game : game + 2].tolist()
     return int(arrays["turns"][start, CUBE_COLUMN]) if start < end else 1
 
 
 def turns_of(arrays: Mapping[str, Array], game: int) -> tuple[Turn, ...]:
-    """The turns of one game, from the arrays."""
+    """The turns of the game with index `game` in the arrays of an import."""
     found = []
     start, end = arrays["first_turns"][game : game + 2].tolist()
     for row, moves in zip(arrays["turns"][start:end].tolist(), arrays["turn_moves"][start:end].tolist(), strict=True):

@@ -32,7 +32,7 @@ from bgdata.rows import whole_rows
 from bgdata.store.table import Table
 from bgdata.warehouse.pages.tables import open_version
 from bgdata.web.answer import Page, address, position_path
-from bgdata.web.position_request import stakes_query, whole
+from bgdata.web.position_request import integer_parameter, stakes_query
 from bgdata.web.site import Row, Site
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ CUBE_ACTIONS = ("double", "beaver", "take", "pass")
 
 
 def crawford_games(games: Sequence[Mapping[str, Any]]) -> dict[int, bool]:
-    """Whether each game of one match, by its number, is the Crawford game, by the rule of `with_crawford`. `games` are
-    rows of the table `games`, in order, with `is_doubled`: whether a player doubles."""
+    """Whether each game of a match, by number, is the Crawford game, by the rule of `with_crawford`. `games` are rows
+    of the table `games`, in order, with `is_doubled`, which says whether a player doubles."""
     from bgdata.formats.matches import Game, Match, Turn, TurnKind
     from bgdata.matches.situations import with_crawford
 
@@ -65,9 +65,9 @@ def crawford_games(games: Sequence[Mapping[str, Any]]) -> dict[int, bool]:
 
 
 def play_losses(evaluator: Evaluator, turns: Sequence[Mapping[str, Any]]) -> list[float | None]:
-    """Points that each turn of a game lost against its best play, static and cubeless. None for turns without a play,
-    and if the record does not contain the board after the play. `turns` are rows of the table `turns`, of one game in
-    order."""
+    """What each turn of a game lost against its best play, in points, static and cubeless. None for turns without a
+    play, and if the record does not contain the board after the play. `turns` are rows of the table `turns`, of one
+    game in order."""
     from bgdata.evaluation.chances import cubeless_equities
     from bgdata.game.codec import flip_boards
     from bgdata.game.play_kernels import batch_plays
@@ -94,8 +94,8 @@ def play_losses(evaluator: Evaluator, turns: Sequence[Mapping[str, Any]]) -> lis
 
 
 def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
-    """The board after a play, from the opponent's point of view: read from the next turn or the last play; None if it
-    cannot be read."""
+    """The board after the play of turn `place`, from the opponent's point of view. It is read from the next turn or the
+    recorded play; None if it cannot be read."""
     row = turns[place]
     if place + 1 < len(turns) and turns[place + 1]["on_roll"] != row["on_roll"]:
         return tuple(turns[place + 1]["board"])
@@ -108,7 +108,8 @@ def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
 @dataclass(frozen=True)
 class CubeVerdict:
     """The cube action that was taken (`NO_DOUBLE` for a roll) and the best one, as strings. `loss` is in mwc, or in
-    points per unit cube for money, and `size` in points of normalised equity; both are 0 for the best action."""
+    points per unit cube for money, and `size` in points of normalised equity; both are 0 if the best action was
+    taken."""
 
     made: str
     best: str
@@ -117,16 +118,16 @@ class CubeVerdict:
 
     @property
     def is_missed(self) -> bool:
-        """Whether this is a missed double, which has no turn of its own."""
+        """Whether the player rolled instead of doubling, so that the error has no turn of its own."""
         return self.made == NO_DOUBLE
 
 
 def cube_verdicts(
     player: LookaheadPlayer, rules: CubeRules, game: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]
 ) -> list[CubeVerdict | None]:
-    """The verdict on each double, take, pass, and roll of a player who could double; None for other turns. `turns` are
-    the turns of one game with the cube, in order; the player evaluates all positions at once. Raises InvalidScoreError
-    if a score cannot occur, and the errors of the player's `decide_cube`."""
+    """Judge each double, take, pass, and roll of a player who could double; None for other turns. `turns` are the turns
+    of one game with the cube, in order; the player evaluates all positions at once. Raises InvalidScoreError if a score
+    cannot occur, and the errors of the player's `decide_cube`."""
     from bgdata.kernel import threads
 
     verdicts: list[CubeVerdict | None] = [None] * len(turns)
@@ -143,8 +144,8 @@ def cube_verdicts(
 
 
 def decided_stakes(game: Mapping[str, Any], turns: Sequence[Mapping[str, Any]], place: int) -> Stakes | None:
-    """The stakes at a turn with a cube decision; None for other turns, such as the first. Raises InvalidScoreError if
-    the score cannot occur."""
+    """The stakes at turn `place` if it is a cube decision; None for other turns, such as the first. Raises
+    InvalidScoreError if the score cannot occur."""
     from bgdata.equity.cube import why_no_double
 
     row = turns[place]
@@ -157,7 +158,7 @@ def decided_stakes(game: Mapping[str, Any], turns: Sequence[Mapping[str, Any]], 
 
 
 def verdict_on(decision: CubeDecision, action: str, stakes: Stakes, rules: CubeRules) -> CubeVerdict:
-    """The verdict on an action; a double that could not gain has no loss."""
+    """Judge a cube action by the values of all actions in `decision`. A double that could not gain has no loss."""
     from bgdata.equity.cube import Unit, normalised_point
 
     made = action if action in CUBE_ACTIONS else NO_DOUBLE
@@ -178,7 +179,7 @@ FINAL_CUBE = f"(select max_by(cube_value, turn) {OWN} and turns.game = games.gam
 
 
 def with_action(*actions: str) -> str:
-    """The SQL condition that a game has a turn with one of these actions."""
+    """A SQL condition that is true for games with a turn that has one of these actions."""
     return f"game in (select game {OWN} and action in ({', '.join(map(repr, actions))}))"
 
 
@@ -210,6 +211,7 @@ from games where dataset = $dataset and variant = $variant and match = $match or
 IS_CUBEFUL = f"""select exists(from games where dataset = $dataset and variant = $variant and match_length > 1)
 or exists({OWN} and action in {CUBE_ACTIONS}) as is_cubeful"""
 WORST = 6  # errors that a page lists
+SIDES = "first", "second"  # players without names of their own
 MAX_GAME = (1 << 31) - 1  # largest number of a game
 
 
@@ -221,7 +223,7 @@ from games group by dataset, variant order by dataset, variant
 
 
 def corpora(site: Site, _: Request) -> Page:
-    """The corpora and imports that have games."""
+    """The page that lists the corpora and imports that contain games."""
     has_games = any(
         site.warehouse.variants(kind.name) for kind in site.warehouse.kinds.values() if kind.tables[0].name == "games"
     )
@@ -230,19 +232,19 @@ def corpora(site: Site, _: Request) -> Page:
 
 
 def corpus(site: Site, request: Request) -> Page:
-    """The page with the games of a corpus."""
+    """The page that lists the games of a corpus."""
     found = corpus_at(site, request)
     order = request.query_params.get("order", "all")
     if order not in FILTERS:
         raise UsageError(f"expected an order of games: {', '.join(FILTERS)}, got {cite(order)}")
-    start = whole(request.query_params, "page", 1, least=1, most=MAX_GAME)
+    start = integer_parameter(request.query_params, "page", 1, least=1, most=MAX_GAME)
     given = corpus_of(found) | {"start": PAGE * (start - 1)}
     key = ("games", found.name, order, start)
     swing = SWING if order == "swing" else "null"
     query = GAMES.format(order=FILTERS[order][1], which=FILTERS[order][2], limit=PAGE, swing=swing)
     looked = rows = site.keep(key, lambda: site.rows(query, given))
     if order == MISSED:
-        rows = [row for row in looked if has_missed(site, found, row["game"])]
+        rows = [row for row in looked if has_missed_double(site, found, row["game"])]
     shown_ = {"table": found, "rows": rows, "order": order, "filters": FILTERS, "page": start}
     more = {"has_more": len(looked) == PAGE, "looked": looked if order == MISSED else [], "least": ERROR}
     bare = ({name: value for name, value in row.items() if name != "swing"} for row in rows)
@@ -250,7 +252,8 @@ def corpus(site: Site, request: Request) -> Page:
 
 
 def corpus_at(site: Site, request: Request) -> Table:
-    """The version of an address. Raises MissingTableError if it has no games, and the errors of `opened`."""
+    """The version that an address names. Raises MissingTableError if it has no games, and the errors of
+    `open_version`."""
     found = open_version(site, request.path_params)
     if site.warehouse.kind(found.folder.parts[-3]).tables[0].name != "games":
         raise MissingTableError(f"expected a version with games, got {found.name}")
@@ -258,16 +261,16 @@ def corpus_at(site: Site, request: Request) -> Table:
 
 
 def corpus_of(found: Table) -> dict[str, Any]:
-    """The query parameters for the games of a version."""
+    """The parameters of queries for the games of a version."""
     return {"dataset": found.folder.parts[-3], "variant": found.folder.parts[-2]}
 
 
 def game(site: Site, request: Request) -> Page:
     """The page of one game: its turns, a graph of equity and luck, and the position at one of them."""
     found = corpus_at(site, request)
-    number = whole(request.path_params, "number", 0, most=MAX_GAME)
+    number = integer_parameter(request.path_params, "number", 0, most=MAX_GAME)
     recorded, head, turns = game_of(site, found, number)
-    place = min(whole(request.query_params, "turn", 0), max(0, len(turns) - 1))
+    place = min(integer_parameter(request.query_params, "turn", 0), max(0, len(turns) - 1))
     here = f"/game/{'/'.join(found.folder.parts[-3:-1])}/{number}"
     losses = site.keep(("losses", found.name, number), lambda: losses_of(site, turns))
     cubes, failed = judged_cubes(site, found, head, turns)
@@ -281,12 +284,13 @@ def game(site: Site, request: Request) -> Page:
         "totals": totals,
         "has_cube": any(cubes),
         "unit": "mwc" if head["match_length"] else "points per unit cube",
+        "is_named": side_names(head) != SIDES,
         "failed": failed,
         "worst": errors[:WORST],
         "place": place,
         "here": here,
-        "boards": boards_of(head, turns[place], best_of(site, found, rows[place])) if turns else [],
-        "sides": sides_of(head),
+        "boards": boards_of(head, turns[place], better_play(site, found, rows[place])) if turns else [],
+        "sides": side_names(head),
         "graph": graph_svg(rows, here, place),
     }
     data = {
@@ -301,15 +305,16 @@ def game(site: Site, request: Request) -> Page:
     return Page("game.html", shown_, data)
 
 
-def sides_of(head: Row) -> tuple[str, str]:
-    """What the page calls the players: by their names, or by their sides if these are the same."""
+def side_names(head: Row) -> tuple[str, str]:
+    """What the page calls the two players: their names, or "first" and "second" if the names are the same or
+    missing."""
     names = head["player_0"], head["player_1"]
-    return names if all(names) and names[0] != names[1] else ("first", "second")
+    return names if all(names) and names[0] != names[1] else SIDES
 
 
-def best_of(site: Site, found: Table, row: Row) -> Play | None:
-    """The best play of a turn, if another one was made that lost something. Raises TooBusyError if too many pages are
-    being computed."""
+def better_play(site: Site, found: Table, row: Row) -> Play | None:
+    """The best play of a turn if another one was made that lost something, else None. Raises TooBusyError if too many
+    pages are being computed."""
     if not row["loss"] or row["loss"] < SHOWN_LOSS:
         return None
 
@@ -321,8 +326,8 @@ def best_of(site: Site, found: Table, row: Row) -> Play | None:
 
 
 def game_of(site: Site, found: Table, number: int) -> tuple[Row, Row, list[Row]]:
-    """A game as recorded, the same with `is_crawford` and `is_jacoby` set, and its turns. Raises MissingTableError if
-    there is no such game."""
+    """Game `number` of a version: its row as recorded, the same row with `is_crawford` and `is_jacoby` set, and its
+    turns. Raises MissingTableError if there is no such game."""
     given = corpus_of(found)
     heads = site.rows(GAME, given | {"game": number})
     if not heads:
@@ -332,12 +337,12 @@ def game_of(site: Site, found: Table, number: int) -> tuple[Row, Row, list[Row]]
         match = given | {"match": head["match"]}
         known = site.keep(("crawford", found.name, head["match"]), lambda: crawford_games(site.rows(MATCH, match)))
         head = head | {"is_crawford": known[head["game_number"]]}
-    head = head | {"is_jacoby": holds_jacoby(site, found, head)}
+    head = head | {"is_jacoby": records_jacoby(site, found, head)}
     return heads[0], head, site.rows(TURNS, given | {"game": number})
 
 
-def holds_jacoby(site: Site, found: Table, head: Row) -> bool:
-    """Whether the record of a money game states the Jacoby rule."""
+def records_jacoby(site: Site, found: Table, head: Row) -> bool:
+    """Whether the record of a money game says that the Jacoby rule applies."""
     from bgdata.matches.kinds.matches_compute import match_infos
 
     if head["match_length"]:
@@ -352,15 +357,15 @@ def holds_jacoby(site: Site, found: Table, head: Row) -> bool:
 
 
 def losses_of(site: Site, turns: Sequence[Row]) -> list[float | None]:
-    """Loss of each turn by the static evaluation of the warehouse's player. Raises TooBusyError if too many pages are
-    being computed."""
+    """What each turn lost by the static evaluation of the site's player, in points. Raises TooBusyError if too many
+    pages are being computed."""
     with site.player() as player:
         return play_losses(player.evaluator, turns)
 
 
 def judged_cubes(site: Site, found: Table, head: Row, turns: Sequence[Row]) -> tuple[list[CubeVerdict | None], str]:
-    """The verdict on each turn by the warehouse's player, and the reason if this failed. The verdicts are None in games
-    without the cube. Raises TooBusyError if too many pages are being computed."""
+    """The verdict of the site's player on each turn of a game, and the reason if it could not judge. The verdicts are
+    None in games without the cube. Raises TooBusyError if too many pages are being computed."""
 
     def judge() -> tuple[list[CubeVerdict | None], str]:
         nothing: list[CubeVerdict | None] = [None] * len(turns)
@@ -377,14 +382,15 @@ def judged_cubes(site: Site, found: Table, head: Row, turns: Sequence[Row]) -> t
 
 
 def is_cubeful(site: Site, found: Table) -> bool:
-    """Whether games were played with the cube: someone doubled, or matches are longer than a point."""
+    """Whether the games of a version were played with the cube: somebody doubled, or matches are longer than a
+    point."""
     rows = site.keep(("cubeful", found.name), lambda: site.rows(IS_CUBEFUL, corpus_of(found)))
     return bool(rows[0]["is_cubeful"])
 
 
-def has_missed(site: Site, found: Table, number: int) -> bool:
-    """Whether a double was missed in a game. Raises UsageError if it cannot be judged, and TooBusyError if too many
-    pages are being computed."""
+def has_missed_double(site: Site, found: Table, number: int) -> bool:
+    """Whether a double was missed in game `number`. Raises UsageError if the game cannot be judged, and TooBusyError if
+    too many pages are being computed."""
     if not is_cubeful(site, found):
         return False
     _, head, turns = game_of(site, found, number)
@@ -395,7 +401,8 @@ def has_missed(site: Site, found: Table, number: int) -> bool:
 
 
 def turn_row(row: Row, here: str, head: Row, loss: float | None, cube: CubeVerdict | None) -> Row:
-    """A turn as the page shows it: player, action, loss, and the address of its position."""
+    """A turn as the page shows it: player, action, loss, and the address of its position. `here` is the address of the
+    page."""
     dice = f"{row['die1']}{row['die2']}" if row["die1"] else ""
     is_said = head["match_length"] or head["is_jacoby"] or row["cube_value"] > 1
     played_for = stakes_of(head, row) if is_said else None
@@ -416,7 +423,7 @@ def turn_row(row: Row, here: str, head: Row, loss: float | None, cube: CubeVerdi
 
 
 class GameMistake(NamedTuple):
-    """A bad play or cube action of a game: its address, its size in points of normalised equity, and its JSON."""
+    """A bad play or cube action in a game: its address, its size in points of normalised equity, and its JSON."""
 
     here: str
     size: float
@@ -424,7 +431,7 @@ class GameMistake(NamedTuple):
 
 
 def errors_of(rows: Sequence[Row]) -> list[GameMistake]:
-    """The errors of a game, largest first; cube errors name the best action in words."""
+    """The errors of a game, largest first. Cube errors name the best action in words."""
     found = []
     for row in rows:
         who, cube = {"turn": row["turn"], "player": row["player"]}, row["cube"]
@@ -438,7 +445,7 @@ def errors_of(rows: Sequence[Row]) -> list[GameMistake]:
 
 
 def totals_of(head: Row, rows: Sequence[Row], side: int) -> Row:
-    """The losses of one player: by plays, cube actions and missed doubles."""
+    """What the player on side `side` lost in a game: by plays, cube actions and missed doubles."""
     own = [row for row in rows if row["player"] == side]
     cubes = [row["cube"] for row in own if row["cube"]]
     return {

@@ -1,4 +1,4 @@
-"""Takes match files into the library, in a process of its own: checks them, imports them, and analyses the matches."""
+"""Adds match files to the library in a process of its own: checks them, imports them, and analyses the matches."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ COMPUTATION = MatchesComputation(MATCHES)
 
 
 class PipedProgress(Progress):
-    """Progress that is sent through a pipe: (`step`, label, done, total, unit), or (`note`, text), which names the
-    files in `folder` without it."""
+    """Progress that is sent through a pipe, as (`step`, label, done, total, unit) or (`note`, text). Files in `folder`
+    are named without the folder."""
 
     def __init__(self, pipe: Connection, folder: Path) -> None:
         self._pipe, self._folder, self._sent = pipe, folder, 0.0
@@ -58,20 +58,20 @@ class PipedProgress(Progress):
 
 
 def library_folder(warehouse: Warehouse) -> Path:
-    """The folder with the files of the library."""
+    """The folder in the warehouse where the files of the library are kept."""
     return warehouse.root / RAW / LIBRARY
 
 
 def library_files(warehouse: Warehouse) -> list[Path]:
-    """The files of the library, in the order in which they came."""
+    """The files of the library, in the order in which they were added."""
     folder = library_folder(warehouse)
     found = [path for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
     return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
 
 
 def take_matches(warehouse: Warehouse, incoming: Path, ply: int, pipe: Connection) -> None:
-    """Take the files in `incoming` into the library of the warehouse, and analyse all matches, so many rolls ahead.
-    Sends progress through the pipe, at the end (`done`, analysis) or (`failed`, message)."""
+    """Add the files in the folder `incoming` to the library of the warehouse, and analyse all its matches, `ply` rolls
+    ahead. Sends progress through the pipe, and at the end (`done`, analysis) or (`failed`, message)."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
     os.environ.setdefault(BYTES_VARIABLE, str(UNPACKED_BYTES))
     progress = PipedProgress(pipe, incoming)
@@ -84,9 +84,9 @@ def take_matches(warehouse: Warehouse, incoming: Path, ply: int, pipe: Connectio
 
 
 def import_new(warehouse: Warehouse, incoming: Path, progress: Progress) -> None:
-    """Import the new files with those of the library, and keep them there; files without a readable match are left out
-    with a note. Does nothing if there are no files. Raises MissingFileError if no new file remains, UsageError if the
-    library would become too large, and the errors of `import_files`."""
+    """Import the files in the folder `incoming` together with those of the library, and keep them in the library. Files
+    without a readable match are left out with a note. Does nothing if there are no files. Raises MissingFileError if no
+    new file remains, UsageError if the library would become too large, and the errors of `import_files`."""
     arrived, known = sorted(incoming.iterdir()), library_files(warehouse)
     if not arrived:
         return
@@ -112,7 +112,7 @@ def import_new(warehouse: Warehouse, incoming: Path, progress: Progress) -> None
 def readable_files(
     warehouse: Warehouse, arrived: Sequence[Path], known: Sequence[Path], progress: Progress
 ) -> Iterator[Path]:
-    """Yield the files that hold matches and are not in the library yet; a note says why others are left out."""
+    """Yield the files that contain matches and are not in the library yet. A note says why others are left out."""
     contents = {sha256_file(path) for path in known}
     progress.start("reading", len(arrived), "files")
     for path in arrived:
@@ -135,8 +135,8 @@ def readable_files(
 
 @contextmanager
 def unpack_files(warehouse: Warehouse, path: Path) -> Iterator[list[Path]]:
-    """The match files of a file or archive, during the block. Raises MissingFileError if it holds no match, and the
-    errors of `collect_files`."""
+    """Yield the match files in a file or archive; unpacked copies are deleted when the `with` block ends. Raises
+    MissingFileError if it contains no match, and the errors of `collect_files`."""
     with TemporaryDirectory(prefix="bgdata-") as folder:
         try:
             found = collect_files(warehouse, MATCHES.name, [path], Silence(), Path(folder))
@@ -155,15 +155,15 @@ def has_game(path: Path) -> bool:
 
 
 def free_place(folder: Path, name: str) -> Path:
-    """The path of a new file in a folder: its name, with a number before the ending if another file has it."""
+    """A path in a folder that no file has: `name`, with a number before the ending if necessary."""
     stem, dot, ending = name.partition(".")
     numbered = (f"{stem}-{number}{dot}{ending}" for number in range(2, LIBRARY_FILES + 3))
     return next(folder / each for each in (name, *numbered) if not (folder / each).exists())
 
 
 def analyse_library(warehouse: Warehouse, ply: int, progress: Progress) -> str:
-    """Build the analysis of the library, and return its variant. Matches are judged by the default network's match
-    equity table, or by the published one where the warehouse has not got it."""
+    """Build the analysis of the library's matches, `ply` rolls ahead, and return its variant. Matches are judged by the
+    default network's match equity table, or by the published one if the warehouse does not contain it."""
     given = {"source": VersionRef(MATCHES.name, LIBRARY), "ply": ply}
     own = MATCH_ANALYSIS.complete(MatchAnalysisParameters().with_changes(given), warehouse)
     has_own = warehouse.find(MATCH_EQUITY, MATCH_EQUITY.defaults[0]) is not None

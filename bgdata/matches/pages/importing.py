@@ -1,4 +1,4 @@
-"""The page that takes match files into the library while the server runs, for the person who started it.
+"""The page to add match files to the library while the server runs, for the person who started it.
 
 The page exists only with `bgdata serve --import`, on this machine alone, at an address with a token that the command
 prints. Files are taken by a process of its own, one request at a time.
@@ -28,7 +28,7 @@ from starlette.responses import RedirectResponse, Response
 from bgdata.errors import BgdataError, MissingFileError, TooBusyError, UsageError, cite
 from bgdata.matches.pages.import_process import LIBRARY, library_files, library_folder, take_matches
 from bgdata.web.answer import Page, respond_error, status_of
-from bgdata.web.position_request import whole
+from bgdata.web.position_request import integer_parameter
 from bgdata.web.site import Row, Site
 
 MAX_FILES = 1_000  # of a request
@@ -43,8 +43,8 @@ from players where starts_with(variant, $library) order by matches desc, player 
 
 
 @dataclass
-class Work:
-    """What is known of the last request: `idle` before one, then `working`, then `done` or `failed`."""
+class ImportState:
+    """The state of the last request to add files: `idle` before the first, then `working`, then `done` or `failed`."""
 
     state: str = "idle"
     step: str = ""
@@ -55,20 +55,20 @@ class Work:
     notes: list[str] = field(default_factory=list)
 
     def row(self) -> Row:
-        """The JSON of the page."""
+        """The JSON form of the page."""
         return {**vars(self), "notes": list(self.notes)}
 
 
 class Importer:
-    """Takes match files into the library of a site, one request at a time, in a process of its own."""
+    """Adds match files to the library of a site, one request at a time, in a process of its own."""
 
     def __init__(self, site: Site, token: str) -> None:
         self._site, self._token, self._lock = site, token, threading.Lock()
         self._process: BaseProcess | None = None
-        self.work = Work()
+        self.work = ImportState()
 
     def page(self, site: Site, request: Request) -> Page:
-        """The page: a form for files, the progress of the last request, and links to what came of it."""
+        """The page with a form for match files, the progress of the last request, and links to its results."""
         self.check_token(request)
         files = library_files(site.warehouse)
         rows = site.rows(PLAYERS, {"library": f"{LIBRARY}-"}) if site.warehouse.variants("match_analysis") else []
@@ -86,7 +86,7 @@ class Importer:
         return Page("import.html", shown_, self.work.row())
 
     async def receive(self, request: Request) -> Response:
-        """Take the files of a form, and return to the page, which shows the progress."""
+        """Take the files of a submitted form, and redirect to the page, which shows the progress."""
         try:
             self.check_token(request)
             async with request.form(max_files=MAX_FILES, max_fields=4, max_part_size=100) as form:
@@ -98,14 +98,14 @@ class Importer:
         return RedirectResponse(request.url.path, 303)
 
     def check_token(self, request: Request) -> None:
-        """Raise MissingFileError, as for any unknown page, unless the address has the token."""
+        """Raise MissingFileError, as for any unknown page, unless the address contains the token."""
         if not secrets.compare_digest(request.path_params["token"].encode(), self._token.encode()):
             raise MissingFileError("expected a page of this site, got another address")
 
     def take(self, form: FormData) -> None:
-        """Begin to take the files of a form. Raises UsageError for an invalid name or ply, or without any file to
-        analyse, and TooBusyError while the files of an earlier request are taken."""
-        ply = whole({"ply": str(form.get("ply") or "0")}, "ply", 0, most=MAX_PLY)
+        """Start the process that adds the files of a form. Raises UsageError for an invalid name or ply, or without any
+        file to analyse, and TooBusyError while the files of an earlier request are added."""
+        ply = integer_parameter({"ply": str(form.get("ply") or "0")}, "ply", 0, most=MAX_PLY)
         files = [file for file in form.getlist("file") if isinstance(file, UploadFile) and file.filename]
         names = [checked_name(str(file.filename)) for file in files]
         if len({name.lower() for name in names}) < len(names):
@@ -133,7 +133,7 @@ class Importer:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe(duplex=False)
         given = self._site.warehouse, Path(incoming.name).resolve(), ply, theirs
-        self.work = Work("working", "starting")
+        self.work = ImportState("working", "starting")
         process = context.Process(target=take_matches, args=given, daemon=True)
         with theirs:
             process.start()
@@ -141,7 +141,7 @@ class Importer:
         threading.Thread(target=self._follow, args=(process, ours, incoming), daemon=True).start()
 
     def _follow(self, process: BaseProcess, pipe: Connection, incoming: TemporaryDirectory[str]) -> None:
-        """Read what the process says until it ends."""
+        """Record the messages of the process until it ends, and delete the folder `incoming`."""
         work, end = self.work, ("failed", "expected the import to end by itself, found that its process was ended")
         try:
             while True:
@@ -161,14 +161,14 @@ class Importer:
         self._lock.release()
 
     def end(self) -> None:
-        """End the process, if one is at work. What it has not finished is not in the warehouse."""
+        """Stop the importing process, if it is running. Matches that it has not finished are not in the warehouse."""
         if self._process:
             self._process.kill()
             self._process.join()
 
 
-def note_message(work: Work, message: Sequence[Any]) -> None:
-    """Change what is known of the work by a step or note of the process."""
+def note_message(work: ImportState, message: Sequence[Any]) -> None:
+    """Update `work` by a message of the process: a step of its progress, or a note."""
     kind, *values = message
     if kind == "step":
         work.step, work.done, work.total, work.unit = values
@@ -177,7 +177,7 @@ def note_message(work: Work, message: Sequence[Any]) -> None:
 
 
 def checked_name(name: str) -> str:
-    """The name of a file that is uploaded. Raises UsageError for one that is not the plain name of a visible file."""
+    """The name of an uploaded file. Raises UsageError if it is not the plain name of a visible file."""
     if INVALID.search(name) or name.startswith(".") or name != name.strip() or len(name.encode()) > MAX_NAME:
         raise UsageError(f"expected the plain name of a file, at most {MAX_NAME} bytes long, got {cite(name)}")
     return name

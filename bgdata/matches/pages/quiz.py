@@ -15,15 +15,16 @@ from bgdata.game.match import MatchScore
 from bgdata.game.plays import parse_play
 from bgdata.game.themes import Theme
 from bgdata.matches.questions import KINDS, SOURCES, book_questions, error_questions, met_of
-from bgdata.matches.quiz import PHASES, RIGHT, Answer, Question, answer_of, keep, with_answers
+from bgdata.matches.quiz import PHASES, RIGHT, Answer, Question, answer_of, filter_questions, with_answers
 from bgdata.rows import whole_rows
 from bgdata.web.answer import Page, address, position_path
-from bgdata.web.position_request import whole
+from bgdata.web.position_request import integer_parameter
 from bgdata.web.site import Row, Site
 
 ABOUT = ("plays", "cube")
 NAMES = ("from", "player", "analysis", "theme", "phase", "about", "loss")  # parameters that choose the questions
 MOST = 99_999  # questions
+COUNTED = ("answered", "right")  # parameters with the answers so far
 PLY = 1  # of the player that evaluates the answers of errors
 PLAYERS = """
 select player, variant as analysis, count(*) as questions from my_errors group by all order by questions desc, player
@@ -36,14 +37,15 @@ COUNTS = {
 
 
 def quiz(site: Site, request: Request) -> Page:
-    """A question of a quiz: an error of a player, a rolled-out decision, or one of the opening book. With an answer,
-    the values of all plays or cube actions."""
+    """The page of a question: an error of a player, a rolled-out decision, or a decision of the opening book. After an
+    answer it shows the values of all plays or cube actions, and after the last question how many were right."""
     given = dict(request.query_params)
     sources = site.keep("quiz sources", lambda: sources_of(site))
     if sources and not (given.get("from") or given.get("player", "").strip()):
         given |= {"from": sources[0]["from"] or "", "player": sources[0]["player"] or ""}
     chosen = chosen_questions(site, given, sources)
-    number = whole(given, "number", 1, least=1, most=MOST)
+    number = integer_parameter(given, "number", 1, least=1, most=MOST)
+    answered, right = counted(given)
     shown: dict[str, Any] = {
         "sources": sources,
         "given": {name: given.get(name, "") for name in NAMES},
@@ -52,45 +54,67 @@ def quiz(site: Site, request: Request) -> Page:
         "abouts": ABOUT,
         "n_questions": len(chosen),
         "question": None,
+        "is_over": bool(chosen) and number == len(chosen) + 1,
+        "answered": answered,
+        "right": right,
     }
+    here: dict[str, object] = {name: given.get(name, "") for name in NAMES}
     if not chosen:
         return Page("quiz.html", shown, quiz_row(sources, 0, None, None, None, []))
+    if shown["is_over"]:
+        ends: dict[str, Any] = {
+            "previous": address("/quiz", here | {"number": number - 1}),
+            "again": address("/quiz", here),
+        }
+        return Page("quiz.html", shown | ends, quiz_row(sources, len(chosen), None, None, None, []))
     if number > len(chosen):
         raise UsageError(f"expected a question from 1 to {len(chosen):,} as number, got {number:,}")
     question = answer_question(site, chosen[number - 1], given.get("analysis", "") or analysis_of(given, sources))
     choices = question.shuffled_answers(0)
     answer = chosen_answer(given.get("answer", "").strip(), choices)
-    here = {name: given.get(name, "") for name in NAMES}
+    is_right = answer is not None and answer.loss < RIGHT
+    before = {"answered": answered, "right": right}
+    after = {"answered": answered + 1, "right": right + is_right} if answer else before
     more = {
         "question": question,
         "number": number,
         "answer": answer,
-        "is_right": answer is not None and answer.loss < RIGHT,
-        "choices": [(each, address("/quiz", here | {"number": number, "answer": each.text})) for each in choices],
+        "is_right": is_right,
+        "choices": [
+            (each, address("/quiz", here | {"number": number, **before, "answer": each.text})) for each in choices
+        ],
         "boards": boards_of(question, answer),
         "position": position_path(question.xgid),
-        "previous": address("/quiz", here | {"number": number - 1}) if number > 1 else "",
-        "next": address("/quiz", here | {"number": number + 1}) if number < len(chosen) else "",
+        "previous": address("/quiz", here | {"number": number - 1, **before}) if number > 1 else "",
+        "next": address("/quiz", here | {"number": number + 1, **after}),
     }
-    return Page("quiz.html", shown | more, quiz_row(sources, len(chosen), number, question, answer, choices))
+    return Page("quiz.html", shown | after | more, quiz_row(sources, len(chosen), number, question, answer, choices))
+
+
+def counted(given: Mapping[str, str]) -> tuple[int, int]:
+    """The questions answered so far in this quiz, and how many of them rightly. Raises UsageError if these are not
+    numbers."""
+    answered, right = (integer_parameter(given, name, 0, most=MOST) for name in COUNTED)
+    return answered, min(right, answered)
 
 
 def sources_of(site: Site) -> list[Row]:
-    """What a quiz can ask about in this warehouse, with the number of questions: tables, then players who erred."""
+    """What a quiz can ask about in this warehouse, as rows with the number of questions: tables, then players who
+    erred."""
     tables = [(name, site.rows(COUNTS[name])[0]["n"]) for name in reversed(SOURCES)]
     found = [{"from": name, "player": None, "analysis": None, "questions": count} for name, count in tables if count]
     return found + [{"from": None, **row} for row in site.rows(PLAYERS)]
 
 
 def analysis_of(given: Mapping[str, str], sources: Sequence[Row]) -> str:
-    """The analysis with the most errors of the player who is asked for; empty without a player."""
+    """The analysis that contains the most errors of the player in the address; empty if the address names no player."""
     player = given.get("player", "").strip()
     return next((str(row["analysis"]) for row in sources if player and row["player"] == player), "")
 
 
 def chosen_questions(site: Site, given: Mapping[str, str], sources: Sequence[Row]) -> list[Question]:
-    """The questions of the source in the address, with the greatest loss first; empty without a source.
-    Raises UsageError for an unknown word, and MissingTableError if the source has no questions."""
+    """The questions from the source that the address names, the greatest loss first; empty if it names none. Raises
+    UsageError for an unknown word, and MissingTableError if the source has no questions."""
     words = {"from": SOURCES, "theme": [each.label for each in Theme], "phase": PHASES, "about": ABOUT}
     for name, known in words.items():
         if given.get(name) and given[name] not in known:
@@ -115,11 +139,12 @@ def chosen_questions(site: Site, given: Mapping[str, str], sources: Sequence[Row
     key = ("quiz", source, player, analysis, given.get("theme"), given.get("phase"), about, least)
     is_cube = about == "cube" if about else None
     theme, phase = given.get("theme") or None, given.get("phase") or None
-    return site.keep(key, lambda: keep(found, theme=theme, phase=phase, is_cube=is_cube, least_loss=least))
+    return site.keep(key, lambda: filter_questions(found, theme=theme, phase=phase, is_cube=is_cube, least_loss=least))
 
 
 def least_loss(text: str) -> float:
-    """The least loss that a parameter says, in points. Raises UsageError unless it is a number from 0 to 9."""
+    """The smallest loss that questions must have, in points, from a query parameter. Raises UsageError unless it is a
+    number from 0 to 9."""
     try:
         found = float(text or 0)
         if not 0 <= found <= 9:
@@ -130,7 +155,7 @@ def least_loss(text: str) -> float:
 
 
 def answer_question(site: Site, question: Question, analysis: str) -> Question:
-    """The question with its answers, which the player of the site evaluates if the source has none."""
+    """The question with its answers. The site's player evaluates them if the source has none."""
     if question.answers:
         return question
 
@@ -144,7 +169,7 @@ def answer_question(site: Site, question: Question, analysis: str) -> Question:
 
 
 def chosen_answer(text: str, choices: Sequence[Answer]) -> Answer | None:
-    """The answer of this text; None without a text. Raises UsageError if it is no answer."""
+    """The answer called `text`; None if `text` is empty. Raises UsageError if it is none of the choices."""
     found = answer_of(text, choices) if text else None
     if text and found is None:
         raise UsageError(f"expected {', '.join(each.text for each in choices)} as answer, got {cite(text)}")
@@ -152,8 +177,8 @@ def chosen_answer(text: str, choices: Sequence[Answer]) -> Answer | None:
 
 
 def boards_of(question: Question, answer: Answer | None) -> list[tuple[str, str]]:
-    """The boards with their titles, as the player who decides sees them: after an answer about a play, of the best play
-    and, if it was another, of the one chosen."""
+    """Titles and pictures of boards, as the player who decides sees them. After an answer about a play, they are of the
+    best play and, if another was chosen, of that one."""
     position, stakes, roll = question.view
     if answer is None or roll is None:
         return [("", format_board_svg(position, roll=roll, stakes=stakes, names=question.names))]
@@ -170,7 +195,7 @@ def quiz_row(
     sources: Sequence[Row], count: int, number: int | None, question: Question | None, answer: Answer | None,
     choices: Sequence[Answer],
 ) -> Row:  # fmt: skip
-    """The JSON of the page; what would give the answer away is null without an answer."""
+    """The JSON form of the page. Without an answer, the fields that would give it away are null."""
     told = question if answer else None
     return {
         "questions": count,

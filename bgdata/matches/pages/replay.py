@@ -11,7 +11,7 @@ import numpy as np
 
 from bgdata.errors import BgdataError, InvalidScoreError
 from bgdata.evaluation.pages.position import STEPS
-from bgdata.game.board_svg import format_board_svg
+from bgdata.game.board_svg import format_board_svg, short_name
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import Play, legal_plays, parse_play
@@ -29,8 +29,8 @@ ERROR = STEPS[1][0]  # smallest loss of an error, in points: above the loss of a
 
 
 def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
-    """The stakes at a turn of a game, for the player on roll. `game` is a row of the table `games`, with `is_jacoby`:
-    whether the Jacoby rule applies. Raises InvalidScoreError if the score cannot occur."""
+    """The stakes at a turn of a game, for the player on roll. `game` is a row of the table `games`, with `is_jacoby`,
+    which says whether the Jacoby rule applies. Raises InvalidScoreError if the score cannot occur."""
     cube = Cube(turn["cube_value"], CubeOwner(turn["cube_owner"]))
     if not game["match_length"]:
         return Stakes(Money(game["is_jacoby"]), cube)
@@ -40,7 +40,7 @@ def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
 
 
 def stakes_of(head: Row, row: Row) -> Stakes | None:
-    """The stakes at a turn; None if the recorded score is invalid."""
+    """The stakes at a turn; None if the recorded score is invalid. `head` is the row of its game."""
     try:
         return game_stakes(head, row)
     except InvalidScoreError:
@@ -53,7 +53,7 @@ def roll_of(row: Row) -> Roll | None:
 
 
 def play_of(row: Row) -> Play | None:
-    """The play of a turn; None if it has none that can be read."""
+    """The play of a turn; None if there is none or it cannot be read."""
     with suppress(BgdataError):
         if row["play"] and (roll := roll_of(row)):
             return parse_play(row["play"], Position(row["position_id"]), roll)
@@ -61,7 +61,7 @@ def play_of(row: Row) -> Play | None:
 
 
 def best_play(evaluator: Evaluator, row: Row) -> Play | None:
-    """The best play of a turn, static and cubeless; None for a turn without a play."""
+    """The best play of a turn by static cubeless equity; None for a turn without a play."""
     from bgdata.evaluation.chances import cubeless_equities
 
     roll = roll_of(row)
@@ -73,11 +73,17 @@ def best_play(evaluator: Evaluator, row: Row) -> Play | None:
 
 
 def boards_of(head: Row, row: Row, best: Play | None) -> list[tuple[str, str]]:
-    """(title, picture) of a turn: what was played and what is best, or one board without a title. The first player is
-    light and below, whoever is on roll."""
+    """Titles and pictures of a turn's boards: what was played and what is best, or one board without a title. The first
+    player is light and below, whoever is on roll; the picture says whose turn it is."""
     position, side = Position(row["position_id"]), row["on_roll"]
     stakes, played = stakes_of(head, row), play_of(row)
-    names = head[f"player_{side}"], head[f"player_{1 - side}"]
+    own, other = (short_name(head[f"player_{each}"] or "") for each in (side, 1 - side))
+    is_answered = row["player"] != side
+    names = (
+        (f"{own} doubles", f"{other} to answer")
+        if is_answered
+        else (f"{own} to play" if roll_of(row) else f"{own} on roll", other)
+    )
 
     def picture(play: Play | None, prefix: str) -> str:
         return format_board_svg(
@@ -90,8 +96,9 @@ def boards_of(head: Row, row: Row, best: Play | None) -> list[tuple[str, str]]:
 
 
 def graph_svg(turns: Sequence[Row], here: str, place: int) -> str:
-    """An SVG with the equity of player 0 before each roll as a line, luck as bars, errors as dots, and below what each
-    turn lost. Up is good for player 0. Every turn is a link. Empty if equities are unknown."""
+    """An SVG chart of a game, in which every turn is a link. A line is the equity of player 0 before each roll, bars
+    are luck, dots are errors, and below is what each turn lost. Up is good for player 0. Empty if equities are
+    unknown."""
     known = [row for row in turns if row["cubeless_equity"] is not None]
     if len(known) < 2:
         return ""

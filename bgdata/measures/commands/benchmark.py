@@ -180,11 +180,12 @@ RATE_COLUMNS = (
 def score_player(
     warehouse: Warehouse, name: str, ply: int, sets: Sequence[str], files: Sequence[Path], form: str
 ) -> None:
-    """Import the files, score the player on each set and print one line for each. Raises UnknownPlayerError if there is
-    no such player, MissingTableError if a set is missing, and the errors of imports."""
+    """Import the benchmark files, score the player on each benchmark in `sets`, and print one line for each. Raises
+    UnknownPlayerError if there is no such player, MissingTableError if a benchmark is missing, and the errors of
+    imports."""
     from bgdata.evaluation.player import open_named_player
     from bgdata.measures.steps.scores import full_name
-    from bgdata.measures.steps.sets import build_benchmark_scores, chosen_sets
+    from bgdata.measures.steps.sets import build_benchmark_scores, chosen_sets, judge_of
 
     imported = [import_files(warehouse, BENCHMARK.name, [path], None, strict=False, force=False) for path in files]
     for table in imported:
@@ -194,7 +195,7 @@ def score_player(
     chosen = chosen_sets(warehouse, sets, imported)
     rows = []
     with progress_bars() as progress:
-        for table in build_benchmark_scores(warehouse, chosen, name, ply, progress):
+        for judged, table in zip(chosen, build_benchmark_scores(warehouse, chosen, name, ply, progress), strict=True):
             benchmark, found = table.manifest.parameters["benchmark"], table.manifest.statistics
             rows.append(
                 {
@@ -202,6 +203,7 @@ def score_player(
                     "ply": ply,
                     "benchmark": f"{benchmark['kind']}/{benchmark['variant']}",
                     "version": benchmark["version"],
+                    "judge": judge_of(judged),
                     "decisions": table.manifest.rows,
                     "error_rate": round(found["error_rate"], 6),
                     "standard_error": round(found["standard_error"], 3),
@@ -226,25 +228,26 @@ def score_cube_actions(warehouse: Warehouse, name: str, ply: int, form: str) -> 
     show_rows(rows, form, table_lines(CUBE_COLUMNS, rows))
 
 
-def result_text(parameters: GameParameters, found: Mapping[str, float]) -> str:
-    """The result of a series in two lines of text, with the luck-adjusted result in a third if luck was measured."""
+def result_text(parameters: GameParameters, statistics: Mapping[str, float]) -> str:
+    """The result of a series of games as two lines of text, and the luck-adjusted result as a third if luck was
+    measured, from the `statistics` of the version."""
 
     def percent(name: str) -> str:
-        return f"{PERCENT.text(found[f'{name}_share'])} %"
+        return f"{PERCENT.text(statistics[f'{name}_share'])} %"
 
     text = (
         f"{parameters.player} ({parameters.ply}-ply) against {parameters.opponent} ({parameters.opponent_ply}-ply): "
-        f"{EQUITY.text(found['points_per_game'], found['standard_error'])} points per game in "
-        f"{parameters.games:,} games of {found['turns_per_game']:.1f} turns\n"
+        f"{EQUITY.text(statistics['points_per_game'], statistics['standard_error'])} points per game in "
+        f"{parameters.games:,} games of {statistics['turns_per_game']:.1f} turns\n"
         f"won {percent('win')}, with a gammon or more {percent('win_gammon')}, with a backgammon "
         f"{percent('win_backgammon')}; lost a gammon or more {percent('lose_gammon')}, a backgammon "
         f"{percent('lose_backgammon')}"
     )
     if not parameters.luck:
         return text
-    error = found["hedged_standard_error"]
-    factor = f", {found['standard_error'] / error:.1f} times less noise" if error else ""
-    return f"{text}\nluck-adjusted: {EQUITY.text(found['hedged_points_per_game'], error)} points per game{factor}"
+    error = statistics["hedged_standard_error"]
+    factor = f", {statistics['standard_error'] / error:.1f} times less noise" if error else ""
+    return f"{text}\nluck-adjusted: {EQUITY.text(statistics['hedged_points_per_game'], error)} points per game{factor}"
 
 
 WORST_COLUMNS = (
@@ -256,8 +259,9 @@ WORST_COLUMNS = (
 )
 
 
-def judgement_lines(parameters: RefereeParameters, found: Mapping[str, float]) -> Iterator[str]:
-    """The result of `bgdata referee` as lines of text."""
+def judgement_lines(parameters: RefereeParameters, statistics: Mapping[str, float]) -> Iterator[str]:
+    """Yield the lines of text that `bgdata referee` prints: how much the player loses per decision, from the
+    `statistics` of the version."""
     without = "" if parameters.tables else ", without tables"
     what, judge = "bearoff", f"bearoff_two_sided/{parameters.points}x{parameters.checkers}"
     if parameters.points == ANYWHERE:
@@ -267,18 +271,20 @@ def judgement_lines(parameters: RefereeParameters, found: Mapping[str, float]) -
         f"{judge}:"
     )
     yield (
-        f"mean loss {Quantity(6).text(found['mean_loss'], found['standard_error'])} points per decision, "
-        f"{CHANCE.text(found['error_share'])} of the choices wrong"
+        f"mean loss {Quantity(6).text(statistics['mean_loss'], statistics['standard_error'])} points per decision, "
+        f"{CHANCE.text(statistics['error_share'])} of the choices wrong"
     )
     yield (
-        f"one in 10 loses at least {LOSS.text(found['loss_of_worst_tenth'])}, one in 100 "
-        f"{LOSS.text(found['loss_of_worst_hundredth'])}, one in 1000 {LOSS.text(found['loss_of_worst_thousandth'])}, "
-        f"the worst {LOSS.text(found['largest_loss'])}; the table's rounding {found['loss_error_bound']:.1g} at most"
+        f"one in 10 loses at least {LOSS.text(statistics['loss_of_worst_tenth'])}, one in 100 "
+        f"{LOSS.text(statistics['loss_of_worst_hundredth'])}, one in 1000 "
+        f"{LOSS.text(statistics['loss_of_worst_thousandth'])}, "
+        f"the worst {LOSS.text(statistics['largest_loss'])}; the table's rounding "
+        f"{statistics['loss_error_bound']:.1g} at most"
     )
 
 
 def worst_decisions(table: Table, count: int = 5) -> Iterator[str]:
-    """Lines of text about the decisions that lost most, each position and roll once; empty if nothing was lost."""
+    """Yield lines of text about the decisions that lost most, each position and roll once; none if nothing was lost."""
     losses, ranks = table.array("losses"), table.array("ranks")
     rows = sorted((row for row in range(len(losses)) if ranks[row] > 0), key=lambda row: -losses[row])
     found: dict[tuple[str, str, str], dict[str, Any]] = {}

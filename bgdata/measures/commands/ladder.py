@@ -93,14 +93,14 @@ def ladder(
         draw_ladders(rows, plot)
 
 
-def name_of(row: Row) -> str:
-    """Short name of a player with its ply, such as `diverse-19 1-ply`."""
+def short_name(row: Row) -> str:
+    """The short name of a player with its ply, such as `diverse-19 1-ply`."""
     name = str(row["player_name"]).removeprefix("network/")
     return f"{Path(name).name} {row['ply']}-ply"
 
 
 def ladder_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
-    """The ladder as lines of text."""
+    """Yield the ladder as lines of text: a line of figures for each player, and how well the ratings fit the games."""
     found = table.manifest.statistics
     unit = "matches" if table.manifest.parameters["play"].startswith("match") else "games"
     columns = (
@@ -115,14 +115,14 @@ def ladder_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
         return f"{RATING.text(row['rating_low'])} {RATING.text(row['rating_high'])}" if row["rating_error"] else "fixed"
 
     yield f"{table.name}: {found['games']:,.0f} {unit} of {found['pairings']:.0f} pairings"
-    yield from table_lines(columns, ({**row, "player": name_of(row), "interval": interval(row)} for row in rows))
+    yield from table_lines(columns, ({**row, "player": short_name(row), "interval": interval(row)} for row in rows))
     freedom = found["degrees_of_freedom"]
     yield f"chi-square {found['chi_square']:.1f} with {freedom:.0f} degrees of freedom"
 
 
 def draw_ladders(ladders: Mapping[str, Sequence[Row]], path: Path) -> None:
-    """Write a picture of the ratings of each play with their 95 % intervals, best player on top. Raises StorageError if
-    it cannot be written."""
+    """Write a picture of the ratings with their 95 % intervals, one chart for each kind of play, the best player on
+    top. Raises StorageError if it cannot be written."""
     most = max(map(len, ladders.values()))
     with new_figure(3.6 * len(ladders) + 0.6, 0.26 * most + 1.2) as figure:
         panels = figure.subplots(1, len(ladders), squeeze=False)[0]
@@ -136,7 +136,7 @@ def draw_ladders(ladders: Mapping[str, Sequence[Row]], path: Path) -> None:
                 axes.errorbar(row["rating"], place, xerr=width, fmt=marker, color=colour, capsize=2)
             axes.axvline(0, color=GREY, linewidth=0.8)
             axes.locator_params(axis="x", nbins=5)
-            axes.set_yticks(range(len(rows)), [name_of(row) for row in reversed(rows)])
+            axes.set_yticks(range(len(rows)), [short_name(row) for row in reversed(rows)])
             axes.set_ylim(-0.6, len(rows) - 0.4)
             axes.set_title(play)
             axes.set_xlabel("wins minus losses" if play.startswith("match") else "points per game")

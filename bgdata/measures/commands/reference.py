@@ -14,7 +14,7 @@ from bgdata.measures.kinds.reference_checks import DATASET as CHECKS
 from bgdata.measures.kinds.reference_checks import ReferenceCheckParameters
 from bgdata.measures.kinds.reference_positions import DATASET, THEMES, ReferenceParameters
 from bgdata.rows import COUNT, EQUITY, LOSS, Column, Quantity, table_lines
-from bgdata.selfplay.commands.labels import describe_missed, roller_parameters
+from bgdata.selfplay.commands.labels import roller_parameters, unreached_text
 from bgdata.store.parameters import VersionRef
 from bgdata.warehouse import Warehouse
 
@@ -107,7 +107,7 @@ def reference(warehouse: Warehouse, /, network: str, form: str, **options: Any) 
         }
         for theme, name in ((theme, theme.replace("-", "_")) for theme in THEMES)
     ]
-    missed = describe_missed(table.manifest.rows, "positions", statistics, parameters)
+    missed = unreached_text(table.manifest.rows, "positions", statistics, parameters)
     show_rows(rows, form, ["\n".join([str(table.folder), *table_lines(THEME_COLUMNS, rows)]) + missed])
 
 

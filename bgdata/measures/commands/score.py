@@ -195,9 +195,10 @@ def compare(
 def compare_players(
     warehouse: Warehouse, players: Sequence[str], plot: Path | None, form: str, options: Mapping[str, str]
 ) -> None:
-    """Evaluate the reference positions with each player, print the table, and draw it. Raises UsageError if a player
-    only chooses plays, or if there are no results; UnknownPlayerError if there is no such player; MissingTableError if
-    reference positions or a network are missing; and StorageError if the picture cannot be written."""
+    """Evaluate the reference positions with each player, print a table of errors by theme, and draw it if `plot` is
+    given. Raises UsageError if a player only chooses plays, or if there are no results; UnknownPlayerError if there is
+    no such player; MissingTableError if reference positions or a network are missing; and StorageError if the picture
+    cannot be written."""
     from bgdata.measures.steps.scores import full_name, opponent_of
     from bgdata.measures.steps.sets import build_reference_scores, find_references
 
@@ -224,23 +225,23 @@ def compare_players(
         draw_errors(title, rows, plot)
 
 
-def chosen_rows(rows: Sequence[Row], wanted: Sequence[tuple[str, int]]) -> list[Row]:
-    """The rows of the wanted players, in the given order; if none are given, of all players, by RMSE over all
-    positions. Themes are in the order of GROUPS."""
-    if wanted:
-        found = [row for row in rows if row["has_tables"] and (row["player"], row["ply"]) in wanted]
-        return sorted(found, key=lambda row: (wanted.index((row["player"], row["ply"])), GROUPS.index(row["theme"])))
+def chosen_rows(rows: Sequence[Row], players: Sequence[tuple[str, int]]) -> list[Row]:
+    """The rows of these players in the given order; if `players` is empty, of all players, by RMSE over all positions.
+    A player's themes are in the order of GROUPS."""
+    if players:
+        found = [row for row in rows if row["has_tables"] and (row["player"], row["ply"]) in players]
+        return sorted(found, key=lambda row: (players.index((row["player"], row["ply"])), GROUPS.index(row["theme"])))
     overall = {label_of(row): row["rmse"] for row in rows if row["theme"] == EVERY_THEME}
     return sorted(rows, key=lambda row: (overall[label_of(row)], label_of(row), GROUPS.index(row["theme"])))
 
 
 def label_of(row: Row) -> str:
-    """The player's name on the command line."""
+    """The name and ply of a row's player, such as network:1, as on the command line."""
     return f"{row['player']}:{row['ply']}" + ("" if row.get("has_tables", True) else " without tables")
 
 
 def group_rows(rows: Sequence[Row], name: str) -> dict[str, dict[str, Row]]:
-    """The rows of each theme, or of each benchmark, by player."""
+    """The rows by value of the column `name` (a theme or a benchmark), and within that by player."""
     found: dict[str, dict[str, Row]] = {}
     for row in rows:
         found.setdefault(row[name], {})[label_of(row)] = row
@@ -255,7 +256,8 @@ def player_columns(players: Iterable[str]) -> list[Column]:
 def marks_of(
     groups: Collection[Mapping[str, Row]], series: Mapping[str, str], name: str, error: str
 ) -> dict[str, tuple[list[float], list[float]]]:
-    """The figures and standard errors by label of a series, one for each group; NaN where a group has no row."""
+    """The figures and the standard errors to draw for each series, by label: one for each group, NaN where a group has
+    no row. `series` gives the key of each label's row in a group; `name` and `error` are the columns."""
     found = {label: [group.get(key, {}) for group in groups] for label, key in series.items()}
     return {
         label: ([number_or_nan(row.get(name)) for row in rows], [number_or_nan(row.get(error)) for row in rows])
@@ -264,7 +266,7 @@ def marks_of(
 
 
 def error_lines(title: str, rows: Sequence[Row]) -> Iterator[str]:
-    """A table as lines of text: a row for each theme, a column for each player."""
+    """Yield a table as lines of text: a row for each theme, a column for each player."""
     yield title
     players = list(dict.fromkeys(map(label_of, rows)))
     rmse = Column("rmse", LOSS, error="rmse_standard_error")
@@ -299,12 +301,12 @@ def draw_errors(title: str, rows: Sequence[Row], path: Path) -> None:
 def compare_on_benchmarks(
     warehouse: Warehouse, players: Sequence[str], names: Sequence[str], plot: Path | None, form: str
 ) -> None:
-    """Score each player on each benchmark where it has no score yet, print the table, and draw it.
+    """Score each player on each benchmark where it has no score yet, print a table of error rates, and draw it if
+    `plot` is given.
 
     Raises UsageError if there are no scores, or if a version is not current; UnknownPlayerError if there is no such
     player; InvalidParameterError if a table is not a benchmark; MissingTableError if a benchmark or network is missing;
-    and StorageError if the picture cannot be written.
-    """
+    and StorageError if the picture cannot be written."""
     from bgdata.measures.steps.scores import full_name, opponent_of
     from bgdata.measures.steps.sets import build_benchmark_scores, compared_rows, current_sets
 
@@ -323,18 +325,18 @@ def compare_on_benchmarks(
 
 
 def first_label(rows: Sequence[Row]) -> str:
-    """Label of the player with which all other players are compared."""
+    """The label of the player with which all other players are compared."""
     others = (f"{row['other_player']}:{row['other_ply']}" for row in rows if "other_player" in row)
     return next(others, label_of(rows[0]))
 
 
 def labels_of(rows: Sequence[Row]) -> list[str]:
-    """Labels of the players; the first is the one with which the other players are compared."""
+    """The labels of all players, first that of the player with which the others are compared."""
     return list(dict.fromkeys([first_label(rows), *map(label_of, rows)]))
 
 
 def rate_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """Up to three lines for each benchmark, with a column for each player; unknown figures are blank."""
+    """Yield up to three lines of text for each benchmark, with a column for each player; unknown figures are blank."""
     players = labels_of(rows)
     several = len(players) > 1
     rate = Column("error_rate", Quantity(2), error="standard_error")
@@ -343,7 +345,10 @@ def rate_lines(rows: Sequence[Row]) -> Iterator[str]:
     lines: list[Row] = []
     titles = {}  # name of the benchmark by the number of its first line
     for benchmark, found in group_rows(rows, "benchmark").items():
-        titles[len(lines)] = f"{benchmark}, {next(iter(found.values()))['decisions']:,} decisions"
+        first = next(iter(found.values()))
+        titles[len(lines)] = f"{benchmark}, {first['decisions']:,} decisions" + (
+            f", judge {first['judge']}" if first["judge"] else ""
+        )
         for each in figures:
             texts = {player: each.text(found.get(player, {})) for player in players}
             lines.append({"name": f"  {each.name.replace('_', ' ')}", **texts})

@@ -15,14 +15,14 @@ from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.table import Table
 
-ROLLED_OUT = "rollout_decisions"
+ROLLED_OUT, JUDGED = "rollout_decisions", "judged_decisions"
 CONTACT = VersionRef(IMPORTED.name, "contact")
 
 
 @dataclass(frozen=True)
 class ScoreParameters(Parameters):
-    """Parameters of `benchmark_scores`: a player, its ply, the version that it reports, and the benchmark that it is
-    scored on."""
+    """Parameters of `benchmark_scores`: a player, its ply, the version that it reports, and the benchmark on which it
+    is scored."""
 
     player: str = "pubeval"
     ply: int = 0
@@ -31,7 +31,7 @@ class ScoreParameters(Parameters):
 
     @classmethod
     def on(cls, table: Table, player: str, ply: int, version: str) -> Self:
-        """The parameters for a player that reports `version`, on a benchmark."""
+        """The parameters to score a player that reports `version` on the benchmark `table`."""
         return cls(player, ply, VersionRef.parse(table.name), version)
 
 
@@ -86,9 +86,9 @@ class BenchmarkScores(Dataset[ScoreParameters]):
 
 
 def check_benchmark(benchmark: str) -> None:
-    """Raise InvalidParameterError unless `benchmark` is the name of a benchmark."""
+    """Raise InvalidParameterError if `benchmark` cannot be the name of a benchmark."""
     kind, _, variant = benchmark.partition("/")
-    if kind not in (IMPORTED.name, ROLLED_OUT) or not is_name("variant", variant):
+    if kind not in (IMPORTED.name, ROLLED_OUT, JUDGED) or not is_name("variant", variant):
         raise InvalidParameterError(
             f"expected a benchmark such as {IMPORTED.name}/contact or {ROLLED_OUT}/NAME, got {benchmark}"
         )

@@ -31,8 +31,9 @@ NORMAL_95 = 1.959963984540054
 @dataclass(frozen=True)
 class RolledOutDecisions:
     """Decisions with their rolled-out plays, best first. `boards` int8[n, 26] are the positions before `rolls` int8[n,
-    2]. The plays of decision i are rows first_plays[i] to first_plays[i + 1] (int64[n + 1]): `play_boards` int8[k, 26]
-    are the positions after them, with the OPPONENT on roll, and `losses` float64[k] are points, ascending."""
+    2]. The plays of decision i are rows first_plays[i]:first_plays[i + 1] (int64[n + 1]). `play_boards` int8[k, 26] are
+    the positions after them, with the OPPONENT on roll; `losses` float64[k] are in points, ascending within a
+    decision."""
 
     boards: Boards
     rolls: NDArray[np.int8]
@@ -42,7 +43,7 @@ class RolledOutDecisions:
 
 
 class BenchmarkScoresComputation(Computation[ScoreParameters]):
-    """Computation of `benchmark_scores`."""
+    """Computes `benchmark_scores`: asks a player for its plays, and scores them by the rollouts."""
 
     def compute(self, build: Build[ScoreParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -85,7 +86,7 @@ class BenchmarkScoresComputation(Computation[ScoreParameters]):
 
 
 def decisions_of(table: Table) -> RolledOutDecisions:
-    """The decisions of a benchmark."""
+    """The decisions of a benchmark with their rolled-out plays."""
     plays = table.array("plays_boards")
     return RolledOutDecisions(
         boards=np.asarray(table.array("decisions_boards")),
@@ -97,7 +98,8 @@ def decisions_of(table: Table) -> RolledOutDecisions:
 
 
 def rank_choices(decisions: RolledOutDecisions, chosen: Boards) -> NDArray[np.int16]:
-    """int16[n]: ranks of the chosen next positions among the listed plays, 0 for the best, -1 if not listed."""
+    """int16[n]: the rank of each chosen play among the rolled-out plays of its decision: 0 for the best, -1 if it was
+    not rolled out. Plays are given as the positions after them."""
     ranks = np.empty(len(chosen), np.int16)
     fill_ranks(decisions.first_plays, decisions.play_boards, chosen, ranks)
     return ranks
@@ -105,7 +107,8 @@ def rank_choices(decisions: RolledOutDecisions, chosen: Boards) -> NDArray[np.in
 
 @kernel(parallel=True)
 def fill_ranks(first_plays: NDArray[np.int64], play_boards: Boards, chosen: Boards, ranks: NDArray[np.int16]) -> None:
-    """Fill ranks[row] with the index of chosen[row] in play_boards[first_plays[row]:first_plays[row + 1]]."""
+    """Fill ranks[row] with the index of chosen[row] among play_boards[first_plays[row]:first_plays[row + 1]], -1 if it
+    is not there."""
     for row in prange(len(chosen)):
         ranks[row] = -1
         for play in range(first_plays[row], first_plays[row + 1]):
@@ -118,16 +121,18 @@ def fill_ranks(first_plays: NDArray[np.int64], play_boards: Boards, chosen: Boar
 
 
 def losses_of(decisions: RolledOutDecisions, ranks: NDArray[np.int16]) -> NDArray[np.float64]:
-    """float64[n]: points that each choice loses; an unlisted play loses as much as the worst listed one."""
+    """float64[n]: the points that each choice loses; a play that was not rolled out loses as much as the worst one that
+    was."""
     last = decisions.first_plays[1:] - 1
     places = np.where(ranks < 0, last, decisions.first_plays[:-1] + ranks)
     return np.asarray(decisions.losses[places])
 
 
 def score_of(losses: NDArray[np.float64], ranks: NDArray[np.int16]) -> dict[str, float]:
-    """Error rate in thousandths of a point per decision, and shares of best and of unlisted plays; 0 if there are no
-    choices. `error_rate_low` and `error_rate_high` bound the 95 % interval by a normal approximation, cut off at 0. The
-    approximation assumes that decisions are a random sample, and is unreliable for few."""
+    """The score of a player's choices, as statistics: the error rate in thousandths of a point per decision, and the
+    shares of best plays and of plays that were not rolled out; 0 if there are no choices. `error_rate_low` and
+    `error_rate_high` bound the 95 % interval by a normal approximation, cut off at 0. The approximation assumes that
+    decisions are a random sample, and is unreliable for few."""
     count = len(losses)
     mean = ERROR_RATE * float(losses.mean()) if count else 0.0
     error = ERROR_RATE * (float(losses.std(ddof=1)) if count > 1 else 0.0) / sqrt(max(count, 1))

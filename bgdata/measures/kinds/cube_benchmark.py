@@ -57,7 +57,7 @@ class CubeBenchmarkParameters(RollerParameters):
     met: str = OWN
 
     def games(self) -> dict[str, CubefulParameters]:
-        """The recipes of the games, by role."""
+        """The parameters of the two corpora from which decisions are drawn, money games and matches, by role."""
         network = (self.network, self.network_version, self.table_points, self.table_checkers)
         return {
             MONEY_GAMES: CubefulParameters(*network, self.cube, self.money_games, self.seed),
@@ -66,13 +66,13 @@ class CubeBenchmarkParameters(RollerParameters):
 
 
 def published_cube_benchmark() -> dict[CubeBenchmarkParameters, Path]:
-    """Folders of the sets in the package, by recipe; sets with a damaged manifest are left out."""
+    """The folders of the cube benchmarks in the package, by parameters; those with a damaged manifest are left out."""
     return published_versions(PUBLISHED, CubeBenchmarkParameters)
 
 
 class CubeBenchmark(Dataset[CubeBenchmarkParameters]):
     """Kind `cube_benchmark`: close cube decisions of contact positions, rolled out with the cube. One row per decision,
-    ordered by a hash; every judge is given the same ones."""
+    ordered by a hash; every judge rolls out the same ones."""
 
     name = "cube_benchmark"
     made_again = BY_PLAYERS
@@ -163,7 +163,8 @@ class CubeBenchmark(Dataset[CubeBenchmarkParameters]):
             raise InvalidParameterError(f"expected own or published as met, got {parameters.met!r}")
 
     def complete(self, parameters: CubeBenchmarkParameters, _warehouse: Versions) -> CubeBenchmarkParameters:
-        """The parameters with the installed version of the judge. Raises UnknownPlayerError if it is not installed."""
+        """The parameters with the installed version of the judge added. Raises UnknownPlayerError if the judge is not
+        installed."""
         if parameters.judge_version or parameters.judge not in PROGRAMS:
             return parameters
         from bgdata.evaluation.player import open_named_player

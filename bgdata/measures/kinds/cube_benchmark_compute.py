@@ -45,11 +45,11 @@ from bgdata.game.random import mix_bits
 from bgdata.game.themes import Theme, position_themes
 from bgdata.game.xgid import parse_xgid
 from bgdata.kinds.column_values import (
-    chosen_texts,
     class_column,
     constant,
     numbers_or_null,
     position_columns,
+    select_texts,
     text_arrays,
     text_column,
 )
@@ -66,7 +66,7 @@ from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.selfplay.cubeful_rollout import decision_starts, roll_out_with_cube
 from bgdata.selfplay.kinds.shared.games import ACTIONS as TURN_ACTIONS
 from bgdata.selfplay.kinds.shared.games_compute import OWNERS, board_hashes, file_classes, turn_places
-from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, network_text, open_roller, played_tables
+from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, network_text, network_versions, open_roller
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
@@ -81,7 +81,7 @@ PROGRAM_JUDGES = {"gnubg": roll_out_by_gnubg, "bgsage": roll_out_by_bgsage}
 
 
 class Candidates(NamedTuple):
-    """Turns of games before which the cube may be turned."""
+    """Turns of games before which the player on roll may double or redouble."""
 
     boards: Array  # int8[n, 26] of the player on roll
     away: Array  # int32[n, 2] points that the player on roll and the opponent need; 0 in money play
@@ -92,23 +92,23 @@ class Candidates(NamedTuple):
     themes: Array  # int8[n]
 
     def rows(self, chosen: Array | slice) -> Candidates:
-        """The turns whose numbers are `chosen`, in the given order."""
+        """The turns whose indexes are `chosen`, in that order."""
         return Candidates(*(values[chosen] for values in self))
 
     def stakes(self, row: int) -> Stakes:
-        """The stakes of a turn, for the player on roll."""
+        """The stakes of turn `row` for the player on roll."""
         (away, opponent_away), (value, owner) = self.away[row].tolist(), self.cubes[row].tolist()
         score = MatchScore(away, opponent_away) if away else Money(is_jacoby=False)
         return Stakes(score, Cube(value, CubeOwner(OWNERS[owner])))
 
 
 class CubeBenchmarkComputation(Computation[CubeBenchmarkParameters]):
-    """Computation of `cube_benchmark`."""
+    """Computes `cube_benchmark`: chooses close cube decisions, and has a judge roll them out."""
 
     def compute(self, build: Build[CubeBenchmarkParameters]) -> None:
         chosen = sample_arrays(build)
         xgids = text_column(chosen, "xgids").to_pylist()
-        tables = {role: table for role, table in played_tables(build).items() if role not in (MONEY_GAMES, MATCHES)}
+        tables = {role: table for role, table in network_versions(build).items() if role not in (MONEY_GAMES, MATCHES)}
         seeds = " ".join(map(str, chosen["seeds"].tolist()))
         work = work_of(build, f"{__name__}:judge_decisions", tables, xgids=" ".join(xgids), seeds=seeds)
         shards = list(compute_shards(build.job, "decisions", work, ranges(len(xgids), 1)))
@@ -131,7 +131,7 @@ class CubeBenchmarkComputation(Computation[CubeBenchmarkParameters]):
                 "xgid": xgids,
                 **position_columns(np.asarray(arrays["boards"])),
                 "class": class_column(np.asarray(arrays["classes"])),
-                "theme": chosen_texts(pa.array(THEMES), np.asarray(arrays["themes"]).astype(np.int32)),
+                "theme": select_texts(pa.array(THEMES), np.asarray(arrays["themes"]).astype(np.int32)),
                 "score": pa.array([score_text(each) for each in stakes]),
                 "cube_value": pa.array([each.cube.value for each in stakes], pa.int32()),
                 "cube_owner": pa.array([str(each.cube.owner) for each in stakes]),
@@ -139,7 +139,7 @@ class CubeBenchmarkComputation(Computation[CubeBenchmarkParameters]):
                 "no_double_standard_error": np.ascontiguousarray(errors[:, 0]),
                 "double_take_standard_error": np.ascontiguousarray(errors[:, 1]),
                 **{f"mwc_{name}": numbers_or_null(value) for name, value in mwc.items()},
-                "best_action": chosen_texts(pa.array(ACTIONS), best_actions(values)),
+                "best_action": select_texts(pa.array(ACTIONS), best_actions(values)),
                 "trials": trials,
                 "judge": constant(judge, "VARCHAR", len(values)),
                 "level": pa.array([f"rollout, {ply}-ply, {count:,} games" for count in trials.tolist()]),
@@ -161,8 +161,8 @@ class CubeBenchmarkComputation(Computation[CubeBenchmarkParameters]):
         }
 
     def check_sample(self, recheck: Recheck[CubeBenchmarkParameters]) -> str:
-        """Choose the decisions again, and roll out some with few games again if this version of the judge is
-        installed."""
+        """Choose the decisions again and compare them. If this version of the judge is installed, roll out some of
+        those with the fewest games again."""
         table = recheck.table
         chosen = sample_arrays(recheck)
         check_arrays(table, {**chosen, **judge_arrays(recheck)})
@@ -180,22 +180,22 @@ class CubeBenchmarkComputation(Computation[CubeBenchmarkParameters]):
 
 
 class Judge:
-    """The judge of a recipe."""
+    """The player that rolls out the decisions, with the settings of its rollouts."""
 
     def __init__(self, parameters: CubeBenchmarkParameters, player: NetworkPlayer, met: MatchEquity) -> None:
         self.parameters, self.player, self.rules = parameters, player, CubeRules(met=met)
 
     @classmethod
     def open(cls, context: Context[CubeBenchmarkParameters]) -> Judge:
-        """Open the judge. Raises UnknownPlayerError if it is not installed, InvalidParameterError if it has another
-        version, and MissingTableError if the network is missing."""
+        """Open the judge that the parameters name. Raises UnknownPlayerError if it is not installed,
+        InvalidParameterError if another version is installed, and MissingTableError if the network is missing."""
         parameters = context.parameters
         if parameters.judge != NETWORK:
             open_player_of_version(parameters.judge, parameters.play_ply, parameters.judge_version)
         return cls(parameters, open_roller(context), first_met(context.inputs["met"].arrays()))
 
     def roll_out(self, question: CubeQuestion, seed: int) -> RolledOutCube:
-        """Roll out a decision with dice of its own seed. Raises the errors of the judge."""
+        """Roll out a cube decision with the dice of `seed`. Raises the errors of the judge."""
         parameters, limits = self.parameters, self.parameters.limits()
         if parameters.judge != NETWORK:
             own = GameLimits(parameters.play_ply, limits.trials, limits.until, limits.most)
@@ -208,7 +208,8 @@ class Judge:
         return RolledOutCube((no_double, taken, 1.0), (first, second), int(found.trials[0]))
 
     def arrays(self, xgids: Sequence[str], seeds: Sequence[int]) -> dict[str, Array]:
-        """The arrays of the decisions with these XGIDs and seeds."""
+        """Roll out the decisions with these XGIDs and seeds, and return their values, standard errors and numbers of
+        games as arrays."""
         found = [self.roll_out(question_of(xgid), seed) for xgid, seed in zip(xgids, seeds, strict=True)]
         return {
             "values": np.round(np.array([each.values[:2] for each in found], np.float64), DECIMALS),
@@ -218,25 +219,25 @@ class Judge:
 
 
 def question_of(xgid: str) -> CubeQuestion:
-    """The position and the stakes of an XGID."""
+    """The position and the stakes that an XGID contains."""
     found = parse_xgid(xgid)
     return CubeQuestion(found.position, found.match.stakes)
 
 
 def judge_decisions(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of decisions `begin` to before `end`."""
+    """Roll out decisions `begin` to before `end`, and return their arrays."""
     judge, part = opened_once(open_judge, settings), slice(begin, end)
     seeds = [int(seed) for seed in str(settings["seeds"]).split()[part]]
     return judge.arrays(str(settings["xgids"]).split()[part], seeds)
 
 
 def open_judge(settings: Settings) -> Judge:
-    """Open what `judge_decisions` needs, from its settings."""
+    """Open the judge that `judge_decisions` needs, from its settings."""
     return Judge.open(context_of(settings, CubeBenchmarkParameters))
 
 
 def judge_arrays(context: Context[CubeBenchmarkParameters]) -> dict[str, Array]:
-    """The arrays that name the judge, and the network of the games."""
+    """The arrays that name the judge, and the network that played the games."""
     parameters, network = context.parameters, network_text(context.parameters, context.inputs)
     judge = f"{parameters.judge} {parameters.judge_version}"
     if parameters.judge == NETWORK:
@@ -245,7 +246,8 @@ def judge_arrays(context: Context[CubeBenchmarkParameters]) -> dict[str, Array]:
 
 
 def sample_arrays(context: Context[CubeBenchmarkParameters]) -> dict[str, Array]:
-    """The arrays of the decisions, without the judge's. Raises InvalidParameterError if there are too few."""
+    """The arrays that describe the chosen decisions, without the judge's results. Raises InvalidParameterError if there
+    are too few decisions."""
     parameters, rules = context.parameters, CubeRules(met=first_met(context.inputs["met"].arrays()))
     player = open_roller(context)
     halves = [close_candidates(context.inputs[role], parameters, player, rules) for role in (MONEY_GAMES, MATCHES)]
@@ -279,7 +281,8 @@ def sample_arrays(context: Context[CubeBenchmarkParameters]) -> dict[str, Array]
 def close_candidates(
     corpus: Table, parameters: CubeBenchmarkParameters, player: NetworkPlayer, rules: CubeRules
 ) -> Candidates:
-    """Half of the decisions, from one table of games, ascending by hash; all that there are if they are too few."""
+    """The decisions that are taken from one corpus, half of all, in ascending order of hashes. If there are too few,
+    all that there are."""
     found, wanted = candidates_of(corpus, parameters), parameters.decisions // 2
     share = -(-wanted // (len(Theme) - len(RACES)))
     taken, counts, close = dict[int, int](), np.zeros(len(Theme), np.int64), list[int]()
@@ -298,18 +301,18 @@ def close_candidates(
 
 
 def close_rows(found: Candidates, player: NetworkPlayer, rules: CubeRules, window: float) -> Iterator[int]:
-    """The numbers of the close candidates, ascending."""
+    """Yield the indexes of the candidates where the decision is close, in ascending order."""
     for begin in range(0, len(found.games), CHUNK):
         rows = found.rows(slice(begin, begin + CHUNK))
         chances = player.evaluate_many(np.ascontiguousarray(rows.boards)).chances
         for row in range(len(rows.games)):
-            if is_near(chances[row], rows.stakes(row), rules, window):
+            if is_close(chances[row], rows.stakes(row), rules, window):
                 yield begin + row
 
 
 def candidates_of(corpus: Table, parameters: CubeBenchmarkParameters) -> Candidates:
-    """The turns of a table of games before which the cube may be turned, contact positions all, each position with
-    these stakes once, ascending by hash."""
+    """The turns of a corpus before which the player on roll may double, in contact positions only, in ascending order
+    of hashes. Each position with the same stakes is taken once."""
     records, first_turns = np.asarray(corpus.array("turns")), np.asarray(corpus.array("first_turns"))
     games, turns = turn_places(first_turns, slice(0, len(records)))
     _, action, on_roll, _, _, value, owner = records.T
@@ -336,14 +339,15 @@ def candidates_of(corpus: Table, parameters: CubeBenchmarkParameters) -> Candida
 
 
 def stakes_hashes(boards: Array, away: Array, cubes: Array, seed: int) -> Array:
-    """uint64[n]: hashes of int8[n, 26] boards, int[n, 2] points to go, int[n, 2] cubes and the seed."""
+    """uint64[n]: hashes of decisions, from int8[n, 26] boards, int[n, 2] points that both players need, int[n, 2] cubes
+    (value, owner) and the seed."""
     numbers = np.concatenate([away, cubes], axis=1).astype(np.uint64) @ np.array([1, 32, 1024, 1 << 44], np.uint64)
     with np.errstate(over="ignore"):
         return np.asarray(mix_bits(board_hashes(boards) + mix_bits(numbers) + mix_bits(np.full(1, seed, np.uint64))))
 
 
-def is_near(chances: Array, stakes: Stakes, rules: CubeRules, window: float) -> bool:
-    """Whether doubling gains or costs at most `window` points of normalised equity, or taking does, by the model from
+def is_close(chances: Array, stakes: Stakes, rules: CubeRules, window: float) -> bool:
+    """Whether doubling, or taking, gains or costs at most `window` points of normalised equity, by the cube model from
     float32[5] chances."""
     owner, score, cube = OWNER_CODES[stakes.cube.owner], stakes.score, stakes.cube.value
     if isinstance(score, Money):
@@ -357,7 +361,7 @@ def is_near(chances: Array, stakes: Stakes, rules: CubeRules, window: float) -> 
 
 
 def single_games(stakes: Stakes, rules: CubeRules) -> tuple[float, float]:
-    """The mwc of a lost and a won single game with this cube; NaN in money play."""
+    """The match winning chances after losing and after winning a single game with this cube; NaN in money play."""
     if isinstance(stakes.score, Money):
         return np.nan, np.nan
     value = stakes.cube.value
@@ -365,13 +369,14 @@ def single_games(stakes: Stakes, rules: CubeRules) -> tuple[float, float]:
 
 
 def score_text(stakes: Stakes) -> str:
-    """`money`, or the points that both players need, such as 3-5."""
+    """The score as text: "money", or the points that both players need, such as "3-5"."""
     score = stakes.score
     return "money" if isinstance(score, Money) else f"{score.away}-{score.opponent_away}"
 
 
 def best_actions(values: Array) -> Array:
-    """int32[n]: numbers of ACTIONS from float64[n, (no double, double and take)] values."""
+    """int32[n]: the best action of each decision, as an index into ACTIONS, from float64[n, (no double, double and
+    take)] values."""
     no_double, taken = np.asarray(values).T
     doubled = np.where(taken < 1.0, 1, 2)
     return np.where(np.minimum(taken, 1.0) >= no_double, doubled, np.where(taken < 1.0, 0, 3)).astype(np.int32)

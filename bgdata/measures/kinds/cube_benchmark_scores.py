@@ -32,9 +32,9 @@ class CubeScoreParameters(Parameters):
     """Parameters of `cube_benchmark_scores`: a player, its ply and version, its cube model, the benchmark, and whether
     a network plays with its bearoff tables.
 
-    `cube` is a model such as default, 0.7, jump:0.113, local:0.113 or ahead:default, which both sides use on the way;
-    it is empty for programs, which have models of their own. `met` is the match equity table of a player that is not a
-    program, as in `match_analysis`."""
+    `cube` is a model such as default, 0.7, jump:0.113, local:0.113 or ahead:default, by which both sides turn the cube
+    later in the game; it is empty for programs, which have models of their own. `met` is the match equity table of a
+    player that is not a program, as in `match_analysis`."""
 
     player: str = "network"
     ply: int = 0
@@ -46,13 +46,13 @@ class CubeScoreParameters(Parameters):
 
     @classmethod
     def on(cls, table: Table, player: str, ply: int, cube: str, version: str) -> Self:
-        """The parameters for a player that reports `version`, on a version of a cube benchmark."""
+        """The parameters to score a player that reports `version` on the cube benchmark `table`."""
         return cls(player, ply, cube, version, VersionRef.parse(table.name), str(table.manifest.parameters["met"]))
 
 
 class CubeBenchmarkScores(Dataset[CubeScoreParameters]):
-    """Kind `cube_benchmark_scores`: what the cube actions of a player lose by a judge. One row per decision, in the
-    order of `cube_benchmark`."""
+    """Kind `cube_benchmark_scores`: what the cube actions of a player lose according to a judge. One row per decision,
+    in the order of `cube_benchmark`."""
 
     name = "cube_benchmark_scores"
     made_again = BY_PLAYERS
@@ -115,7 +115,7 @@ class CubeBenchmarkScores(Dataset[CubeScoreParameters]):
 
 
 def check_model(text: str) -> None:
-    """Raise InvalidParameterError unless a cube model is one like those of MODELS."""
+    """Raise InvalidParameterError unless `text` is a cube model like those of MODELS."""
     if text.removeprefix(AHEAD) == DEFAULT:
         return
     side = side_of(text.removeprefix(AHEAD))

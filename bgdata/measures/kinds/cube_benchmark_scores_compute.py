@@ -25,7 +25,7 @@ from bgdata.evaluation.cube_answers import (
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import as_evaluator, open_player_of_version
 from bgdata.game.xgid import parse_xgid
-from bgdata.kinds.column_values import chosen_texts, constant, text_column
+from bgdata.kinds.column_values import constant, select_texts, text_column
 from bgdata.kinds.rechecking import check_arrays, check_rows
 from bgdata.measures.kinds.benchmark_scores_compute import ERROR_RATE, NORMAL_95
 from bgdata.measures.kinds.cube_benchmark_compute import question_of, score_text
@@ -43,7 +43,7 @@ PROGRAM_VALUES = {"gnubg": gnubg_values, "bgsage": bgsage_values}
 
 
 class CubeBenchmarkScoresComputation(Computation[CubeScoreParameters]):
-    """Computation of `cube_benchmark_scores`."""
+    """Computes `cube_benchmark_scores`: asks a player for its cube actions, and scores them by the rollouts."""
 
     def compute(self, build: Build[CubeScoreParameters]) -> None:
         benchmark, job = build.inputs["benchmark"], build.job
@@ -68,7 +68,7 @@ class CubeBenchmarkScoresComputation(Computation[CubeScoreParameters]):
             {
                 "decision": np.arange(len(values), dtype=np.int32),
                 "xgid": xgids,
-                "theme": chosen_texts(pa.array(THEMES), np.asarray(arrays["themes"]).astype(np.int32)),
+                "theme": select_texts(pa.array(THEMES), np.asarray(arrays["themes"]).astype(np.int32)),
                 "score": pa.array(
                     [score_text(parse_xgid(text).match.stakes) for text in xgids.to_pylist()], pa.string()
                 ),
@@ -83,8 +83,8 @@ class CubeBenchmarkScoresComputation(Computation[CubeScoreParameters]):
         )
 
     def statistics(self, computed: Computed[CubeScoreParameters]) -> Mapping[str, float]:
-        """Error rates of both, of doubles and of answers, with standard errors over positions, and the ends of the 95 %
-        interval of the first, cut off at 0."""
+        """The error rates of doubles, of answers and of both together, with standard errors over positions, and the
+        ends of the 95 % interval of the rate of both, cut off at 0."""
         losses, found = np.asarray(computed.arrays["losses"]), dict[str, float]()
         for name, column in (("", losses.mean(axis=1)), ("double_", losses[:, 0]), ("answer_", losses[:, 1])):
             found[f"{name}error_rate"] = ERROR_RATE * float(column.mean())
@@ -94,7 +94,8 @@ class CubeBenchmarkScoresComputation(Computation[CubeScoreParameters]):
         return {"decisions": len(losses), **found, **ends, "best_share": float((losses == 0).all(axis=1).mean())}
 
     def check_sample(self, recheck: Recheck[CubeScoreParameters]) -> str:
-        """Compare all rows with the benchmark, and ask the player about a sample again if it is unchanged."""
+        """Compare all rows with the benchmark. If the player is unchanged, ask it about a random sample of the
+        decisions again."""
         table, benchmark = recheck.table, recheck.inputs["benchmark"]
         check_arrays(table, score_arrays(benchmark, np.asarray(table.array("values"))))
         questions = questions_of(benchmark)
@@ -108,12 +109,12 @@ class CubeBenchmarkScoresComputation(Computation[CubeScoreParameters]):
 
 
 def questions_of(benchmark: Table) -> list[CubeQuestion]:
-    """The positions and stakes of a cube benchmark."""
+    """The position and the stakes of each decision in a cube benchmark."""
     return [question_of(text) for text in text_column(benchmark.arrays(), "xgids").to_pylist()]
 
 
 def player_values(context: Context[CubeScoreParameters], questions: list[CubeQuestion]) -> Array:
-    """float64[n, (no double, double and take)]: the player's values. Raises the errors of
+    """float64[n, (no double, double and take)]: the player's values of each decision. Raises the errors of
     `open_player_of_version`."""
     chosen = context.parameters
     player = open_player_of_version(chosen.player, chosen.ply, chosen.version, context.warehouse, tables=chosen.tables)
@@ -133,13 +134,14 @@ def player_values(context: Context[CubeScoreParameters], questions: list[CubeQue
 
 
 def player_actions(values: Array) -> tuple[Array, Array]:
-    """bool[n] each: whether a player with these values (float64[n, (no double, double and take)]) doubles, and whether
-    it takes. Among equal values it doubles, and passes."""
+    """bool[n] each: whether a player doubles, and whether it takes, by its values float64[n, (no double, double and
+    take)]. If values are equal, it doubles, and it passes."""
     return np.minimum(values[:, 1], 1.0) >= values[:, 0], values[:, 1] < 1.0
 
 
 def score_arrays(benchmark: Table, values: Array) -> dict[str, Array]:
-    """The arrays of the scores, from the benchmark and the player's values."""
+    """The arrays of the scores, from the player's values float64[n, (no double, double and take)] of the benchmark's
+    decisions."""
     arrays = benchmark.arrays()
     judged = np.asarray(arrays["values"])
     return {
@@ -150,8 +152,8 @@ def score_arrays(benchmark: Table, values: Array) -> dict[str, Array]:
 
 
 def action_losses(judged: Array, doubled: Array, taken: Array) -> Array:
-    """float64[n, (double or not, answer)]: what actions lose, by the judge's float64[n, (no double, double and take)]
-    values."""
+    """float64[n, (double or not, answer)]: what a player's actions lose, by the judge's values float64[n, (no double,
+    double and take)]."""
     no_double, take = judged.T
     answer = np.minimum(take, 1.0)
     gain = answer - no_double  # of doubling

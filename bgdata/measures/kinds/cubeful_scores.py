@@ -18,8 +18,8 @@ LONGEST = 25  # match, in points
 @dataclass(frozen=True)
 class CubefulScoreParameters(PairingParameters):
     """Parameters of `cubeful_scores`: two players, the match length (0 for money games), the number of games or
-    matches, and the seed of their dice; whether the network of the package measures luck; and whether networks play
-    with bearoff tables."""
+    matches, the seed of their dice, whether the network of the package measures luck, and whether networks play with
+    bearoff tables."""
 
     player: str = "network/tiny"
     version: str = "b49ded87"

@@ -50,7 +50,7 @@ class Entrant(NamedTuple):
 
 @dataclass(frozen=True)
 class LadderParameters(Parameters):
-    """Parameters of `ladder`: what is played, the player that is rated 0 with its ply, and the sources: versions with
+    """Parameters of `ladder`: the kind of play, the player that is rated 0 with its ply, and the sources: versions with
     games, sorted by name. A source that names no version is the smallest variant of its kind, which is built first."""
 
     play: str = "cubeless"
@@ -60,13 +60,13 @@ class LadderParameters(Parameters):
 
     @property
     def length(self) -> int:
-        """Points that win the match; 0 for money play."""
+        """The points that win the match; 0 for money play."""
         return match_length(self.play)
 
 
 def match_length(play: str) -> int:
-    """Points that win the match that `play` names; 0 for money play, with or without the cube. Raises
-    InvalidParameterError for an unknown name."""
+    """The points that win a match in the kind of play that `play` names; 0 for money play, with or without the cube.
+    Raises InvalidParameterError for an unknown name."""
     match = MATCH.fullmatch(play)
     if play in ("cubeless", "money"):
         return 0
@@ -76,7 +76,7 @@ def match_length(play: str) -> int:
 
 
 class Ladder(Dataset[LadderParameters]):
-    """Kind `ladder`: ratings of players from games of each pair. One row per player."""
+    """Kind `ladder`: ratings of players from games of each pairing. One row per player."""
 
     name = "ladder"
     made_again = BY_PLAYERS

@@ -38,7 +38,7 @@ _MIN_SLOPE = 1e-5  # the curve is flat far from 0, and a slope of 0 gives no ste
 
 
 class Pairing(NamedTuple):
-    """The result of one player against another."""
+    """The result of one player against another: mean points per game, and their standard error."""
 
     player: int
     opponent: int
@@ -56,7 +56,7 @@ class Ratings(NamedTuple):
 
 
 class LadderComputation(Computation[LadderParameters]):
-    """Computation of `ladder`."""
+    """Computes `ladder`: rates players by the games of all pairings."""
 
     def compute(self, build: Build[LadderParameters]) -> None:
         build.job.progress.start(build.job.title, len(build.parameters.sources), "sources")
@@ -124,7 +124,7 @@ class LadderComputation(Computation[LadderParameters]):
         }
 
     def check_sample(self, recheck: Recheck[LadderParameters]) -> str:
-        """Fit everything again, if all games still exist."""
+        """Compute the ratings again from the stored games, if all games still exist."""
         table = recheck.table
         try:
             expected = ladder_arrays(recheck)
@@ -135,14 +135,14 @@ class LadderComputation(Computation[LadderParameters]):
 
 
 def scale_of(parameters: LadderParameters) -> float:
-    """Largest possible mean result, in points."""
+    """The largest possible mean result of a game or match, in points."""
     return 1.0 if parameters.length else MAX_POINTS
 
 
 def ladder_arrays(context: Context[LadderParameters]) -> dict[str, Array]:
-    """All declared arrays. Raises InvalidParameterError if games are of another play, of two versions of a player, or
-    without the player that is rated 0; UsageError if pairings do not connect all players; and MissingTableError if
-    games are missing."""
+    """All declared arrays. Raises InvalidParameterError if games are of another kind of play, of two versions of a
+    player, or if none are of the player that is rated 0; UsageError if pairings do not connect all players; and
+    MissingTableError if games are missing."""
     results = pair_results(context)
     players = sorted({player for pair in results for player in pair})
     names = [player[:2] for player in players]
@@ -174,9 +174,9 @@ def ladder_arrays(context: Context[LadderParameters]) -> dict[str, Array]:
 
 
 def pair_results(context: Context[LadderParameters]) -> dict[tuple[Entrant, Entrant], list[float]]:
-    """Points per game to the first of two players, for each pair of games with the same dice. The first player is the
-    one that sorts first. Points are luck-adjusted if luck was measured. Raises InvalidParameterError if games are of
-    another play, or if two series of a pairing have the same dice."""
+    """The mean points per game of each two games with the same dice, by pair of players, to the player whose name sorts
+    first. Points are luck-adjusted if luck was measured. Raises InvalidParameterError if games are of another kind of
+    play, or if two series of a pairing have the same dice."""
     parameters = context.parameters
     found: dict[tuple[Entrant, Entrant], list[float]] = {}
     dice: set[tuple[Entrant, Entrant, int]] = set()
@@ -199,13 +199,15 @@ def pair_results(context: Context[LadderParameters]) -> dict[tuple[Entrant, Entr
 
 
 def expected_points(difference: float, scale: float) -> float:
-    """Points per game to a player whose rating is higher by `difference`."""
+    """The expected points per game of a player whose rating is higher than the opponent's by `difference`. `scale` is
+    the largest possible mean result."""
     return scale * tanh(difference / scale)
 
 
 def fit_ratings(players: int, zero: int, pairings: Sequence[Pairing], scale: float) -> Ratings:
-    """The ratings of players 0, 1, ... by their pairings. Raises UsageError if pairings do not connect all players, and
-    for results or errors that are not finite, such as the error of a single pair of games."""
+    """Fit the ratings of players 0, 1, ... to the results of their pairings. Player `zero` is rated 0. Raises
+    UsageError if pairings do not connect all players, and for results or errors that are not finite, such as the error
+    of a single pair of games."""
     for each in pairings:
         if not (isfinite(each.points) and isfinite(each.error)):
             raise UsageError(f"expected finite results of pairings, got {each.points} +/- {each.error}")
@@ -216,22 +218,22 @@ def fit_ratings(players: int, zero: int, pairings: Sequence[Pairing], scale: flo
         missing = min(set(range(players)) - reached)
         raise UsageError(f"expected pairings that lead from every player to player {zero}, none leads from {missing}")
     values, others = [0.0] * players, [player for player in range(players) if player != zero]
-    best = _squares(values, pairings, scale)
+    best = _chi_square(values, pairings, scale)
     for _ in range(_STEPS):  # Gauss-Newton steps, each halved until chi-square is lower
-        matrix, gradient = _normal(values, pairings, scale)
+        matrix, gradient = _normal_equations(values, pairings, scale)
         step = _solve([[matrix[a][b] for b in others] for a in others], [gradient[a] for a in others])
         moved, found, share = values, best, 1.0
         while share > _CLOSE and not found < best:
             moved = list(values)
             for player, change in zip(others, step, strict=True):
                 moved[player] = min(max(values[player] + share * change, -MAX_RATING), MAX_RATING)
-            found, share = _squares(moved, pairings, scale), share / 2
+            found, share = _chi_square(moved, pairings, scale), share / 2
         if not found < best:
             break
         values, best = moved, found
     freedom = len(pairings) - len(others)
     inflation = max(1.0, best / freedom) if freedom > 0 else 1.0
-    matrix, _ = _normal(values, pairings, scale)
+    matrix, _ = _normal_equations(values, pairings, scale)
     reduced = [[matrix[a][b] for b in others] for a in others]
     covariances = [[0.0] * players for _ in range(players)]
     for place, player in enumerate(others):
@@ -245,16 +247,18 @@ def _weight(pairing: Pairing) -> float:
     return 1.0 / max(pairing.error, MIN_ERROR) ** 2
 
 
-def _squares(values: list[float], pairings: Sequence[Pairing], scale: float) -> float:
-    """Chi-square of the ratings in `values`."""
+def _chi_square(values: list[float], pairings: Sequence[Pairing], scale: float) -> float:
+    """The chi-square with which ratings fit the pairings."""
     return fsum(
         _weight(each) * (each.points - expected_points(values[each.player] - values[each.opponent], scale)) ** 2
         for each in pairings
     )
 
 
-def _normal(values: list[float], pairings: Sequence[Pairing], scale: float) -> tuple[list[list[float]], list[float]]:
-    """The normal matrix and the gradient, by player."""
+def _normal_equations(
+    values: list[float], pairings: Sequence[Pairing], scale: float
+) -> tuple[list[list[float]], list[float]]:
+    """The normal matrix and the gradient of the fit, by player."""
     count = len(values)
     matrix, gradient = [[0.0] * count for _ in range(count)], [0.0] * count
     for each in pairings:

@@ -36,7 +36,7 @@ MAX_CUBEFUL = 20  # games with the cube, or matches, that verify replays
 
 
 class PairingComputation(Computation[Recipe]):
-    """Computation of `game_scores` and `cubeful_scores`."""
+    """Computes `game_scores` and `cubeful_scores`: plays games or matches between two players."""
 
     def compute(self, build: Build[Recipe]) -> None:
         parameters = build.parameters
@@ -94,7 +94,7 @@ class PairingComputation(Computation[Recipe]):
         return found
 
     def check_sample(self, recheck: Recheck[Recipe]) -> str:
-        """Replay a sample of games, if both players are unchanged and quick."""
+        """Play a random sample of games again and compare them, if both players are unchanged and quick."""
         parameters = recheck.parameters
         try:
             players = open_players(recheck)
@@ -111,20 +111,20 @@ class PairingComputation(Computation[Recipe]):
 
 
 def play_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of games or matches `begin` to before `end`."""
+    """Play games or matches `begin` to before `end`, and return their arrays."""
     context, players = opened_once(open_both_players, settings)
     return play_series(context, players, begin, end)
 
 
 def open_both_players(settings: Settings) -> tuple[Context[Recipe], tuple[Player, Player]]:
-    """Open what `play_rows` needs, from its settings: the context and the two players."""
+    """Open what `play_rows` needs, from its settings. Returns the context and the two players."""
     recipe = CubefulScoreParameters if settings["kind"] == "cubeful_scores" else GameParameters
     context: Context[Recipe] = context_of(settings, recipe, all_kinds())
     return context, open_players(context)
 
 
 def open_players(context: Context[Recipe]) -> tuple[Player, Player]:
-    """The two players of the recipe. Raises the errors of `open_player_of_version`."""
+    """Open the two players that the parameters name. Raises the errors of `open_player_of_version`."""
     pairing, warehouse = context.parameters, context.warehouse
     tables = pairing.tables if isinstance(pairing, CubefulScoreParameters) else True
     opponent = pairing.opponent, pairing.opponent_ply, pairing.opponent_version
@@ -135,8 +135,8 @@ def open_players(context: Context[Recipe]) -> tuple[Player, Player]:
 
 
 def play_series(context: Context[Recipe], players: tuple[Player, Player], first: int, end: int) -> dict[str, Array]:
-    """The arrays of games or matches `first` to before `end`; 2k and 2k + 1 are a pair. Raises MissingTableError if a
-    version is missing."""
+    """Play games or matches `first` to before `end`, and return their arrays; 2k and 2k + 1 are a pair with the same
+    dice. Raises MissingTableError if a version is missing."""
     parameters, tables, numbers = context.parameters, dict(context.inputs), np.arange(first, end)
     met = first_met(tables.pop(MET).arrays()) if MET in tables else None
     judge = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables)).chooser if parameters.luck else None

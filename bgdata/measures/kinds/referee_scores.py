@@ -20,8 +20,9 @@ MIN_DECISIONS, MAX_DECISIONS = 2, 1 << 24  # decisions: a standard error needs t
 
 @dataclass(frozen=True)
 class RefereeParameters(Parameters):
-    """Parameters of `referee_scores`: a player, its ply and version, whether a network uses bearoff tables, the exact
-    table, and the decisions. `points` and `checkers` are the size of the table; 25 points mean contact endgames."""
+    """Parameters of `referee_scores`: a player, its ply and version, whether a network plays with its bearoff tables,
+    the exact table that judges, and the decisions. `points` and `checkers` are the size of the table; 25 points mean
+    contact endgames."""
 
     player: str = "pubeval"
     ply: int = 0
@@ -34,8 +35,8 @@ class RefereeParameters(Parameters):
 
 
 class RefereeScores(Dataset[RefereeParameters]):
-    """Kind `referee_scores`: what a player loses in bearoffs, by an exact table. One row per decision, in the order of
-    `referee_scores_compute.exact_decisions` or `contact_decisions`."""
+    """Kind `referee_scores`: what a player loses in decisions that an exact table has solved. One row per decision, in
+    the order of `referee_scores_compute.exact_decisions` or `contact_decisions`."""
 
     name = "referee_scores"
     made_again = BY_PLAYERS

@@ -50,7 +50,7 @@ QUANTILES = {"loss_of_worst_tenth": 0.9, "loss_of_worst_hundredth": 0.99, "loss_
 
 
 class Decisions(NamedTuple):
-    """Decisions to judge, one row each; a position and roll may occur twice."""
+    """Positions and rolls in which a player's choice is judged, one row each. A position and roll may occur twice."""
 
     boards: Boards  # [n, 26] before the roll, for the player on roll
     rolls: NDArray[np.int8]  # [n, 2]
@@ -58,7 +58,7 @@ class Decisions(NamedTuple):
 
 
 class RefereeScoresComputation(Computation[RefereeParameters]):
-    """Computation of `referee_scores`."""
+    """Computes `referee_scores`: draws decisions, and judges a player's plays by an exact table."""
 
     def compute(self, build: Build[RefereeParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -102,7 +102,7 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
         }
 
     def check_sample(self, recheck: Recheck[RefereeParameters]) -> str:
-        """Draw the decisions again and judge the stored choices."""
+        """Draw the decisions again, and judge the stored choices again."""
         table, parameters = recheck.table, recheck.parameters
         decisions = decisions_of(recheck.inputs["table"], parameters)
         found = judge(recheck.inputs["table"], parameters, decisions, np.asarray(table.array("chosen")))
@@ -112,30 +112,33 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
 
 
 def tolerance(parameters: RefereeParameters) -> float:
-    """Error bound of a loss: the sum of the error bounds of two equities."""
+    """The error bound of a loss, in points: the sum of the error bounds of two equities."""
     is_contact = parameters.points == ANYWHERE
     return 2 * (ERROR_BOUND if is_contact else error_bound(parameters.points, parameters.checkers))
 
 
 def decisions_of(table: Table, parameters: RefereeParameters) -> Decisions:
-    """The decisions of a recipe. Raises the same exceptions as `exact_decisions`."""
+    """The decisions that the parameters draw, which the exact table covers. Raises the same exceptions as
+    `exact_decisions`."""
     if parameters.points == ANYWHERE:
         return contact_decisions(all_layouts(parameters.checkers), parameters.decisions, parameters.seed)
     return exact_decisions(map_tables(table, None, None), parameters.decisions, parameters.seed)
 
 
 def judge(table: Table, parameters: RefereeParameters, decisions: Decisions, chosen: Array) -> dict[str, Array]:
-    """The loss of each choice by a table: see `verdicts`."""
+    """Judge the choices `chosen` by an exact table; returns the arrays of `judge_choices`."""
     if parameters.points == ANYWHERE:
-        return verdicts(partial(contact_equities, table.array("equities")), decisions, chosen, tolerance(parameters))
+        return judge_choices(
+            partial(contact_equities, table.array("equities")), decisions, chosen, tolerance(parameters)
+        )
     equities = partial(bearoff_equities, map_tables(table, None, None))
-    return verdicts(equities, decisions, chosen, tolerance(parameters))
+    return judge_choices(equities, decisions, chosen, tolerance(parameters))
 
 
 def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
-    """The first `count` decisions that the two-sided table covers, in games 0, 1, ... of a seed. The result does not
-    depend on the number of threads. Raises UsageError if `count` is below 1, if a number is beyond 2^63 - 1, and if
-    MAX_GAMES games per decision do not reach enough positions of the table."""
+    """The first `count` decisions in games 0, 1, ... of a seed that the two-sided table covers. PubEval plays both
+    sides. The result does not depend on the number of threads. Raises UsageError if `count` is below 1, if a number is
+    beyond 2^63 - 1, and if MAX_GAMES games per decision do not reach enough positions of the table."""
     if count < 1:
         raise UsageError(f"expected at least 1 decision, got {count}")
     found: list[Decisions] = []
@@ -157,8 +160,8 @@ def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
 
 
 def is_in_contact(layouts: Layouts) -> NDArray[np.bool_]:
-    """bool[on roll, opponent]: whether the sides of a pair can still hit or block each other; such a pair shares no
-    point, and no side is empty."""
+    """bool[on roll, opponent]: whether the two layouts of a pair can still hit or block each other. Such a pair shares
+    no point, and no side is empty."""
     rearmost = np.where(layouts.counts > 0, np.arange(1, layouts.counts.shape[1] + 1), 0).max(axis=1)
     found: NDArray[np.bool_] = is_possible(layouts) & (rearmost[:, None] + rearmost[None, :] > PASSED_PIPS)
     found[0], found[:, 0] = False, False
@@ -166,8 +169,8 @@ def is_in_contact(layouts: Layouts) -> NDArray[np.bool_]:
 
 
 def contact_decisions(layouts: Layouts, count: int, seed: int) -> Decisions:
-    """The first `count` random decisions of a seed, each counted as a game of its own. Rolls have their natural
-    chances. Raises UsageError for a count below 1."""
+    """Draw `count` random contact positions and rolls by a seed, each counted as a game of its own. Rolls have their
+    natural chances. Raises UsageError for a count below 1."""
     if count < 1:
         raise UsageError(f"expected at least 1 decision, got {count}")
     pairs = np.argwhere(is_in_contact(layouts))
@@ -183,10 +186,10 @@ def contact_decisions(layouts: Layouts, count: int, seed: int) -> Decisions:
     return Decisions(boards, rolls, np.arange(count))
 
 
-def verdicts(
+def judge_choices(
     equities: Callable[[Boards], Array], decisions: Decisions, chosen: Boards, tolerance: float
 ) -> dict[str, Array]:
-    """The loss of each choice.
+    """Judge each choice: how much it loses, and which play is best.
 
     `chosen` int8[n, 26] are positions after the play, the OPPONENT on roll. `equities` takes int8[m, 26] boards and
     returns float64[m], for the player on roll. The arrays by decision are `losses`, float64 in points; `ranks`, int16,
@@ -216,12 +219,14 @@ def verdicts(
 
 
 def contact_equities(equities: Array, boards: Boards) -> Array:
-    """float64[n]: cubeless equities of int8[n, 26] boards, of the player on roll, from [on roll, opponent, column]."""
+    """float64[n]: cubeless equities of int8[n, 26] boards for the player on roll, looked up in a contact endgame
+    table's equities[on roll, opponent, column]."""
     return np.asarray(equities[(*layout_indexes(boards), 0)], np.float64)
 
 
 def bearoff_equities(tables: BearoffArrays, boards: Boards) -> Array:
-    """float64[n]: cubeless equities of covered or finished int8[n, 26] boards, for the player on roll."""
+    """float64[n]: cubeless equities of int8[n, 26] boards for the player on roll. Each is finished or in the two-sided
+    table."""
     outcomes, equities = game_outcomes(boards), np.empty(len(boards), np.float64)
     fill_exact_equities(tables, boards, equities)
     return np.where(outcomes != 0, outcomes, equities)
@@ -229,7 +234,8 @@ def bearoff_equities(tables: BearoffArrays, boards: Boards) -> Array:
 
 @kernel(parallel=True)
 def fill_exact_equities(tables: BearoffArrays, boards: Boards, equities: NDArray[np.float64]) -> None:
-    """Fill equities[row] from the exact table that covers boards[row]; either side may have borne off."""
+    """Fill equities[row] with the equity of boards[row] from the exact table that covers it; either side may have borne
+    off."""
     for row in prange(len(boards)):
         equities[row] = exact_equity(tables, exact_cell(tables, boards[row]))
 

@@ -20,7 +20,8 @@ from bgdata.store.parameters import VersionRef
 class ReferenceCheckParameters(RollerParameters):
     """Parameters of `reference_checks`: the network that measures luck, the settings of the rollouts, the player, and
     the positions. `player` plays both sides at `ply`, and reports a version; it may be the network itself. `reference`
-    is a version of reference positions. `positions` is the size of the sample, about equally many of each theme."""
+    is a version of reference positions. `positions` is the number of positions to roll out, about equally many of each
+    theme."""
 
     trials: int = 360
     player: str = "network"

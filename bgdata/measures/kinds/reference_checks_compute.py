@@ -12,14 +12,14 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.player import Player, open_player_of_version
 from bgdata.game.board_kernels import position_classes
 from bgdata.kinds import all_kinds
-from bgdata.kinds.column_values import chance_columns, chosen_texts, class_column, position_columns
+from bgdata.kinds.column_values import chance_columns, class_column, position_columns, select_texts
 from bgdata.kinds.rechecking import check_arrays, check_rows
 from bgdata.measures.kinds.reference_checks import ReferenceCheckParameters
 from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.selfplay.kinds.shared.rollouts_compute import (
     empty_rollouts,
+    network_versions,
     open_roller,
-    played_tables,
     player_tables,
     rollout_arrays,
 )
@@ -37,7 +37,7 @@ ROUNDING = 1e-6  # points: rounding of equities from float32 chances, above the 
 
 
 class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
-    """Computation of `reference_checks`."""
+    """Computes `reference_checks`: rolls out a sample of reference positions again by another player."""
 
     def compute(self, build: Build[ReferenceCheckParameters]) -> None:
         open_player(build)  # raises before all the work
@@ -45,7 +45,7 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
         rows = sampled_rows(np.asarray(reference.array("themes")), build.parameters.positions)
         state = empty_rollouts(ROLLED, len(rows))
         players = player_tables(build.parameters.player, build.warehouse)
-        work = work_of(build, f"{__name__}:roll_out_rows", played_tables(build), players)
+        work = work_of(build, f"{__name__}:roll_out_rows", network_versions(build), players)
         fill_shards(job, "positions", state, STEP, work)
         for name, values in {**state, **derived_arrays(reference, rows, state)}.items():
             job.save(name, values)
@@ -59,7 +59,7 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
         yield pa.record_batch(
             {
                 "row": found["rows"],
-                "theme": chosen_texts(pa.array(THEMES), found["themes"].astype(np.int32)),
+                "theme": select_texts(pa.array(THEMES), found["themes"].astype(np.int32)),
                 "position_id": position_columns(found["boards"])["position_id"],
                 "class": class_column(position_classes(found["boards"]).astype(np.uint8)),
                 **chance_columns(found["chances"]),
@@ -88,7 +88,7 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[ReferenceCheckParameters]) -> str:
-        """Compare with the reference positions, and roll out a few of them again if the player is unchanged."""
+        """Compare all rows with the reference positions. If the player is unchanged, roll out a few of them again."""
         table, reference = recheck.table, recheck.inputs["reference"]
         arrays = {name: np.asarray(values) for name, values in table.arrays().items()}
         rows = sampled_rows(np.asarray(reference.array("themes")), recheck.parameters.positions)
@@ -104,28 +104,28 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
 
 
 def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of rollouts of positions `begin` to before `end` of the sample."""
+    """Roll out positions `begin` to before `end` of the sample, and return their arrays."""
     context, player, rows = opened_once(open_rollouts, settings)
     return rollouts_of(context, player, rows[begin:end])
 
 
 def open_rollouts(settings: Settings) -> tuple[Context[ReferenceCheckParameters], Player, Array]:
-    """Open what `roll_out_rows` needs, from its settings: the context, the player, and the rows of the reference
-    positions."""
+    """Open what `roll_out_rows` needs, from its settings. Returns the context, the player, and the rows of the sampled
+    reference positions."""
     context = context_of(settings, ReferenceCheckParameters, all_kinds())
     themes = np.asarray(context.inputs["reference"].array("themes"))
     return context, open_player(context), sampled_rows(themes, context.parameters.positions)
 
 
 def open_player(context: Context[ReferenceCheckParameters]) -> Player:
-    """The player of the recipe. Raises the errors of `open_player_of_version`."""
+    """Open the player that the parameters name. Raises the errors of `open_player_of_version`."""
     wanted = context.parameters
     return open_player_of_version(wanted.player, wanted.ply, wanted.version, context.warehouse)
 
 
 def sampled_rows(themes: Array, count: int) -> Array:
-    """int32[m]: `count` rows of uint8[n] themes, or all if there are fewer. Each theme gives about equally many rows,
-    spread evenly."""
+    """int32[m]: the numbers of `count` rows, or of all if there are fewer. `themes`, uint8[n], gives the theme of each
+    row. Each theme gives about equally many rows, spread evenly."""
     found: list[Array] = []
     counts = np.bincount(themes, minlength=len(THEMES))
     left = count
@@ -138,7 +138,7 @@ def sampled_rows(themes: Array, count: int) -> Array:
 
 
 def rollouts_of(context: Context[ReferenceCheckParameters], player: Player, rows: Array) -> dict[str, Array]:
-    """The arrays of rollouts of the reference positions in `rows`; each row is independent of the others."""
+    """Roll out the reference positions in `rows`, and return their arrays. Each row is independent of the others."""
     parameters, chooser = context.parameters, open_roller(context).chooser
     positions = context.inputs["reference"].array("boards")
     boards = np.ascontiguousarray(positions[rows])
@@ -147,16 +147,17 @@ def rollouts_of(context: Context[ReferenceCheckParameters], player: Player, rows
     return rollout_arrays(parameters, parameters.seed, chooser, boards, items, ROLLED, lambda _: by_player)
 
 
-def derived_arrays(reference: Table, rows: Array, found: Mapping[str, Array]) -> dict[str, Array]:
-    """The arrays that derive from the reference positions, the rows of the sample, and its rollouts."""
+def derived_arrays(reference: Table, rows: Array, rollouts: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays that follow from the reference positions, the sampled rows and the rollouts of these: differences and
+    z-scores."""
     taken = {name: np.asarray(reference.array(name))[rows] for name in ("boards", "themes", "equity_standard_errors")}
     expected = cubeless_equities(np.asarray(reference.array("chances"))[rows]).astype(np.float64)
-    errors = np.hypot(found["equity_standard_errors"], taken["equity_standard_errors"])
+    errors = np.hypot(rollouts["equity_standard_errors"], taken["equity_standard_errors"])
     return {
         "rows": rows,
         "boards": taken["boards"],
         "themes": taken["themes"],
-        "differences": np.asarray(found["equities"]) - expected,
+        "differences": np.asarray(rollouts["equities"]) - expected,
         "difference_errors": np.where(errors > ROUNDING, errors, 0.0),
     }
 

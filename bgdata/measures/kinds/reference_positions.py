@@ -40,11 +40,12 @@ NAMED_NETWORK = re.compile(rf"network/([a-z0-9-]+)/({VERSION.pattern})")
 
 @dataclass(frozen=True)
 class ReferenceParameters(RollerParameters):
-    """Parameters of `reference_positions`: the network that rolls out, the settings of its rollouts, and the positions.
+    """Parameters of `reference_positions`: the network that rolls out, the settings of its rollouts, and how positions
+    are chosen.
 
-    `positions` is the number of each theme, half of them for validation and half for test. `sources` are the players of
-    the games: one that plays itself, or two as in `network+pubeval`. A player is `network` (the one that rolls out),
-    pubeval, random, or another network as network/NAME/VERSION. At most `most_games` games are searched."""
+    `positions` is the number of positions for each theme, half of them for validation and half for test. `sources` name
+    the players of the games: one that plays itself, or two as in `network+pubeval`. A player is `network` (the one that
+    rolls out), pubeval, random, or another network as network/NAME/VERSION. At most `most_games` games are searched."""
 
     until: float | None = 0.007
     most_trials: int = 46_656
@@ -54,13 +55,14 @@ class ReferenceParameters(RollerParameters):
     sources: tuple[str, ...] = ("network", "pubeval", "network+pubeval", "random")
 
     def players(self) -> tuple[tuple[str, str], ...]:
-        """The names of both players of each source."""
+        """The names of the two players of each source."""
         names = [source.split("+") for source in self.sources]
         return tuple((each[0], each[-1]) for each in names)
 
 
 def published_references() -> dict[ReferenceParameters, Path]:
-    """Folders of the sets in the package, by recipe; sets with a damaged manifest are left out."""
+    """The folders of the reference positions in the package, by parameters; those with a damaged manifest are left
+    out."""
     return published_versions(PUBLISHED, ReferenceParameters)
 
 
@@ -141,7 +143,7 @@ class ReferencePositions(Dataset[ReferenceParameters]):
 
 
 def check_source(source: str) -> None:
-    """Raise InvalidParameterError unless a source names one player or two."""
+    """Raise InvalidParameterError unless `source` names one player, or two joined by `+`."""
     names = source.split("+")
     known = all(name in ("network", *PLAIN_PLAYERS) or NAMED_NETWORK.fullmatch(name) for name in names)
     if len(names) > 2 or not known:

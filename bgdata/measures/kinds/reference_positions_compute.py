@@ -39,7 +39,7 @@ from bgdata.game.position_hash import position_hashes
 from bgdata.game.random import mix_bits, random_bits, random_stream
 from bgdata.game.themes import Theme, position_themes
 from bgdata.kernel import in_threads, kernel
-from bgdata.kinds.column_values import chance_columns, chosen_texts, class_column, position_columns
+from bgdata.kinds.column_values import chance_columns, class_column, position_columns, select_texts
 from bgdata.kinds.rechecking import cheapest_rows, check_arrays, check_rows
 from bgdata.measures.kinds.reference_positions import NAMED_NETWORK, THEMES, ReferenceParameters
 from bgdata.selfplay.games import Turns, new_game_scratch, nothing_recorded, play_game
@@ -70,14 +70,14 @@ _CHANGES = 64  # counters of one perturbation
 
 
 class Sources(NamedTuple):
-    """The players of each source, and the evaluator of races and bearoffs."""
+    """The players of the games, and the evaluator of races and bearoffs."""
 
     players: Sequence[tuple[Chooser, Chooser]]  # players of each source
     judge: Callable[[Boards], Chances]  # the five chances float32[n, 5] of int8[n, 26] boards of races and bearoffs
 
 
 class GamePlan(NamedTuple):
-    """Source, start and perturbation of each game."""
+    """Which players play each game, where it begins, and whether checkers are moved in its recorded positions."""
 
     sources: NDArray[np.int64]  # [n] places among the sources
     starts: NDArray[np.int8]  # [n] numbers of `Start`
@@ -85,7 +85,7 @@ class GamePlan(NamedTuple):
 
 
 class Positions(NamedTuple):
-    """Positions of games, ordered by game and theme, or by theme and game."""
+    """Positions from games, ordered by game and theme, or by theme and game."""
 
     boards: Boards  # [n, 26]
     themes: NDArray[np.int8]  # [n] numbers of `Theme`
@@ -93,12 +93,12 @@ class Positions(NamedTuple):
     turns: NDArray[np.int64]  # [n] in that game, from 0
 
     def rows(self, chosen: NDArray[np.integer]) -> Positions:
-        """The rows whose numbers are `chosen`, in the given order."""
+        """The rows whose indexes are `chosen`, in that order."""
         return Positions(*(values[chosen] for values in self))
 
 
 class ReferencePositionsComputation(Computation[ReferenceParameters]):
-    """Computation of `reference_positions`."""
+    """Computes `reference_positions`: samples positions of each theme from games, and rolls them out."""
 
     def compute(self, build: Build[ReferenceParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -112,7 +112,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
             raise InvalidParameterError(str(error)) from None
         boards, state = sample.boards, rollouts.empty_rollouts(ROLLED, len(sample.boards))
         positions = np.ascontiguousarray(boards).tobytes().hex()
-        work = work_of(build, f"{__name__}:roll_out_rows", rollouts.played_tables(build), positions=positions)
+        work = work_of(build, f"{__name__}:roll_out_rows", rollouts.network_versions(build), positions=positions)
         fill_shards(job, "rollouts", state, STEP, work)
         job.save("boards", boards)
         job.save("games", sample.games.astype(np.int32))
@@ -128,7 +128,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
         for rows in slices(len(arrays["games"]), self.kind.row_group_rows):
             found = {name: np.asarray(values[rows]) for name, values in arrays.items() if name != "network"}
             words = {
-                name.removesuffix("s"): chosen_texts(pa.array(texts[name]), found[name].astype(np.int32))
+                name.removesuffix("s"): select_texts(pa.array(texts[name]), found[name].astype(np.int32))
                 for name in texts
             }
             errors = chance_columns(found["standard_errors"])
@@ -147,7 +147,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
                     "standard_error": found["equity_standard_errors"],
                     "trials": found["trials"],
                     "is_reached": pa.array(found["equity_standard_errors"] <= parameters.limits().until),
-                    "network": chosen_texts(network, np.zeros(len(found["games"]), np.int32)),
+                    "network": select_texts(network, np.zeros(len(found["games"]), np.int32)),
                 }
             )
 
@@ -171,8 +171,8 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[ReferenceParameters]) -> str:
-        """Check that the games of a sample of positions, played again, give the same positions; then repeat the
-        rollouts of some of these positions, of those that took the fewest trials."""
+        """Play the games of a random sample of positions again, and check that they give the same positions. Then roll
+        out again some of those positions that took the fewest trials."""
         table, parameters = recheck.table, recheck.parameters
         boards, games = np.ascontiguousarray(table.array("boards")), np.asarray(table.array("games"))
         check_arrays(table, derived_arrays(parameters, boards, games))
@@ -193,22 +193,22 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
 
 
 def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of rollouts of positions `begin` to before `end`."""
+    """Roll out positions `begin` to before `end`, and return their arrays."""
     parameters, chooser, boards = opened_once(open_rollouts, settings)
     items = np.arange(begin, end)
     return rollouts.rollout_arrays(parameters, parameters.seed, chooser, boards[begin:end], items, ROLLED)
 
 
 def open_rollouts(settings: Settings) -> tuple[ReferenceParameters, Chooser, Boards]:
-    """Open what `roll_out_rows` needs, from its settings: recipe, player and positions."""
+    """Open what `roll_out_rows` needs, from its settings. Returns the parameters, the player and the positions."""
     context = context_of(settings, ReferenceParameters)
     boards = np.frombuffer(bytes.fromhex(str(settings["positions"])), np.int8).reshape(-1, 26)
     return context.parameters, rollouts.open_roller(context).chooser, boards
 
 
 def sources_of(context: Context[ReferenceParameters]) -> Sources:
-    """The players of every source, and the rollout network as the judge. Raises MissingTableError if a network is
-    missing."""
+    """The players that the parameters name, and the rollout network as the evaluator of races and bearoffs. Raises
+    MissingTableError if a network is missing."""
     tables = BearoffEvaluator(*(context.inputs[role] for role in rollouts.BEAROFF_ROLES))
     roller = rollouts.open_roller(context)
 
@@ -227,7 +227,8 @@ def sources_of(context: Context[ReferenceParameters]) -> Sources:
 
 
 def derived_arrays(parameters: ReferenceParameters, boards: Array, games: Array) -> dict[str, Array]:
-    """The arrays that derive from int8[n, 26] boards and the numbers int[n] of their games."""
+    """The arrays that follow from int8[n, 26] boards and from the numbers int[n] of their games, such as classes and
+    splits."""
     plan = game_plan(games.astype(np.int64), len(parameters.sources))
     return {
         "classes": position_classes(boards).astype(np.uint8),
@@ -240,7 +241,7 @@ def derived_arrays(parameters: ReferenceParameters, boards: Array, games: Array)
 
 
 def check_positions(recheck: Recheck[ReferenceParameters], rows: Array) -> None:
-    """Raise CheckFailedError unless drawing from the games of `rows` gives the same positions."""
+    """Raise CheckFailedError unless playing the games of these rows again gives the stored positions."""
     table = recheck.table
     found = {name: np.asarray(table.array(name)) for name in ("boards", "games", "themes", "turns")}
     games = np.unique(found["games"][rows]).astype(np.int64)
@@ -258,13 +259,14 @@ def check_positions(recheck: Recheck[ReferenceParameters], rows: Array) -> None:
 
 
 def game_plan(games: NDArray[np.int64], n_sources: int) -> GamePlan:
-    """The plan of games int64[n] that go through `n_sources` sources."""
+    """The plan of the games with numbers int64[n]. The games go through `n_sources` sources in turn."""
     number = games // n_sources  # within the source
     return GamePlan(games % n_sources, (number % len(Start)).astype(np.int8), number % PERTURBED == PERTURBED - 1)
 
 
 def draw_positions(sources: Sources, seed: int, games: NDArray[np.int64]) -> Positions:
-    """One position of each theme that occurs in each of int64[n] games of a seed, ordered by game and theme."""
+    """Play int64[n] games of a seed, and draw one position of each theme that occurs in each of them. Positions are
+    ordered by game and theme."""
     plan, parts = game_plan(games, len(sources.players)), []
     for source, pair in enumerate(sources.players):
         chosen = plan.sources == source
@@ -289,12 +291,12 @@ def draw_positions(sources: Sources, seed: int, games: NDArray[np.int64]) -> Pos
 def sample_positions(
     sources: Sources, count: int, seed: int, most_games: int, found: Callable[[int], None] = lambda _: None
 ) -> Positions:
-    """`count` different positions of every `Theme`, half for validation and half for test, ordered by theme and game.
+    """Draw `count` different positions of every `Theme` from games, half for validation and half for test, ordered by
+    theme and game.
 
     A position and its mirror image for the other side count as equal. `found` is called after every round with the
     number of new positions. The sample depends on the sources, the seed and the count alone. Raises UsageError if
-    `count` is odd, or if `most_games` games have too few positions of a theme, which the message names.
-    """
+    `count` is odd, or if `most_games` games have too few positions of a theme, which the message names."""
     if count < HALVES or count % HALVES:
         raise UsageError(f"expected an even number of positions of each theme, at least {HALVES}, got {count}")
     n_sources = len(sources.players)
@@ -328,7 +330,7 @@ def sample_positions(
 
 
 class SourceGames(NamedTuple):
-    """Games in order; rows offsets[g] to offsets[g + 1] belong to game g."""
+    """The positions of several games in order. Rows offsets[g]:offsets[g + 1] belong to game g."""
 
     offsets: NDArray[np.int64]  # [games + 1]
     boards: Boards  # [rows, 26] before the roll, for the player on roll; perturbed where the plan says so
@@ -341,12 +343,12 @@ def source_games(
     starts: NDArray[np.int8],
     perturbed: NDArray[np.bool_],
 ) -> SourceGames:
-    """Play games int64[n] `numbers` of a seed, each from a `Start` and up to MAX_TURNS turns long.
+    """Play games int64[n] `numbers` of a seed. Each begins as its number of `Start` says, and has up to MAX_TURNS
+    turns.
 
     A random player begins. Where bool[n] `perturbed` is true, checkers of the recorded positions are moved, while the
     game itself continues unchanged. A game depends on the seed and its number alone, not on threads or batches. Raises
-    UsageError if a number is outside 0 to 2^63 - 1.
-    """
+    UsageError if a number is outside 0 to 2^63 - 1."""
     n = len(numbers)
     if not 0 <= min(seed, int(numbers.min(initial=0))) <= max(seed, int(numbers.max(initial=0))) < 1 << 63:
         raise UsageError(f"expected numbers from 0 to 2^63 - 1, got seed {seed}")
@@ -369,8 +371,8 @@ def fill_games(
     counts: NDArray[np.int64],
     boards: Boards,
 ) -> None:
-    """Fill boards[row, turn, slot] and counts[row], the number of turns, from game numbers[row], for the rows
-    begin:end."""
+    """Play games numbers[row] of a seed for rows begin:end. Fills boards[row, turn, slot] and counts[row], the number
+    of turns."""
     scratch, nothing = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
     board, counter = np.empty(26, np.int8), np.empty(1, np.int64)
     for row in range(begin, end):
@@ -389,7 +391,7 @@ def fill_games(
 
 @kernel(borrows=True)
 def perturb(stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Move one or two checkers on board[slot], from a point or the bar, to points without checkers of the other side.
+    """Move one or two checkers on board[0:26], from a point or the bar, to points without checkers of the other side.
     No checker moves to the bar, or is borne off."""
     for _ in range(1 + draw(stream, counter, 2)):
         sign = 1 if draw(stream, counter, 2) == 0 else -1
@@ -403,8 +405,9 @@ def perturb(stream: np.uint64, counter: Counter, board: Boards) -> None:
 
 @kernel(borrows=True)
 def nth_checker(board: Boards, sign: int, number: int) -> int:
-    """The slot of a side's checker (1: on roll, -1: the opponent) on board[slot], counted from its ace point. Counting
-    starts over if there are fewer checkers than `number`."""
+    """The slot of board[0:26] that contains a side's checker with this number, counted from the side's ace point.
+    `sign` is the side: 1 for the player on roll, -1 for the opponent. Counting starts over if there are fewer checkers
+    than `number`."""
     while True:
         for step in range(1, BAR + 1):
             slot = step if sign > 0 else BAR - step

@@ -25,7 +25,8 @@ SMALLEST = VersionRef(REFERENCE.name, REFERENCE.slug(REFERENCE.smallest))
 @dataclass(frozen=True)
 class ReferenceScoreParameters(Parameters):
     """Parameters of `reference_scores`: a player, its ply and version, whether a network plays with its bearoff tables,
-    and the positions. `reference` names a version, or a set whose smallest variant is built first."""
+    and the reference positions that it evaluates. `reference` names a version, or a set whose smallest variant is built
+    first."""
 
     player: str = "network"
     ply: int = 0
@@ -35,7 +36,7 @@ class ReferenceScoreParameters(Parameters):
 
     @classmethod
     def on(cls, table: Table, player: str, ply: int, version: str) -> Self:
-        """The parameters for a player that reports `version`, on a version of reference positions."""
+        """The parameters to score a player that reports `version` on the reference positions in `table`."""
         return cls(player, ply, version, reference=VersionRef.parse(table.name))
 
 
@@ -90,15 +91,15 @@ class ReferenceScores(Dataset[ReferenceScoreParameters]):
 
 
 def reference_input(reference: VersionRef) -> Input:
-    """The input for `reference`, a version of reference positions or the smallest variant. Raises InvalidParameterError
-    for anything else."""
+    """The input that `reference` names: a version of reference positions, or the smallest variant. Raises
+    InvalidParameterError for anything else."""
     if reference.kind != REFERENCE.name:
         raise InvalidParameterError(f"expected a version of {REFERENCE.name}, got {reference}")
     return source_input(reference)
 
 
 def statistic_name(split: str, group: str, figure: str) -> str:
-    """Name of a theme's figure in the manifest, such as test_back_game_on_roll_rmse."""
+    """The name of a theme's figure in the manifest, such as test_back_game_on_roll_rmse."""
     return f"{split}_{group}_{figure}".replace("-", "_")
 
 

@@ -14,7 +14,7 @@ from bgdata.evaluation.player import as_evaluator, open_player_of_version
 from bgdata.evaluation.value_errors import error_summary
 from bgdata.game.board_kernels import position_classes
 from bgdata.kinds import all_kinds
-from bgdata.kinds.column_values import chance_columns, chosen_texts, class_column, position_columns
+from bgdata.kinds.column_values import chance_columns, class_column, position_columns, select_texts
 from bgdata.kinds.rechecking import check_arrays, check_chances
 from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.measures.kinds.reference_scores import EVERY_THEME, GROUPS, HALVES, ReferenceScoreParameters, statistic_name
@@ -32,7 +32,8 @@ COPIED = ("boards", "themes", "splits", "games", "equity_standard_errors")  # fr
 
 
 class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
-    """Computation of `reference_scores`."""
+    """Computes `reference_scores`: evaluates reference positions with a player, and compares the values with the
+    rollouts."""
 
     def compute(self, build: Build[ReferenceScoreParameters]) -> None:
         open_evaluator(build)  # raises before all the work
@@ -49,7 +50,7 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
         texts = {"themes": pa.array(THEMES), "splits": pa.array(SPLITS)}
         for rows in slices(len(computed.arrays["games"]), self.kind.row_group_rows):
             found = {name: np.asarray(values[rows]) for name, values in computed.arrays.items()}
-            words = {name.removesuffix("s"): chosen_texts(texts[name], found[name].astype(np.int32)) for name in texts}
+            words = {name.removesuffix("s"): select_texts(texts[name], found[name].astype(np.int32)) for name in texts}
             yield pa.record_batch(
                 {
                     "row": np.arange(rows.start, rows.stop, dtype=np.int32),
@@ -65,8 +66,8 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
             )
 
     def statistics(self, computed: Computed[ReferenceScoreParameters]) -> Mapping[str, float]:
-        """Errors of the equity by split and theme. A theme that has no positions has no figures; one with positions of
-        a single game has no standard error."""
+        """The errors of the player's equities by split and theme. A theme that has no positions has no figures; one
+        with positions of a single game has no standard error."""
         arrays = {name: np.asarray(values) for name, values in computed.arrays.items()}
         found: dict[str, float] = {}
         for split in HALVES:
@@ -81,7 +82,7 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
         return {name: figure for name, figure in found.items() if isfinite(figure)}
 
     def check_sample(self, recheck: Recheck[ReferenceScoreParameters]) -> str:
-        """Compare all rows with the reference positions, and evaluate a sample again if the player is unchanged."""
+        """Compare all rows with the reference positions. If the player is unchanged, evaluate a random sample again."""
         table, reference = recheck.table, recheck.inputs["reference"]
         found = np.asarray(table.array("chances"))
         check_arrays(table, derived_arrays(reference, found))
@@ -96,32 +97,35 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
 
 
 def evaluate_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The chances of reference positions `begin` to before `end`, by the player."""
+    """Evaluate reference positions `begin` to before `end` with the player, and return their chances."""
     evaluator, boards = opened_once(open_evaluating, settings)
     return {"chances": evaluator.evaluate_many(boards[begin:end]).chances}
 
 
 def open_evaluating(settings: Settings) -> tuple[Evaluator, Array]:
-    """Open what `evaluate_rows` needs, from its settings: the player and the reference positions."""
+    """Open what `evaluate_rows` needs, from its settings. Returns the player and the boards of the reference
+    positions."""
     context = context_of(settings, ReferenceScoreParameters, all_kinds())
     return open_evaluator(context), np.ascontiguousarray(context.inputs["reference"].array("boards"))
 
 
 def open_evaluator(context: Context[ReferenceScoreParameters]) -> Evaluator:
-    """The evaluator of the recipe. Raises the errors of `as_evaluator` and `open_player_of_version`."""
+    """Open the player that the parameters name as an evaluator. Raises the errors of `as_evaluator` and
+    `open_player_of_version`."""
     wanted = context.parameters
     player = open_player_of_version(wanted.player, wanted.ply, wanted.version, context.warehouse, tables=wanted.tables)
     return as_evaluator(wanted.player, player)
 
 
 def derived_arrays(reference: Table, chances: Array) -> dict[str, Array]:
-    """The arrays that derive from the reference positions and the player's chances float32[n, 5]."""
+    """The arrays that follow from the reference positions and from the player's chances float32[n, 5]: equities and
+    errors."""
     errors = equities(chances) - equities(np.asarray(reference.array("chances")))
     return {name: np.asarray(reference.array(name)) for name in COPIED} | {"equity_errors": errors}
 
 
 def equities(chances: Array) -> Array:
-    """float64[n]: cubeless equities, rounded as in the table, so that their differences are exact."""
+    """float64[n]: cubeless equities of chances, rounded as they are stored, so that their differences are exact."""
     return cubeless_equities(chances).astype(np.float64)
 
 

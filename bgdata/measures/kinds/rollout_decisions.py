@@ -25,13 +25,12 @@ CLASSES = ("contact", "crashed", "race")
 
 @dataclass(frozen=True)
 class DecisionParameters(SelfPlayParameters, RollerParameters):
-    """Parameters of `rollout_decisions`: a corpus, the class and number of the decisions, the window of plays, and the
-    settings of the rollouts.
+    """Parameters of `rollout_decisions`: a corpus, the class and number of the decisions, which plays are rolled out,
+    and the settings of the rollouts.
 
-    `sample_seed` decides the decisions and the dice of their rollouts; `within` is in points. If `one_per_game` is
+    `sample_seed` determines the decisions and the dice of their rollouts; `within` is in points. If `one_per_game` is
     true, no two decisions are from the same game, so that they are independent, as the standard errors of scores
-    assume. If `settled_at` is given, a play gets no more games once it is that many standard errors behind the best.
-    """
+    assume. If `settled_at` is given, a play gets no more games once it is that many standard errors behind the best."""
 
     # recipes leave these out at their defaults, so that shipped sets keep their keys and digests
     later = (*RollerParameters.later, "one_per_game", "settled_at")
@@ -48,14 +47,14 @@ class DecisionParameters(SelfPlayParameters, RollerParameters):
     settled_at: float | None = None
 
     def window(self) -> Window:
-        """The rule that says which plays are rolled out."""
+        """The rule that says which plays of a decision are rolled out."""
         from bgdata.selfplay.rollout_decisions import Window
 
         return Window(self.within, self.least_plays, self.most_plays)
 
 
 def published_decisions() -> dict[DecisionParameters, Path]:
-    """Folders of the sets in the package, by recipe; sets with a damaged manifest are left out."""
+    """The folders of the benchmarks in the package, by parameters; those with a damaged manifest are left out."""
     return published_versions(PUBLISHED, DecisionParameters)
 
 

@@ -28,7 +28,7 @@ from bgdata.measures.kinds.shared import benchmarks_compute as benchmarks
 from bgdata.measures.kinds.shared.benchmarks import ROLLOUTS
 from bgdata.measures.kinds.shared.benchmarks_compute import BenchmarkRows
 from bgdata.selfplay.kinds.shared.games_compute import board_hashes, file_classes, turn_places
-from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_roller, played_tables
+from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, network_versions, open_roller
 from bgdata.selfplay.rollout_decisions import roll_out_decision, static_losses
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
@@ -46,7 +46,7 @@ CHANCE_DECIMALS = 6
 
 
 class SampledTurns(NamedTuple):
-    """Turns of a corpus, in the order of their hashes."""
+    """Turns of a corpus that are decisions of the benchmark, in the order of their hashes."""
 
     seeds: Array  # int64[n] half of the hash; seeds of the rollouts too
     boards: Array  # int8[n, 26] of the player on roll
@@ -55,29 +55,29 @@ class SampledTurns(NamedTuple):
     turns: Array  # int32[n]
 
     def rows(self, chosen: Array | slice) -> SampledTurns:
-        """The turns whose numbers are `chosen`, in the given order."""
+        """The turns whose indexes are `chosen`, in that order."""
         return SampledTurns(*(values[chosen] for values in self))
 
     def as_text(self) -> str:
-        """The turns as a string, for the settings of shards."""
+        """The turns as a string, for the settings of workers; `from_text` reads it back."""
         return " ".join(np.ascontiguousarray(values).tobytes().hex() for values in self)
 
     @classmethod
     def from_text(cls, text: str) -> SampledTurns:
-        """The turns that a string of `as_text` describes."""
+        """The turns from a string that `as_text` returned."""
         types = np.int64, np.int8, np.int8, np.int32, np.int32
         values = [np.frombuffer(bytes.fromhex(word), kind) for word, kind in zip(text.split(), types, strict=True)]
         return cls(values[0], values[1].reshape(-1, 26), values[2].reshape(-1, 2), values[3], values[4])
 
 
 class RolloutDecisionsComputation(Computation[DecisionParameters]):
-    """Computation of `rollout_decisions`."""
+    """Computes `rollout_decisions`: chooses decisions from a corpus, and rolls out their better plays."""
 
     def compute(self, build: Build[DecisionParameters]) -> None:
         parameters, inputs, job = build.parameters, build.inputs, build.job
         chooser = open_roller(build).chooser
         sample = sample_of(parameters, inputs["games"], chooser)
-        tables = {role: table for role, table in played_tables(build).items() if role != "games"}
+        tables = {role: table for role, table in network_versions(build).items() if role != "games"}
         work = work_of(build, f"{__name__}:roll_out_rows", tables, sample=sample.as_text())
         shards = list(compute_shards(job, "decisions", work, ranges(parameters.decisions, 1)))
         counts = np.concatenate([shard.pop("counts") for shard in shards])
@@ -118,7 +118,8 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         }
 
     def check_sample(self, recheck: Recheck[DecisionParameters]) -> str:
-        """Find a sample of decisions in the corpus, and roll out the decisions with the fewest games again."""
+        """Find a random sample of the decisions in the corpus, and roll out again those decisions that took the fewest
+        games."""
         table = recheck.table
         arrays = table.arrays()
         chosen = recheck.generator.permutation(len(arrays["decisions_seeds"]))[: min(recheck.rows, CANDIDATES)].tolist()
@@ -141,7 +142,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
 
 
 def check_decision(recheck: Recheck[DecisionParameters], chooser: Chooser, row: int) -> None:
-    """Raise CheckFailedError unless rolling out a decision again gives the same result."""
+    """Raise CheckFailedError unless rolling out decision `row` again gives the stored result."""
     table, arrays = recheck.table, recheck.table.arrays()
     sample = SampledTurns(*(np.asarray(arrays[f"decisions_{name}"]) for name in SampledTurns._fields))
     first, count = int(arrays["decisions_first_plays"][row]), int(arrays["decisions_n_plays"][row])
@@ -152,7 +153,7 @@ def check_decision(recheck: Recheck[DecisionParameters], chooser: Chooser, row: 
 
 
 def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:
-    """The decisions to roll out. Raises InvalidParameterError if the corpus has too few."""
+    """The turns whose decisions are rolled out. Raises InvalidParameterError if the corpus has too few."""
     found = sample_turns(parameters, corpus, chooser)
     if len(found.seeds) < parameters.decisions:
         raise InvalidParameterError(
@@ -190,13 +191,13 @@ def sample_turns(parameters: DecisionParameters, corpus: Table, chooser: Chooser
     return SampledTurns(*map(np.concatenate, zip(*found, strict=True))).rows(slice(count)) if found else turns
 
 
-def turns_of_test_games(corpus: Table, wanted: int, seed: int) -> SampledTurns:
-    """All turns of class `wanted` in test games, by hash."""
+def turns_of_test_games(corpus: Table, class_number: int, seed: int) -> SampledTurns:
+    """All turns of the corpus's test games whose position is of class `class_number`, in the order of their hashes."""
     classes, dice = file_classes(np.asarray(corpus.array("turn_classes"))), np.asarray(corpus.array("dice"))
     games, turns = turn_places(np.asarray(corpus.array("first_turns")), slice(0, len(dice)))
     corpus_seed = int(corpus.manifest.parameters["seed"])
     is_test = splits_of_games(corpus_seed, games) == SPLITS.index("test")
-    rows = np.flatnonzero(is_test & (classes == wanted))
+    rows = np.flatnonzero(is_test & (classes == class_number))
     boards = np.asarray(corpus.array("turn_boards"))[rows]
     dice = -np.sort(-dice[rows], axis=1)
     hashes, first = np.unique(decision_hashes(boards, dice, seed), return_index=True)
@@ -211,15 +212,15 @@ def turns_of_test_games(corpus: Table, wanted: int, seed: int) -> SampledTurns:
 
 
 def decision_hashes(boards: Array, dice: Array, seed: int) -> Array:
-    """uint64[n]: hashes of int8[n, 26] boards, int8[n, 2] dice and the seed."""
+    """uint64[n]: hashes of decisions, from int8[n, 26] boards, int8[n, 2] dice and the seed."""
     rolls = dice.astype(np.uint64) @ np.array([7, 1], np.uint64)
     with np.errstate(over="ignore"):
         return np.asarray(mix_bits(board_hashes(boards) + mix_bits(rolls + np.uint64(64) * np.uint64(seed))))
 
 
 def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of the plays of decisions `begin` to before `end`, and int64[n, 2] `counts`: how many plays were
-    rolled out, and all plays."""
+    """Roll out the plays of decisions `begin` to before `end`. Returns their arrays, and int64[n, 2] `counts`: how many
+    plays were rolled out, and how many are legal."""
     parameters, chooser, sample = opened_once(open_rollouts, settings)
     found = [rollout_arrays(parameters, chooser, sample, row) for row in range(begin, end)]
     counts = np.array([(len(plays["trials"]), n_legal_plays) for plays, n_legal_plays in found], np.int64)
@@ -227,7 +228,7 @@ def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 
 
 def open_rollouts(settings: Settings) -> tuple[DecisionParameters, Chooser, SampledTurns]:
-    """Open what `roll_out_rows` needs, from its settings: recipe, player and decisions."""
+    """Open what `roll_out_rows` needs, from its settings. Returns the parameters, the player and the turns."""
     context = context_of(settings, DecisionParameters)
     return context.parameters, open_roller(context).chooser, SampledTurns.from_text(str(settings["sample"]))
 
@@ -235,7 +236,8 @@ def open_rollouts(settings: Settings) -> tuple[DecisionParameters, Chooser, Samp
 def rollout_arrays(
     parameters: DecisionParameters, chooser: Chooser, sample: SampledTurns, row: int
 ) -> tuple[dict[str, Array], int]:
-    """The arrays of a decision's plays, and the number of its legal plays; independent of other decisions."""
+    """Roll out the plays of decision `row`. Returns their arrays, and the number of legal plays; both are independent
+    of other decisions."""
     high, low = sample.dice[row].tolist()
     given = sample.boards[row], (high, low), chooser, int(sample.seeds[row]), parameters.how()
     settled_at = parameters.settled_at
@@ -254,7 +256,8 @@ def rollout_arrays(
 
 
 def play_places(counts: Array) -> dict[str, Array]:
-    """The arrays that link plays and decisions, from int64[n, 2] numbers of rolled-out plays and of all plays."""
+    """The arrays that link decisions and plays, from int64[n, 2] `counts`: how many plays of each decision were rolled
+    out, and how many are legal."""
     n_plays = np.ascontiguousarray(counts[:, 0])
     first_plays = np.cumsum(n_plays) - n_plays
     decisions = np.repeat(np.arange(len(counts)), n_plays)
@@ -268,7 +271,7 @@ def play_places(counts: Array) -> dict[str, Array]:
 
 
 def check_games(parameters: DecisionParameters, table: Table) -> None:
-    """Raise CheckFailedError if `one_per_game` is true and two decisions are from one game."""
+    """Raise CheckFailedError if two decisions are from one game although `one_per_game` is true."""
     games, counts = np.unique(table.array("decisions_games"), return_counts=True)
     if parameters.one_per_game and (counts > 1).any():
         raise CheckFailedError(
@@ -277,8 +280,8 @@ def check_games(parameters: DecisionParameters, table: Table) -> None:
 
 
 def add_file_lines(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """The arrays with line numbers of the benchmark file: a comment, then seed, rollouts and decision of each
-    decision."""
+    """The same arrays with line numbers in the benchmark file added: after a comment, each decision has a seed,
+    rollouts and a decision line."""
     n_plays, decisions = np.asarray(arrays["decisions_n_plays"]), np.asarray(arrays["plays_decisions"])
     lines = 1 + np.cumsum(n_plays + 2)
     rollouts = lines[decisions] - n_plays[decisions] + arrays["plays_ranks"]
@@ -288,7 +291,7 @@ def add_file_lines(arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def benchmark_of(arrays: Mapping[str, Array]) -> tables.Benchmark:
-    """The tables of a benchmark file."""
+    """The arrays of a benchmark in the form that is written as a gnubg benchmark file."""
     arrays = add_file_lines(arrays)
     decisions, plays, rollouts = (BenchmarkRows(arrays, name) for name in ("decisions", "plays", "rollouts"))
     text = f"# plays rolled out by {np.asarray(arrays['network']).tobytes().decode()}, all of a roll with the same dice"

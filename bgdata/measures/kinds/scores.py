@@ -49,7 +49,7 @@ SMALLEST = (
 
 
 class Measure(NamedTuple):
-    """A figure about a player: one row of `scores`."""
+    """One figure about a player, a row of `scores`."""
 
     measure: str  # a key of UNITS
     against: str
@@ -59,56 +59,59 @@ class Measure(NamedTuple):
     source: str = ""  # version
 
 
-def game_measures(recipe: Texts, found: Figures) -> list[Measure]:
-    """Measures of games: points per game, luck-adjusted if luck was measured."""
+def game_measures(recipe: Texts, statistics: Figures) -> list[Measure]:
+    """The figure that a series of games gives: points per game, luck-adjusted if luck was measured. `recipe` contains
+    the parameters of the games."""
     against = player_slug(recipe["opponent"], recipe["opponent_ply"])
     if recipe["luck"]:
-        hedged = found["hedged_points_per_game"], found["hedged_standard_error"]
+        hedged = statistics["hedged_points_per_game"], statistics["hedged_standard_error"]
         return [Measure("hedged_points_per_game", against, *hedged)]
-    return [Measure("points_per_game", against, found["points_per_game"], found["standard_error"])]
+    return [Measure("points_per_game", against, statistics["points_per_game"], statistics["standard_error"])]
 
 
-def self_play_measures(recipe: Texts, found: Figures) -> list[Measure]:
-    """Measures of self-play: shares of gammons, without backgammons, and of backgammons."""
+def self_play_measures(recipe: Texts, statistics: Figures) -> list[Measure]:
+    """The figures that games of self-play give: the shares of gammons, without backgammons, and of backgammons.
+    `recipe` contains the parameters of the games."""
     against = player_slug(recipe["player"], 0)
     names = "gammon_share", "backgammon_share"
-    return [Measure(name, against, found[name], share_error(found[name], recipe["games"])) for name in names]
+    return [Measure(name, against, statistics[name], share_error(statistics[name], recipe["games"])) for name in names]
 
 
 def share_error(share: float, games: int) -> float:
-    """Standard error of a share of independent games, with one success and one failure added. Without these two games,
-    a sample without backgammons would have an error of 0."""
+    """The standard error of a share among independent games, with one success and one failure added. Without these two
+    games, a sample without backgammons would have an error of 0."""
     likely = (share * games + 1) / (games + 2)
     return sqrt(likely * (1 - likely) / games)
 
 
-def benchmark_measures(recipe: Texts, found: Figures) -> list[Measure]:
-    """Measures of a benchmark: the error rate."""
+def benchmark_measures(recipe: Texts, statistics: Figures) -> list[Measure]:
+    """The figure that a benchmark gives: the error rate. `recipe` contains the parameters of the scores."""
     against = f"{recipe['benchmark']['kind']}/{recipe['benchmark']['variant']}"
-    return [Measure("error_rate", against, found["error_rate"], found["standard_error"])]
+    return [Measure("error_rate", against, statistics["error_rate"], statistics["standard_error"])]
 
 
-def referee_measures(recipe: Texts, found: Figures) -> list[Measure]:
-    """Measures of bearoffs or contact endgames: the mean loss, with or without the player's tables. Empty if the loss
-    has no standard error, because few decisions may all be from one game."""
-    if not isfinite(found["standard_error"]):
+def referee_measures(recipe: Texts, statistics: Figures) -> list[Measure]:
+    """The figure that an exact referee gives: the mean loss in bearoffs or contact endgames, with or without the
+    player's tables. Empty if the loss has no standard error, because few decisions may all be from one game."""
+    if not isfinite(statistics["standard_error"]):
         return []
     is_contact = recipe["points"] == ANYWHERE
     name = ("contact_loss" if is_contact else "bearoff_loss") + ("" if recipe["tables"] else "_without_tables")
     bearoff = f"bearoff_two_sided/{recipe['points']}x{recipe['checkers']}"
     against = f"contact_endgame/{recipe['checkers']}" if is_contact else bearoff
-    return [Measure(name, against, found["mean_loss"], found["standard_error"])]
+    return [Measure(name, against, statistics["mean_loss"], statistics["standard_error"])]
 
 
-def reference_measures(recipe: Texts, found: Figures) -> list[Measure]:
-    """Measures of reference positions: the RMSE of the equity over the test split, and of each theme that has a
-    standard error."""
+def reference_measures(recipe: Texts, statistics: Figures) -> list[Measure]:
+    """The figures that reference positions give: the RMSE of the equity over the test split, and for each theme that
+    has a standard error."""
     name = "equity_rmse" if recipe["tables"] else "equity_rmse_without_tables"
     against = f"{REFERENCE.name}/{recipe['reference']['variant']}"
     rows = []
     for group in GROUPS:
         rmse, error, size = (
-            found.get(statistic_name(PUBLISHED, group, each)) for each in ("rmse", "rmse_standard_error", "positions")
+            statistics.get(statistic_name(PUBLISHED, group, each))
+            for each in ("rmse", "rmse_standard_error", "positions")
         )
         if rmse is not None and error is not None and size is not None:
             whom = against if group == EVERY_THEME else f"{against} {group}"
@@ -127,8 +130,8 @@ READERS: dict[str, Callable[[Texts, Figures], list[Measure]]] = {
 
 @dataclass(frozen=True)
 class ScoresParameters(Parameters):
-    """Parameters of `scores`: a player, its ply and version, and the sources of its figures: versions, sorted by name.
-    A source that names no version is the smallest variant of its kind, which is built first."""
+    """Parameters of `scores`: a player, its ply and version, and the sources of its figures, which are versions, sorted
+    by name. A source that names no version is the smallest variant of its kind, which is built first."""
 
     player: str = "pubeval"
     ply: int = 0
@@ -194,7 +197,7 @@ class Scores(Dataset[ScoresParameters]):
 
 
 def role_of(place: VersionRef) -> str:
-    """Name of a source among the inputs."""
+    """The role that a source has among the inputs."""
     return str(place).replace("/", "_").replace("-", "_")
 
 

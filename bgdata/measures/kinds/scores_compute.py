@@ -18,7 +18,7 @@ from bgdata.store.table import Table
 
 
 class ScoresComputation(Computation[ScoresParameters]):
-    """Computation of `scores`."""
+    """Computes `scores`: collects the figures about a player from other versions."""
 
     def compute(self, build: Build[ScoresParameters]) -> None:
         found = score_arrays(build)
@@ -56,7 +56,7 @@ class ScoresComputation(Computation[ScoresParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[ScoresParameters]) -> str:
-        """Read every figure again, if all sources still exist."""
+        """Read every figure again from its source and compare it, if all sources still exist."""
         table = recheck.table
         try:
             expected = score_arrays(recheck)
@@ -67,8 +67,8 @@ class ScoresComputation(Computation[ScoresParameters]):
 
 
 def score_arrays(context: Context[ScoresParameters]) -> dict[str, Array]:
-    """All declared arrays, filled from the measures of all sources. Raises InvalidParameterError if a source is about
-    another player, or if two sources have the same measure; and MissingTableError if a version is missing."""
+    """All declared arrays, filled with the figures from all sources. Raises InvalidParameterError if a source is about
+    another player, or if two sources have the same figure; and MissingTableError if a version is missing."""
     found: dict[tuple[str, str], Measure] = {}
     for place in context.parameters.sources:
         table = context.inputs.get(role_of(place)) or context.warehouse.open_reference(place)
@@ -93,9 +93,9 @@ def score_arrays(context: Context[ScoresParameters]) -> dict[str, Array]:
     }
 
 
-def check_player(table: Table, wanted: ScoresParameters) -> None:
-    """Raise InvalidParameterError unless a table is about the wanted player, ply and version."""
-    recipe, (player, ply, version) = table.manifest.parameters, (wanted.player, wanted.ply, wanted.version)
+def check_player(table: Table, parameters: ScoresParameters) -> None:
+    """Raise InvalidParameterError unless a version is about the player, ply and player's version in `parameters`."""
+    recipe, (player, ply, version) = table.manifest.parameters, (parameters.player, parameters.ply, parameters.version)
     found = recipe["player"], recipe.get("ply", 0), recipe["version"]
     # without tables a network reports another version
     if found != (player, ply, version) and not (found[:2] == (player, ply) and recipe.get("tables") == 0):

@@ -36,7 +36,7 @@ CUBELESS_GAMES, MONEY_GAMES, MATCHES = 60, 40, 10  # games of a pairing, or matc
 
 
 def ladder_players(warehouse: Warehouse, play: str) -> list[Player]:
-    """The players of the current ladder of a play, best first; empty if there is no ladder."""
+    """The players of the current ladder for a kind of play, best first; empty if there is no ladder."""
     try:
         arrays = warehouse.open(LADDER.name, play).arrays()
     except MissingTableError:
@@ -47,12 +47,12 @@ def ladder_players(warehouse: Warehouse, play: str) -> list[Player]:
 def build_ladder(
     warehouse: Warehouse, players: Sequence[Player], play: str, games: int | None, seed: int, progress: Progress
 ) -> tuple[Table, list[str]]:
-    """The ladder of the players and of the one that is rated 0, and lines of text about players that were left out.
+    """Build the ladder of these players and of the one that is rated 0. Also returns lines of text about players that
+    were left out.
 
     Missing games of each pairing are played first, one part if `games` is None. Raises InvalidParameterError for an
     invalid play or number of games, UnknownPlayerError for an unknown player, MissingTableError for a missing network,
-    UsageError for fewer than two players, and the errors of `Warehouse.build`.
-    """
+    UsageError for fewer than two players, and the errors of `Warehouse.build`."""
     kind: Dataset[Any] = CUBELESS if play == "cubeless" else CUBEFUL
     part = MATCHES if match_length(play) else MONEY_GAMES if play == "money" else CUBELESS_GAMES
     games = part if games is None else games
@@ -77,22 +77,23 @@ def build_ladder(
 
 
 def dice_seed(first: Entrant, second: Entrant, seed: int, part: int) -> int:
-    """Seed of the dice of a part of a pairing. Every part has dice of its own. With the same dice, results of similar
-    players would not be independent, and the intervals assume that they are."""
+    """The seed of the dice for one part of a pairing's games. Every part has dice of its own. With the same dice,
+    results of similar players would not be independent, and the intervals assume that they are."""
     text = f"{seed} {part} {player_slug(*first[:2])} {player_slug(*second[:2])}"
     return int.from_bytes(sha256(text.encode()).digest()[:4])
 
 
 def check_games(games: int, part: int) -> None:
-    """Raise InvalidParameterError unless every part has an even number of games, at least 4."""
+    """Raise InvalidParameterError unless `games`, divided into parts of `part` games and a rest, gives each part an
+    even number of games, at least 4."""
     rest = games % part
     if games < 4 or rest % 2 or rest == 2:
         raise InvalidParameterError(f"expected an even number of at least 4 games, in parts of {part}, got {games}")
 
 
 def entrants_of(warehouse: Warehouse, players: Sequence[Player], play: str, left_out: list[str]) -> Iterator[Entrant]:
-    """The players with their versions. Default players are left out if they are not installed, or cannot evaluate
-    positions to play with a cube."""
+    """Yield the players with the versions that they report. Default players are left out if they are not installed, or
+    cannot evaluate positions to play with a cube; lines that say so are added to `left_out`."""
     for name, ply in dict.fromkeys((full_name(name), ply) for name, ply in players):
         try:
             player = open_named_player(name, ply, warehouse)
@@ -107,7 +108,7 @@ def entrants_of(warehouse: Warehouse, players: Sequence[Player], play: str, left
 
 
 def series_of(first: Entrant, second: Entrant, play: str, games: int, seed: int) -> Parameters:
-    """The recipe of one part of a pairing."""
+    """The parameters of one part of a pairing's games."""
     if play == "cubeless":
         return GameParameters(*first, *second, games, seed, True)
     return CubefulScoreParameters(*first, *second, match_length(play), games, seed, True)

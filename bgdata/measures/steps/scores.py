@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from bgdata.bearoff.index import layout_count
 from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError, cite
-from bgdata.evaluation.bearoff import SIZE, sizes
+from bgdata.evaluation.bearoff import SIZE, available_sizes
 from bgdata.evaluation.networks.player import network_name
 from bgdata.evaluation.player import as_evaluator, open_named_player
 from bgdata.evaluation.players import NETWORK, PLAYERS, PROGRAMS, is_callable
@@ -77,7 +77,7 @@ ByTheme = dict[str, dict[str, Row]]  # measures by theme
 
 
 class Amount(NamedTuple):
-    """The number of games and decisions to measure. Numbers of 0 leave out games, or luck-adjusted games."""
+    """How many games and decisions to measure. Numbers of 0 leave out games, or luck-adjusted games."""
 
     games: int = 4000  # against each opponent, and against itself
     luck_adjusted_games: int = 1000
@@ -88,7 +88,8 @@ QUICK = Amount(400, 40, 1000)
 
 
 def opponent_of(text: str) -> Player:
-    """The player and ply of a string such as gnubg, gnubg:2 or module:name:2. Raises UsageError if it is neither."""
+    """The player and the ply in a string such as gnubg, gnubg:2 or module:name:2. Raises UsageError for any other
+    string."""
     name, _, ply = text.rpartition(":")
     if re.fullmatch("[0-9]{1,3}", ply) and name and (":" not in name or is_callable(name)):
         return name, int(ply)
@@ -106,9 +107,9 @@ def build_scores(
     *,
     programs: bool = True,
 ) -> tuple[Table, list[str]]:
-    """The player's version of `scores`, and lines of text about what could not be measured; missing sources are built
-    first. Raises UnknownPlayerError for an unknown player, InvalidParameterError for invalid amounts, MissingTableError
-    for a missing network, and the errors of `Warehouse.build`."""
+    """Build the player's version of `scores`, and first the measurements that it needs. Also returns lines of text
+    about what could not be measured. Raises UnknownPlayerError for an unknown player, InvalidParameterError for invalid
+    amounts, MissingTableError for a missing network, and the errors of `Warehouse.build`."""
     player, left_out = (full_name(player[0]), player[1]), list[str]()
     for games in {amount.games, amount.luck_adjusted_games} - {0}:  # before anything is built
         GAMES.check_parameters(GameParameters(games=games))
@@ -132,7 +133,7 @@ def build_rivals(
     warehouse: Warehouse, player: Player, opponents: Sequence[Player], progress: Progress, *, programs: bool = True
 ) -> list[Player]:
     """Score the rivals of a player on every benchmark, and return them; empty if there are no benchmarks. Rivals are
-    the network that comes with bgdata, and the player's opponents of `build_scores`. Raises the errors of
+    the network that comes with bgdata, and the player's opponents in `build_scores`. Raises the errors of
     `build_scores`."""
     player = full_name(player[0]), player[1]
     try:
@@ -148,7 +149,8 @@ def build_rivals(
 def all_opponents(
     warehouse: Warehouse, player: Player, given: Sequence[Player], left_out: list[str], *, programs: bool
 ) -> Iterator[Player]:
-    """The given opponents, without the player itself, and the installed programs, each once."""
+    """Yield the given opponents, without the player itself, and, if `programs` is true, the installed programs, each
+    once. Lines about programs that are not installed are added to `left_out`."""
     named = dict.fromkeys((full_name(name), ply) for name, ply in given)
     for opponent in [*named, *((name, 0) for name in PROGRAMS if programs and (name, 0) not in named)]:
         try:
@@ -165,7 +167,8 @@ def all_opponents(
 def other_recipes(
     warehouse: Warehouse, player: Player, amount: Amount, left_out: list[str]
 ) -> Iterator[tuple[str, Parameters]]:
-    """The kind and parameters of every measurement that needs no opponent and whose inputs exist."""
+    """Yield the kind and the parameters of every measurement that needs no opponent and whose inputs exist. Lines about
+    the others are added to `left_out`."""
     name, ply = player
     version = open_named_player(name, ply, warehouse).version
     if ply or not SELF_PLAYERS.fullmatch(name):
@@ -203,9 +206,9 @@ def series_parameters(
     *,
     with_luck: bool,
 ) -> GameParameters:
-    """The recipe of games between two players. The network that judges luck is built first, since players may use its
-    bearoff tables. Raises UnknownPlayerError for an unknown player, InvalidParameterError for an invalid number of
-    games, and MissingTableError for a missing network."""
+    """The parameters of a series of games between two players, given by name and ply. The network that judges luck is
+    built first, since players may use its bearoff tables. Raises UnknownPlayerError for an unknown player,
+    InvalidParameterError for an invalid number of games, and MissingTableError for a missing network."""
     GAMES.check_parameters(GameParameters(games=games, seed=seed))
     for kind, needed in GAMES.inputs(GameParameters(luck=with_luck)).values():
         warehouse.build(kind, needed, progress=progress)
@@ -217,17 +220,19 @@ def series_parameters(
 
 
 def full_name(name: str) -> str:
-    """The name under which a player's scores are stored; `network` becomes the name of the default network."""
+    """The name under which a player's scores are stored: `name`, or the name of the default network if it is
+    `network`."""
     return network_name(name) if name.partition("/")[0] == NETWORK else name
 
 
 def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]:
     """The points and checkers of the two-sided table `name`, or of the largest one if `name` is empty. Raises
-    UsageError for a name that is not a size, and MissingTableError, whose message states the purpose."""
+    UsageError if `name` is not a size such as 6x9, and MissingTableError if there is no such table; `purpose` ends its
+    message."""
     size = SIZE.fullmatch(name)
     if name and not size:
         raise UsageError(f"expected a size such as 6x9, got {cite(name)}")
-    have = sizes(warehouse, TWO_SIDED)
+    have = available_sizes(warehouse, TWO_SIDED)
     wanted = (int(size[1]), int(size[2])) if size else max(have, key=lambda each: layout_count(*each), default=(6, 9))
     if wanted not in have:
         found = ", ".join(f"{points}x{checkers}" for points, checkers in sorted(have)) or "none"
@@ -239,9 +244,9 @@ def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]
 
 
 def figure_rows(warehouse: Warehouse, table: Table, rivals: Sequence[Player] = ()) -> list[Row]:
-    """All figures about the player of a version of `scores`, with the columns of that table and in its order. They are
-    the figures of the version; RMSE, MAE and bias of the player's values on the test split of reference positions; and
-    the player's error rates minus the error rates of each of `rivals` on the same decisions."""
+    """All figures about the player of a version of `scores`, as rows with the columns of that table and in its order.
+    They are the figures of the version; RMSE, MAE and bias of the player's values on the test split of reference
+    positions; and the player's error rates minus those of each of `rivals` on the same decisions."""
     own = warehouse.rows(f"from {parquet_source(table.parquet.resolve())}")  # the view has only the newest version
     recipe = ScoresParameters.from_manifest(table.manifest.parameters)
     values = warehouse.rows(VALUES, {"sources": list(map(str, recipe.sources)), "split": PUBLISHED})
@@ -258,7 +263,7 @@ def figure_rows(warehouse: Warehouse, table: Table, rivals: Sequence[Player] = (
 
 
 def by_theme(rows: Iterable[Row]) -> dict[str, ByTheme]:
-    """The figures of values by set of reference positions and by theme, in the order of GROUPS."""
+    """The figures of the player's values, by set of reference positions and then by theme, in the order of GROUPS."""
     found: dict[str, ByTheme] = {}
     for row in rows:
         if row["measure"] in VALUE_MEASURES:
@@ -270,7 +275,7 @@ def by_theme(rows: Iterable[Row]) -> dict[str, ByTheme]:
 
 
 def score_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
-    """The rows of `figure_rows` as lines of text; figures of values are a table by theme."""
+    """Yield the rows of `figure_rows` as lines of text; figures of values are a table by theme."""
     recipe = ScoresParameters.from_manifest(table.manifest.parameters)
     yield f"{recipe.player} ({recipe.ply}-ply), version {recipe.version}: {table.folder}"
     others = sorted((row for row in rows if row["measure"] not in VALUE_MEASURES), key=_place)
@@ -282,27 +287,27 @@ def score_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _place(row: Row) -> tuple[int, str, str]:
-    """Sort key of a row: a difference follows the figure that it belongs to."""
+    """A sort key for rows, by which a difference follows the figure that it belongs to."""
     measure: str = row["measure"]
     return list(UNITS).index("error_rate" if measure == DIFFERENCE else measure), measure, row["against"]
 
 
 def figure_text(row: Row) -> str:
-    """A figure with its standard error to two digits; a figure that has none is shown with four digits."""
+    """A figure with its standard error, which has two digits. A figure that has no error is shown with four digits."""
     error = row["value_error"]
     digits = 4 if not error else min(max(1 - floor(log10(error)), 1), 8)
     return Quantity(digits, sign="+" if row["measure"].endswith(SIGNED) else "").text(row["value"], error)
 
 
 def _sample_text(row: Row) -> str:
-    """The unit of a figure, and its number of games, decisions or positions."""
+    """The unit of a figure, and the number of games, decisions or positions that it is from."""
     unit: str = row["unit"]
     counted = "games" if "game" in unit or unit == "points" else "decisions"
     return f"{unit}, {row['sample_size']:,} {'positions' if row['measure'].startswith('equity_') else counted}"
 
 
 def theme_lines(themes: ByTheme) -> Iterator[str]:
-    """A heading, and a line for each theme; figures of chances are without standard errors."""
+    """Yield the lines of a table with a row for each theme; figures of chances are without standard errors."""
     rows = []
     for theme, figures in themes.items():
         row: dict[str, Any] = {"theme": theme, "positions": next(iter(figures.values()))["sample_size"]}

@@ -23,7 +23,7 @@ from bgdata.imports.kinds.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.kernel import thread_count
 from bgdata.kinds.column_values import text_column
 from bgdata.measures.kinds.benchmark_scores import DATASET as BENCHMARK_SCORES
-from bgdata.measures.kinds.benchmark_scores import ROLLED_OUT, ScoreParameters, check_benchmark
+from bgdata.measures.kinds.benchmark_scores import JUDGED, ROLLED_OUT, ScoreParameters, check_benchmark
 from bgdata.measures.kinds.cube_benchmark import DATASET as CUBE_BENCHMARK
 from bgdata.measures.kinds.cube_benchmark_scores import AHEAD, MODELS, CubeScoreParameters
 from bgdata.measures.kinds.cube_benchmark_scores import DATASET as CUBE_SCORES
@@ -35,7 +35,7 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Row, Warehouse
 
 RATES = """
-select player, ply, player_version, benchmark, benchmark_version, decisions, error_rate, standard_error,
+select player, ply, player_version, benchmark, benchmark_version, judge, decisions, error_rate, standard_error,
        unlisted_share, best_share
 from benchmark_summary
 where benchmark || '/' || benchmark_version in (select unnest($sets)) and decisions > 0
@@ -55,8 +55,9 @@ Player = tuple[str, int]  # (name, ply)
 
 
 def available_benchmarks(warehouse: Warehouse) -> list[Table]:
-    """All benchmarks, imported or made here. Raises MissingTableError if there are none."""
-    found = [table for kind in (IMPORTED.name, ROLLED_OUT) for table in warehouse.current(kind)]
+    """The current versions of all benchmarks: imported, made or judged here. Raises MissingTableError if there are
+    none."""
+    found = [table for kind in (IMPORTED.name, ROLLED_OUT, JUDGED) for table in warehouse.current(kind)]
     if not found:
         raise MissingTableError(
             f"expected a benchmark in {warehouse.root}, found none; try: bgdata build, or "
@@ -66,9 +67,9 @@ def available_benchmarks(warehouse: Warehouse) -> list[Table]:
 
 
 def chosen_sets(warehouse: Warehouse, names: Sequence[str], more: Sequence[Table] = ()) -> list[Table]:
-    """The named benchmarks, and `more`; all benchmarks if both are empty. A name is KIND/VARIANT, KIND/VARIANT/VERSION,
-    or just the variant of an imported one. Raises InvalidParameterError for a table that is not a benchmark, and
-    MissingTableError for one that does not exist."""
+    """The benchmarks called `names`, and `more`; all benchmarks if both are empty. A name is KIND/VARIANT,
+    KIND/VARIANT/VERSION, or just the variant of an imported one. Raises InvalidParameterError for a table that is not a
+    benchmark, and MissingTableError for one that does not exist."""
     found = list[Table]()
     for name in names:
         reference = name if "/" in name else f"{IMPORTED.name}/{name}"
@@ -78,8 +79,8 @@ def chosen_sets(warehouse: Warehouse, names: Sequence[str], more: Sequence[Table
 
 
 def current_sets(warehouse: Warehouse, names: Sequence[str]) -> list[Table]:
-    """The named benchmarks, or all, each once. Raises UsageError for a version that is not current, because SQL does
-    not see its rows, and the errors of `chosen_sets`."""
+    """The benchmarks called `names`, or all, each once. Raises UsageError for a version that is not current, because
+    SQL does not see its rows, and the errors of `chosen_sets`."""
     found = {table.name: table for table in chosen_sets(warehouse, names)}
     for table in found.values():
         current = warehouse.open(table.manifest.dataset, table.manifest.variant)
@@ -91,17 +92,25 @@ def current_sets(warehouse: Warehouse, names: Sequence[str]) -> list[Table]:
 def build_benchmark_scores(
     warehouse: Warehouse, sets: Sequence[Table], name: str, ply: int, progress: Progress
 ) -> list[Table]:
-    """A player's choices on each benchmark, built if missing. Raises the errors of `open_named_player` and
-    `Warehouse.build`."""
+    """Score a player on each benchmark, unless it has been scored before. Returns one version for each benchmark.
+    Raises the errors of `open_named_player` and `Warehouse.build`."""
     version = open_named_player(name, ply, warehouse).version
     recipes = [ScoreParameters.on(benchmark, name, ply, version) for benchmark in sets]
     return [warehouse.build(BENCHMARK_SCORES.name, recipe, progress=progress) for recipe in recipes]
 
 
+def judge_of(table: Table) -> str | None:
+    """The network or program that rolled out the plays of a benchmark, and its version; None if it is imported."""
+    if table.has_array("judge"):
+        (judge,) = text_column(table.arrays(), "judge").to_pylist()
+        return str(judge)
+    return np.asarray(table.array("network")).tobytes().decode() if table.has_array("network") else None
+
+
 def build_cube_scores(warehouse: Warehouse, name: str, ply: int, progress: Progress) -> Iterator[Table]:
-    """A player's cube actions on the current version of every cube benchmark, by each cube model unless it is a
-    program, built if missing. Raises MissingTableError if there is no cube benchmark, and the errors of
-    `open_named_player` and `Warehouse.build`."""
+    """Score a player's cube actions on the current version of every cube benchmark, unless they have been scored
+    before. A network is scored by each cube model. Yields the versions. Raises MissingTableError if there is no cube
+    benchmark, and the errors of `open_named_player` and `Warehouse.build`."""
     version = open_named_player(name, ply, warehouse).version
     benchmarks = list(warehouse.current(CUBE_BENCHMARK.name))
     if not benchmarks:
@@ -117,7 +126,7 @@ def build_cube_scores(warehouse: Warehouse, name: str, ply: int, progress: Progr
 
 
 def cube_score_row(table: Table) -> Row:
-    """The figures of a version of cube scores as a row."""
+    """The figures of a version of `cube_benchmark_scores` as a row of data."""
     recipe, found = table.manifest.parameters, table.manifest.statistics
     (judge,) = text_column(table.arrays(), "judge").to_pylist()
     names = [f"{part}{name}" for part in ("", "double_", "answer_") for name in ("error_rate", "standard_error")]
@@ -136,8 +145,8 @@ def cube_score_row(table: Table) -> Row:
 
 
 def compared_rows(warehouse: Warehouse, sets: Sequence[Table], wanted: Sequence[Player]) -> list[Row]:
-    """Rows of `benchmark_summary` for each set and wanted player, with the differences from the first player. If no
-    players are wanted, all players with scores, in the order of `best_first`."""
+    """The rows of `benchmark_summary` for each benchmark and player in `wanted`, with the differences from the first
+    player. If `wanted` is empty, all players with scores, in the order of `best_first`."""
     names = [table.name for table in sets]
     rates = warehouse.rows(RATES, {"sets": names})
     players = list(wanted) or best_first(rates)
@@ -156,12 +165,12 @@ def compared_rows(warehouse: Warehouse, sets: Sequence[Table], wanted: Sequence[
 
 
 def player_of(row: Mapping[str, Any]) -> Player:
-    """The player that a row is about."""
+    """The name and ply of the player that a row is about."""
     return row["player"], row["ply"]
 
 
 def best_first(rates: Sequence[Row]) -> list[Player]:
-    """The players of rows, by number of sets (most first), then by mean error rate (lowest first)."""
+    """The players in these rows, by number of benchmarks (most first), then by mean error rate (lowest first)."""
     found: dict[Player, list[float]] = {}
     for row in rates:
         found.setdefault(player_of(row), []).append(row["error_rate"])
@@ -177,23 +186,23 @@ def available_references(warehouse: Warehouse) -> list[Table]:
 
 
 def find_references(warehouse: Warehouse, variant: str = "") -> Table:
-    """The current version of a set of reference positions; if `variant` is empty, of the largest set; ties go to the
-    last by name. Raises MissingTableError if there is none."""
+    """The current version of the reference positions called `variant`; if `variant` is empty, of the largest set, where
+    ties go to the last by name. Raises MissingTableError if there is none."""
     if variant:
         return warehouse.open(REFERENCE.name, variant.removeprefix(f"{REFERENCE.name}/"))
     return max(available_references(warehouse), key=lambda table: (table.manifest.rows, table.manifest.variant))
 
 
 def build_reference_scores(warehouse: Warehouse, references: Table, name: str, ply: int, progress: Progress) -> Table:
-    """A player's values of a set of reference positions, built if missing. Raises UsageError if the player only chooses
-    plays, and the errors of `open_named_evaluator` and `Warehouse.build`."""
+    """Evaluate reference positions with a player, unless it has been done before. Raises UsageError if the player only
+    chooses plays, and the errors of `open_named_evaluator` and `Warehouse.build`."""
     version = open_named_evaluator(name, ply, warehouse).version
     recipe = ReferenceScoreParameters.on(references, name, ply, version)
     return warehouse.build(REFERENCE_SCORES.name, recipe, progress=progress)
 
 
 def workers_text(name: str) -> str:
-    """Words for what runs the evaluation of a player: our threads, or threads of another program."""
+    """What evaluates positions for a player, in words, such as "2 threads" or "threads of its own"."""
     if name == "gnubg":
         return "1 process" if thread_count() == 1 else f"{thread_count()} processes"
     if name.partition("/")[0] != NETWORK:
@@ -202,10 +211,10 @@ def workers_text(name: str) -> str:
 
 
 def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
-    """Speed of an evaluator on int8[n, 26] boards, in positions per second: the median of RUNS runs after a warm-up. A
-    run takes at least MIN_SECONDS and longer than a single position, so that the start of a program does not count. No
-    position is evaluated twice before all others were, because gnubg caches its answers."""
-    mixed, total = spread(boards), 0
+    """The speed of an evaluator on int8[n, 26] boards, in positions per second: the median of RUNS runs after a
+    warm-up. A run takes at least MIN_SECONDS and longer than a single position, so that the start of a program does not
+    count. No position is evaluated twice before all others were, because gnubg caches its answers."""
+    mixed, total = spread_evenly(boards), 0
 
     def seconds(size: int) -> float:
         nonlocal total
@@ -221,16 +230,17 @@ def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
     return (size - 1) / taken
 
 
-def spread(rows: NDArray[Any]) -> NDArray[Any]:
-    """The rows, reordered so that every run of them is spread evenly over the original order; always in the same
-    way."""
+def spread_evenly(rows: NDArray[Any]) -> NDArray[Any]:
+    """The rows in another order, in which every run of rows is spread evenly over the original order. The order is
+    always the same."""
     n = len(rows)
     step = next(step for step in count(round(n * (sqrt(5) - 1) / 2)) if gcd(step, n) == 1)
     return np.asarray(rows[np.arange(n) * step % n])
 
 
 def seconds_of(evaluator: Evaluator, boards: Boards) -> float:
-    """Seconds that an evaluator takes for boards; if it looks ahead, without its cache."""
+    """The seconds that an evaluator takes for int8[n, 26] boards. An evaluator that looks ahead begins with an empty
+    cache."""
     begin = perf_counter()
     if isinstance(evaluator, LookaheadPlayer):
         evaluate_ahead(evaluator.evaluator, boards, evaluator.ply)

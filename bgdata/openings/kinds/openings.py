@@ -50,7 +50,7 @@ class OpeningParameters(RollerParameters):
     seed: int = 0
 
     def target(self, *, is_reply: bool) -> RolloutTarget:
-        """The precision that candidates must reach."""
+        """The precision that the candidates of a first roll, or of a reply if `is_reply` is true, must reach."""
         from bgdata.openings.candidates import RolloutTarget
 
         limits = self.limits()
@@ -60,12 +60,12 @@ class OpeningParameters(RollerParameters):
 
 
 def published_openings() -> dict[OpeningParameters, Path]:
-    """Folders of the tables that come with the package, by recipe; tables with a damaged manifest are left out."""
+    """The folders of the opening tables in the package, by parameters; tables with a damaged manifest are left out."""
     return published_versions(PUBLISHED, OpeningParameters)
 
 
 class Openings(Dataset[OpeningParameters]):
-    """Kind `openings`: the opening book of a first roll. One row per candidate, of the first roll and then of the
+    """Kind `openings`: the opening book for one first roll. One row per candidate, of the first roll and then of the
     replies, by rank."""
 
     name = "openings"
@@ -148,7 +148,7 @@ class Openings(Dataset[OpeningParameters]):
 
 
 def first_roll_of(text: str) -> str:
-    """The first roll that a string means, as in `FIRST_ROLLS`; dice may be in any order. Raises InvalidParameterError
+    """The first roll that a string means, with the higher die first, as in `FIRST_ROLLS`. Raises InvalidParameterError
     if it is not a first roll."""
     try:
         roll = parse_roll(text)
@@ -160,7 +160,7 @@ def first_roll_of(text: str) -> str:
 
 
 def check_numbers(parameters: OpeningParameters) -> None:
-    """Raise InvalidParameterError for numbers out of range."""
+    """Raise InvalidParameterError if a number among the parameters is out of range."""
     distances = (parameters.within, parameters.margin, parameters.sensible, parameters.reply_within)
     if not all(0 <= each < inf for each in distances):
         raise InvalidParameterError(

@@ -43,7 +43,7 @@ COLUMNS = {
 
 
 class Slot(NamedTuple):
-    """A decision that a table may have: a first roll, or a reply to one of its plays."""
+    """A decision that the table of a first roll may contain: the first roll, or a reply to one of its plays."""
 
     first_roll: str
     answered: int  # rank of the first play that is answered, -1 for the first roll itself
@@ -51,13 +51,13 @@ class Slot(NamedTuple):
 
     @property
     def roll(self) -> tuple[int, int]:
-        """The roll to play, higher die first."""
+        """The dice of the decision, higher die first."""
         roll = to_roll(self.reply_roll or self.first_roll)
         return roll.high, roll.low
 
     @property
     def item(self) -> int:
-        """The number that selects the dice, with the seed; it does not depend on other decisions."""
+        """The number that, with the seed, selects the dice of its rollouts. It does not depend on other decisions."""
         first = FIRST_ROLLS.index(self.first_roll)
         if not self.reply_roll:
             return first
@@ -66,7 +66,7 @@ class Slot(NamedTuple):
 
 
 class OpeningsComputation(Computation[OpeningParameters]):
-    """Computation of `openings`."""
+    """Computes `openings`: rolls out the candidates of a first roll, and of the replies to its sensible plays."""
 
     def compute(self, build: Build[OpeningParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -149,8 +149,8 @@ class OpeningsComputation(Computation[OpeningParameters]):
         }
 
     def check_sample(self, recheck: Recheck[OpeningParameters]) -> str:
-        """Check that replies answer the sensible plays, and roll out again the drawn decisions that have the fewest
-        games."""
+        """Check that replies answer the sensible plays. Of a random sample of decisions, roll out those with the fewest
+        games again."""
         table, parameters = recheck.table, recheck.parameters
         arrays = {name: np.asarray(values) for name, values in table.arrays().items()}
         counts = arrays["decisions_n_plays"]
@@ -165,19 +165,20 @@ class OpeningsComputation(Computation[OpeningParameters]):
 
 
 def open_chooser(context: Context[OpeningParameters]) -> Chooser:
-    """The network, playing for the objective."""
+    """The network that the parameters name, as a player that plays for their objective."""
     return Objective(context.parameters.objective).chooser(open_roller(context).chooser)
 
 
 def slots_of(parameters: OpeningParameters) -> list[Slot]:
-    """The decisions that a table may have: the first roll, then the replies to each play."""
+    """The decisions that the table may contain: the first roll, then the replies to each of its plays."""
     first = parameters.first_roll
     replies = [Slot(first, rank, reply) for rank in range(parameters.sensible_plays) for reply in REPLY_ROLLS]
     return [Slot(first, -1, ""), *replies]
 
 
 def rollout_arrays(parameters: OpeningParameters, chooser: Chooser, board: Array, slot: Slot) -> dict[str, Array]:
-    """The arrays of a decision's candidates and the number of its legal plays. They depend on this decision only."""
+    """Roll out the candidates of one decision at this board. Returns their arrays and the number of legal plays, which
+    depend on this decision only."""
     objective, wanted = Objective(parameters.objective), parameters.target(is_reply=bool(slot.reply_roll))
     within = wanted.within + parameters.margin
     boards, n_legal_plays = candidates_of(board, slot.roll, chooser, objective, within, parameters.most_plays)
@@ -197,8 +198,8 @@ def rollout_arrays(parameters: OpeningParameters, chooser: Chooser, board: Array
 
 
 def derived_arrays(parameters: OpeningParameters, n_plays: Array, losses: Array, boards: Array) -> dict[str, Array]:
-    """Arrays derived from the number of candidates of each decision, int64[d], their losses float64[k] and boards
-    int8[k, 26]."""
+    """The arrays that follow from the rollouts: `n_plays`, int64[d], is the number of candidates of each decision,
+    `losses` float64[k] and `boards` int8[k, 26] are theirs."""
     first_plays = np.cumsum(n_plays) - n_plays
     is_sensible = losses[: n_plays[:1].sum()][: parameters.sensible_plays] <= parameters.sensible
     answers = np.repeat(np.flatnonzero(is_sensible), len(REPLY_ROLLS))
@@ -213,12 +214,12 @@ def derived_arrays(parameters: OpeningParameters, n_plays: Array, losses: Array,
 
 
 def dice_of(rolls: Iterable[str]) -> Array:
-    """int8[n, 2]: the dice of rolls such as 31, zeros for an empty string."""
+    """int8[n, 2]: the dice of rolls such as "31"; zeros for an empty string."""
     return np.array([[int(die) for die in roll or "00"] for roll in rolls], np.int8).reshape(-1, 2)
 
 
 def play_texts(first_roll: str, arrays: Mapping[str, Array]) -> list[str]:
-    """The candidates of all decisions in the usual notation."""
+    """The candidates of all decisions as plays in the usual notation."""
     texts: list[str] = []
     after_play = flip_boards(arrays["boards_after"])
     is_first = arrays["decisions_answered"] < 0
@@ -230,7 +231,7 @@ def play_texts(first_roll: str, arrays: Mapping[str, Array]) -> list[str]:
 
 
 def check_decision(recheck: Recheck[OpeningParameters], chooser: Chooser, row: int) -> None:
-    """Raise CheckFailedError unless rolling out a decision again gives the same values."""
+    """Raise CheckFailedError unless rolling out decision `row` again gives the stored values."""
     table, arrays = recheck.table, recheck.table.arrays()
     answered = int(arrays["decisions_answered"][row])
     rank = int(arrays["plays_ranks"][answered]) if answered >= 0 else -1

@@ -21,7 +21,7 @@ OBJECTIVES = ("money", "double-match-point")
 
 
 def openings(site: Site, request: Request) -> Page:
-    """The page of the first rolls, or of the replies to one of them."""
+    """The page of the first rolls in the opening book, or of the replies to one of them."""
     objective = request.query_params.get("objective", OBJECTIVES[0])
     roll = request.query_params.get("roll", "")
     if objective not in OBJECTIVES:
@@ -36,5 +36,5 @@ def openings(site: Site, request: Request) -> Page:
 
 
 def book_of(row: Row) -> str:
-    """The book of a row: its variant without the first roll."""
+    """The name of the book that a row belongs to: its variant without the first roll."""
     return str(row["variant"]).rpartition("-")[0]

@@ -21,7 +21,7 @@ from bgdata.game.plays import parse_play
 from bgdata.game.position import Position
 from bgdata.rows import whole_rows
 from bgdata.web.answer import Page, address, position_path
-from bgdata.web.position_request import stakes_query, whole
+from bgdata.web.position_request import integer_parameter, stakes_query
 from bgdata.web.site import Row, Site
 
 MAX_QUESTIONS = 99_999
@@ -38,8 +38,8 @@ from openings where objective = $objective order by variant, decision, rank
 
 
 class Objective(NamedTuple):
-    """What is at stake: its title, the book that answers, the stakes (none for money without a cube), and the columns
-    of the chances that are weighed, with signs; without them the equities of the book count."""
+    """What a question is played for: its title, the book that answers it, and the stakes (none for money without a
+    cube). `weighed` gives the chances that count, with signs; if it is empty, the equities of the book count."""
 
     title: str
     book: str
@@ -62,7 +62,8 @@ OBJECTIVES: Mapping[str, Objective] = {
 
 
 class BookPlay(NamedTuple):
-    """A play of the book: its value at the stakes in points, what it loses against the best, and standard errors."""
+    """A play in the book: its value at the stakes in points, what it loses against the best play, and standard
+    errors."""
 
     play: str
     position_id: str  # after the play, of the opponent
@@ -74,12 +75,12 @@ class BookPlay(NamedTuple):
 
     @property
     def is_as_good(self) -> bool:
-        """Whether the play may be as good as the best, within the errors of the book."""
+        """Whether the play may be as good as the best, within the standard errors of the book."""
         return self.loss <= SURE * self.loss_error
 
 
 class BookDecision(NamedTuple):
-    """A roll of the book with its plays, the best first."""
+    """A roll in the book with its plays, the best first."""
 
     key: str
     first_roll: str
@@ -91,15 +92,15 @@ class BookDecision(NamedTuple):
 
 
 def trainer(site: Site, request: Request) -> Page:
-    """A first roll, or a reply, with its plays as answers; with an answer what the book says of each play, and whether
-    the player of this site agrees with the book."""
+    """The page that asks for the play of a first roll or reply. After an answer it shows what the book says of each
+    play, and whether the site's player agrees with the book."""
     given = request.query_params
     objective, asked = given.get("objective", "") or "money", given.get("ask", "") or ASK[0]
     for name, value, known in (("objective", objective, tuple(OBJECTIVES)), ("ask", asked, ASK)):
         if value not in known:
             raise UsageError(f"expected {', '.join(known)} as {name}, got {cite(value)}")
     roll = first_roll(given.get("roll", "").strip())
-    number = whole(given, "number", 1, least=1, most=MAX_QUESTIONS)
+    number = integer_parameter(given, "number", 1, least=1, most=MAX_QUESTIONS)
     decisions = site.keep(("trainer", objective), lambda: read_decisions(site, objective))
     chosen = [
         each
@@ -121,13 +122,13 @@ def trainer(site: Site, request: Request) -> Page:
     decision = chosen[(number - 1) % len(chosen)]
     choices = random.Random(decision.key).sample(decision.plays[:MOST_PLAYS], min(MOST_PLAYS, len(decision.plays)))
     answer = chosen_play(given.get("answer", "").strip(), choices)
-    ours = own_choice(site, objective, decision) if answer else None
-    verdict = verdict_on(answer) if answer else ""
+    ours = players_choice(site, objective, decision) if answer else None
+    verdict = verdict_text(answer) if answer else ""
     stakes = stakes_query(OBJECTIVES[objective].stakes)
     position = address(position_path(decision.position), {"roll": decision.roll, **stakes})
     more = {
         "question": decision,
-        "words": question_words(decision, OBJECTIVES[objective]),
+        "words": question_text(decision, OBJECTIVES[objective]),
         "choices": [(each.play, address("/openings/train", here | {"number": number, "answer": each.play}))
                     for each in choices],
         "answer": answer,
@@ -144,15 +145,15 @@ def trainer(site: Site, request: Request) -> Page:
 
 
 def first_roll(text: str) -> str:
-    """A first roll, the higher die first; empty for an empty text. Raises UsageError for another text."""
+    """The first roll in `text`, the higher die first; empty for an empty text. Raises UsageError for any other text."""
     if text and not (len(text) == 2 and set(text) <= set("123456") and text[0] != text[1]):
         raise UsageError(f"expected a first roll such as 31, got {cite(text)}")
     return "".join(sorted(text, reverse=True))
 
 
 def read_decisions(site: Site, name: str) -> list[BookDecision]:
-    """The decisions of the book of an objective, in an order that depends on nothing but their names; those with one
-    play are left out."""
+    """The decisions of the book that answers the objective called `name`, in an order that depends on nothing but their
+    keys. Decisions with a single play are left out."""
     objective = OBJECTIVES[name]
     rows = site.rows(BOOK, {"objective": objective.book})
     found = []
@@ -164,7 +165,7 @@ def read_decisions(site: Site, name: str) -> list[BookDecision]:
 
 
 def decision_of(rows: Sequence[Row], objective: Objective) -> BookDecision:
-    """The decision of the rows of its plays."""
+    """The decision that these rows of the book, its plays, make up."""
     first = rows[0]
     key = hashlib.sha256(f"{first['variant']} {first['decision']}".encode()).hexdigest()
     plays = weighed_plays(rows, objective.weighed) if objective.weighed else [
@@ -179,8 +180,9 @@ def decision_of(rows: Sequence[Row], objective: Objective) -> BookDecision:
 
 
 def weighed_plays(rows: Sequence[Row], weighed: Mapping[str, int]) -> list[BookPlay]:
-    """Plays valued by their chances: 1 for a won match, -1 for a lost one, 0 at double match point. Errors of chances
-    and of plays are added as if they were independent, which is an upper bound for games with the same dice."""
+    """Plays valued by their chances: 1 for a won match, -1 for a lost one, 0 at double match point. `weighed` gives the
+    columns of chances that count, with signs. Errors of chances and of plays are added as if they were independent,
+    which is an upper bound for games with the same dice."""
     base = -1.0 if "win_gammon" in weighed else 0.0
     values = [
         (base + sum(sign * row[name] for name, sign in weighed.items()),
@@ -197,15 +199,15 @@ def weighed_plays(rows: Sequence[Row], weighed: Mapping[str, int]) -> list[BookP
 
 
 def chosen_play(text: str, choices: Sequence[BookPlay]) -> BookPlay | None:
-    """The play of an answer; None without one. Raises UsageError if it is not among the choices."""
+    """The play that an answer names; None if `text` is empty. Raises UsageError if it is not among the choices."""
     found = next((each for each in choices if each.play == text), None)
     if text and found is None:
         raise UsageError(f"expected {', '.join(each.play for each in choices)} as answer, got {cite(text)}")
     return found
 
 
-def verdict_on(answer: BookPlay) -> str:
-    """The verdict on an answer in a word or two."""
+def verdict_text(answer: BookPlay) -> str:
+    """The verdict on an answer, such as "Right" or "Nearly right"."""
     if not answer.loss:
         return "Right"
     if answer.is_as_good:
@@ -213,9 +215,9 @@ def verdict_on(answer: BookPlay) -> str:
     return "Nearly right" if answer.loss < RIGHT else "Wrong"
 
 
-def own_choice(site: Site, name: str, decision: BookDecision) -> tuple[str, str] | None:
-    """(play, Position ID after it) that the player of the site prefers, as on the page of the position; None if it
-    cannot evaluate the stakes. Raises TooBusyError if the player stays busy."""
+def players_choice(site: Site, name: str, decision: BookDecision) -> tuple[str, str] | None:
+    """The play that the site's player prefers, and the Position ID after it; None if it cannot evaluate the stakes.
+    Raises TooBusyError if the player stays busy."""
 
     def choose() -> tuple[str, str] | None:
         stakes = OBJECTIVES[name].stakes
@@ -230,16 +232,16 @@ def own_choice(site: Site, name: str, decision: BookDecision) -> tuple[str, str]
     return site.keep(("trainer choice", name, decision.key), choose)
 
 
-def question_words(decision: BookDecision, objective: Objective) -> str:
-    """The question."""
+def question_text(decision: BookDecision, objective: Objective) -> str:
+    """The text of the question, such as "First roll 31, money: how do you play?", for the page."""
     if decision.first_play is None:
         return f"First roll {decision.roll}, {objective.title}: how do you play?"
     return f"{decision.first_roll} was played {decision.first_play}. You rolled {decision.roll}, {objective.title}."
 
 
 def boards_of(decision: BookDecision, answer: BookPlay | None, stakes: Stakes | None) -> list[tuple[str, str]]:
-    """(title, picture) of the position, or after an answer of the best play and, if it was another, of the one
-    chosen."""
+    """Titles and pictures of boards: the position, or, after an answer, the best play and, if another was chosen, that
+    one."""
     roll = parse_roll(decision.roll)
     draw: Callable[..., str] = format_board_svg
     if answer is None:
@@ -257,7 +259,7 @@ def boards_of(decision: BookDecision, answer: BookPlay | None, stakes: Stakes | 
 def answer_row(
     count: int, decision: BookDecision | None, choices: Sequence[BookPlay], verdict: str, answer: BookPlay | None
 ) -> Row:
-    """The JSON of the page; what would give the answer away is empty without an answer."""
+    """The JSON form of the page. Without an answer, the fields that would give it away are empty."""
     plays = [
         {"play": each.play, "equity": each.equity, "standard_error": each.error, "loss": each.loss,
          "loss_standard_error": each.loss_error, "games": each.trials}

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from bgdata.cli.defaults import find_met_or_file, open_player
-from bgdata.cli.options import OUTPUT, Option, beavers_option, jacoby_option, met_option, player_options
+from bgdata.cli.options import OUTPUT, Option, beavers_option, jacoby_option, met_option, player_options, value_option
 from bgdata.errors import BgdataError, ExternalProgramError, MissingTableError, StorageError
 from bgdata.game.plays import NO_PLAY
 from bgdata.process import continue_after_signal
@@ -29,7 +29,7 @@ HOST = "localhost"
 
 
 def patience_option(whom: str, *, default: int | None = None, note: str = "") -> Option:
-    """The option `--patience`, which sets how long the other side may be silent."""
+    """The option `--patience`, which sets how many seconds `whom` may be silent."""
     words = f"Give up on {whom} after this many seconds." + (f"  [default: {note}]" if note else "")
     seconds = click.IntRange(1, 86_400)
     return click.option(
@@ -38,14 +38,7 @@ def patience_option(whom: str, *, default: int | None = None, note: str = "") ->
 
 
 @click.command()
-@click.option(
-    "--port",
-    default=7200,
-    show_default=True,
-    type=click.IntRange(0, 65535),
-    metavar="N",
-    help="Port to listen on; 0 takes a free one.",
-)
+@value_option("--port", 7200, "N", "Port to listen on; 0 takes a free one.", type=click.IntRange(0, 65535))
 @met_option
 @jacoby_option
 @beavers_option
@@ -100,8 +93,8 @@ def external(
 
 
 def open_decisions(warehouse: Warehouse, options: dict[str, Any]) -> Decisions:
-    """A player of the warehouse that handles the cube, also in matches if there is a match equity table. Raises the
-    errors of `open_player` and `find_met_or_file` of `cli.defaults`."""
+    """Open the player and the cube rules that a command's options name. It also plays matches if there is a match
+    equity table. Raises the errors of `open_player` and `find_met_or_file` of `cli.defaults`."""
     from bgdata.equity.cube import CubeRules
     from bgdata.protocols.decisions import Decisions
 
@@ -117,7 +110,7 @@ def open_decisions(warehouse: Warehouse, options: dict[str, Any]) -> Decisions:
 
 
 def listen(port: int) -> socket.socket:
-    """A socket that listens on localhost only. Raises StorageError if the port cannot be used."""
+    """Open a socket that listens on localhost only. Raises StorageError if the port cannot be used."""
     try:
         return socket.create_server((HOST, port))
     except OSError as error:
@@ -127,13 +120,13 @@ def listen(port: int) -> socket.socket:
 
 
 def open_record(path: Path) -> IO[str]:
-    """Open a file to append lines. Raises StorageError if it cannot be opened."""
+    """Open a file to which lines are appended. Raises StorageError if it cannot be opened."""
     with storage_errors(path):
         return path.open("a", buffering=1, encoding="utf-8")
 
 
-def check_place(path: Path) -> None:
-    """Raise StorageError if a file cannot be written, so that a game is not played in vain."""
+def check_writable(path: Path) -> None:
+    """Raise StorageError if a file cannot be written at this path, before games are played in vain."""
     with storage_errors(path):
         with suppress(FileNotFoundError):
             os.lstat(path)  # raises for names that are too long
@@ -153,29 +146,28 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 
 class Saver:
-    """Collects the matches of several connections and writes them into one file, atomically. Raises StorageError if the
-    file cannot be written."""
+    """Collects the matches of several connections, and writes them into one file, atomically."""
 
     def __init__(self, path: Path) -> None:
         from bgdata.protocols.external import ExternalRecord
 
-        check_place(path)
+        check_writable(path)
         self.path, self.record = path, ExternalRecord()
 
     def add(self, exchange: Exchange) -> None:
-        """Add an exchange; write the file if it ends a game."""
+        """Add an exchange with gnubg. If it ends a game, write the file."""
         if self.record.add(exchange):
             save_matches(self.path, self.record.matches)
 
     def write(self) -> None:
-        """Write the file. Raises StorageError if it cannot be written."""
+        """Write all matches so far to the file. Raises StorageError if it cannot be written."""
         if self.record.matches:
             write_matches(self.path, self.record.matches)
             click.echo(f"saved {self.path}", err=True)
 
 
 def write_matches(path: Path, matches: Iterable[Match]) -> None:
-    """Write matches into one.mat file, atomically. Raises StorageError if the file cannot be written."""
+    """Write matches into one .mat file, atomically. Raises StorageError if the file cannot be written."""
     from bgdata.formats.lines import write_bytes
     from bgdata.formats.mat import format_mat
 
@@ -183,8 +175,8 @@ def write_matches(path: Path, matches: Iterable[Match]) -> None:
 
 
 def save_matches(path: Path, matches: Iterable[Match]) -> None:
-    """Write matches between games. An error is printed instead of raised, and play goes on, because a later attempt may
-    succeed."""
+    """Write matches into one .mat file between games. An error is printed instead of raised, and play goes on, because
+    a later attempt may succeed."""
     try:
         write_matches(path, matches)
     except StorageError as error:
@@ -198,7 +190,7 @@ def serve(
     record: IO[str] | None,
     saver: Saver | None = None,
 ) -> None:
-    """Answer the lines of a connection until it ends; print every exchange and write it to the record, if any. The
+    """Answer the lines of a connection until it ends. Every exchange is printed, and written to `record`, if given. The
     games are saved however the connection ends. Raises StorageError if they cannot be saved."""
     from bgdata.evaluation.talk import Talk
 
@@ -213,7 +205,7 @@ def serve(
                     click.echo(f"\n{heading}")
                 click.echo(f"  {describe(exchange)}")
                 if record:
-                    record.write(json.dumps(as_row(exchange)) + "\n")
+                    record.write(json.dumps(exchange_row(exchange)) + "\n")
                 if saver:
                     saver.add(exchange)
                 count += 1
@@ -223,14 +215,14 @@ def serve(
 
 
 def headline(question: Question) -> str:
-    """A line of text with what is played, and the score."""
+    """A line of text with the length of the match, or money, and the score."""
     own, other = (f"{name} {score}" for name, score in zip(question.players, question.scores, strict=True))
     what = f"{question.length}-point match" if question.length else "money"
     return f"{what}: {own}, {other}" + (", Crawford game" if question.stakes.is_crawford else "")
 
 
 def describe(exchange: Exchange) -> str:
-    """A line of text such as `31: 8/5 6/5`: the question and its reply."""
+    """A line of text with gnubg's question and the reply, such as `31: 8/5 6/5`."""
     question = exchange.question
     if question is None:
         return exchange.reply
@@ -239,8 +231,8 @@ def describe(exchange: Exchange) -> str:
     return f"{question.roll}: {exchange.reply or NO_PLAY}" if question.roll else exchange.reply
 
 
-def as_row(exchange: Exchange) -> dict[str, Any]:
-    """An exchange as a JSON object of the record."""
+def exchange_row(exchange: Exchange) -> dict[str, Any]:
+    """A question and its reply as a JSON object, for a line of the record."""
     question = exchange.question
     if question is None:
         return {"reply": exchange.reply, "line": exchange.line}

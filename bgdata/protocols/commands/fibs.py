@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bgdata.cli.options import OUTPUT, met_option, player_options
+from bgdata.cli.options import OUTPUT, met_option, player_options, value_option
 from bgdata.errors import EngineRefusedError, ExternalProgramError, MissingTableError, UsageError, cite
-from bgdata.protocols.commands.external import check_place, open_decisions, patience_option, save_matches, write_matches
+from bgdata.protocols.commands.external import (
+    check_writable,
+    open_decisions,
+    patience_option,
+    save_matches,
+    write_matches,
+)
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -28,10 +34,8 @@ PAUSE_SECONDS = 2  # before reconnecting
 
 @click.command()
 @click.argument("user")
-@click.option("--host", default="fibs.com", show_default=True, metavar="ADDRESS", help="The server.")
-@click.option(
-    "--port", default=4321, show_default=True, type=click.IntRange(1, 65535), metavar="N", help="Port of the server."
-)
+@value_option("--host", "fibs.com", "ADDRESS", "The server.")
+@value_option("--port", 4321, "N", "Port of the server.", type=click.IntRange(1, 65535))
 @click.option("--opponent", default="", metavar="NAME", help="Play only against NAME.  [default: anyone who invites]")
 @click.option("--invite", is_flag=True, help="Invite the opponent: to a saved match, or to one of --length points.")
 @click.option(
@@ -47,14 +51,7 @@ PAUSE_SECONDS = 2  # before reconnecting
     metavar="N",
     help="Leave an unlimited match after N games.  [default: when the opponent does]",
 )
-@click.option(
-    "--reconnect",
-    default=3,
-    show_default=True,
-    type=click.IntRange(0, 100),
-    metavar="N",
-    help="How often to reconnect after a lost connection.",
-)
+@value_option("--reconnect", 3, "N", "How often to reconnect after a lost connection.", type=click.IntRange(0, 100))
 @patience_option("a silent server", default=600)
 @met_option
 @player_options
@@ -75,7 +72,7 @@ def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) 
       bgdata fibs ann --opponent mary --invite --host localhost --port 4321
     """
     from bgdata.evaluation.talk import Talk
-    from bgdata.protocols.fibs import FibsPlayer, Wish
+    from bgdata.protocols.fibs import FibsPlayer, MatchRequest
 
     for name in (user, options["opponent"]):
         if name and not _NAME.fullmatch(name):
@@ -90,7 +87,8 @@ def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) 
         raise UsageError("expected --opponent with --invite, got none")
     if length is not None and not options["invite"]:
         raise UsageError(f"expected --invite with --length, got --length {length} alone")
-    wish, decisions = Wish(opponent, options["invite"], length, options["games"]), open_decisions(warehouse, options)
+    wish = MatchRequest(opponent, options["invite"], length, options["games"])
+    decisions = open_decisions(warehouse, options)
     met = decisions.rules.met
     if met is None and length != 0:
         raise MissingTableError(f"no match equity table in {warehouse.root}; try: bgdata build match_equity")
@@ -119,19 +117,18 @@ def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) 
             click.echo(f"{error}; reconnecting", err=True)
             time.sleep(PAUSE_SECONDS)
             if saver.record:  # the server has saved the match
-                wish = Wish(saver.record.players[1], True, None, wish.games)
+                wish = MatchRequest(saver.record.players[1], True, None, wish.games)
 
 
 class Saver:
-    """Keeps the record of a match over several connections and writes it into one file, atomically. Raises StorageError
-    if the file cannot be written."""
+    """Keeps the record of a match over several connections, and writes it into one file, atomically."""
 
     def __init__(self, path: Path | None) -> None:
-        check_place(path or Path("match.mat"))
+        check_writable(path or Path("match.mat"))
         self.path, self.record = path, None  # type: Path | None, Record | None
 
     def write(self, record: Record | None) -> None:
-        """Write the record and print its path. Raises StorageError if it cannot be written."""
+        """Write the record, and print the path of the file. Raises StorageError if it cannot be written."""
         if record and (path := self._path_for(record)):
             write_matches(path, [record.match])
             click.echo(f"saved {path}", err=True)
@@ -142,7 +139,7 @@ class Saver:
             save_matches(path, [record.match])
 
     def _path_for(self, record: Record) -> Path | None:
-        """The path of the record, the same for the whole match; None while the record is empty."""
+        """The path of the file, the same for the whole match; None while the record is empty."""
         self.record = record
         if record.games and not self.path:
             self.path = Path(time.strftime(f"fibs-{record.players[1]}-%Y%m%d-%H%M%S.mat"))
@@ -150,7 +147,8 @@ class Saver:
 
 
 def connect(host: str, port: int, patience: float) -> socket.socket:
-    """A connection to a server. Raises ExternalProgramError if it does not answer."""
+    """Open a connection to a server, waiting up to `patience` seconds. Raises ExternalProgramError if it does not
+    answer."""
     try:
         connection = socket.create_connection((host, port), timeout=patience)
     except OSError as error:

@@ -34,7 +34,7 @@ from bgdata.game.board_text import format_board_text
 from bgdata.game.match import MatchScore, Money
 from bgdata.game.plays import judge_play, legal_plays
 from bgdata.process import when_cut_off
-from bgdata.protocols.commands.external import check_place, save_matches, write_matches
+from bgdata.protocols.commands.external import check_writable, save_matches, write_matches
 from bgdata.protocols.commands.watch import Program, describe_ending, describe_score, leave_on_interrupt, watch_session
 from bgdata.protocols.session import DecisionKind, Session
 from bgdata.warehouse import Warehouse
@@ -92,7 +92,7 @@ def play(
 
     score = chosen_score(options)
     if save:
-        check_place(save)
+        check_writable(save)
     player = open_player(warehouse, network, ply)
     rules = rules_for(warehouse, score, options) if score else None
     program, other = Program.of(player, rules), Program.of(open_named_player(watch), rules) if watch else None
@@ -108,8 +108,8 @@ def play(
 
 @contextmanager
 def save_at_end(session: Session, path: Path | None) -> Iterator[Callable[[], object]]:
-    """Save what was played when the `with` block ends, even by an exception. Yields a function that saves in between.
-    Raises StorageError if the file cannot be written."""
+    """Save the session to a file when the `with` block ends, even by an exception. Yields a function that saves it
+    earlier. Raises StorageError if the file cannot be written."""
     if path is None:
         yield lambda: None
         return
@@ -125,8 +125,8 @@ def save_at_end(session: Session, path: Path | None) -> Iterator[Callable[[], ob
 
 
 def chosen_score(options: Mapping[str, Any]) -> MatchScore | Money | None:
-    """The score of the match or money session; None for a game without the cube. Raises UsageError for options that
-    contradict each other."""
+    """The score of the match or money session that the options describe; None for a game without the cube. Raises
+    UsageError for options that contradict each other."""
     is_money, length = options["money"], options["match_length"]
     if is_money and length:
         raise UsageError("expected one of --money and --match-length, got both")
@@ -143,8 +143,8 @@ def chosen_score(options: Mapping[str, Any]) -> MatchScore | Money | None:
 
 
 def rules_for(warehouse: Warehouse, score: MatchScore | Money, options: Mapping[str, Any]) -> CubeRules:
-    """The rules of the cube. Raises UsageError if the match equity table is too short for the match, and the errors of
-    `defaults.find_met_or_file`."""
+    """The cube rules for this score, from a command's options. Raises UsageError if the match equity table is too short
+    for the match, and the errors of `defaults.find_met_or_file`."""
     from bgdata.equity.cube import CubeRules
     from bgdata.selfplay.series import CubefulRules
 
@@ -169,8 +169,8 @@ _SIZES = {"resign": 1, "resign single": 1, "resign gammon": 2, "resign backgammo
 
 @dataclass
 class Dialogue:
-    """A session in the terminal between you, whose answers `ask` returns, and a program, whose player also gives
-    hints."""
+    """A session in the terminal between the user and a program. `ask` returns what the user types; the program's player
+    also gives hints."""
 
     session: Session
     program: Program
@@ -179,7 +179,7 @@ class Dialogue:
     seen: tuple[int, int] | None = None  # game and rolls of the last board
 
     def run(self, keep: Callable[[], object] = lambda: None) -> None:
-        """Play until the end, or until you leave. `keep` is called between games."""
+        """Play until the session ends or the user leaves. `keep` is called between games."""
         session = self.session
         click.echo(f"You are X, {self.program.label} is O; the dice are those of seed {session.seed}.\n{self.help}\n")
         with leave_on_interrupt(session):
@@ -189,7 +189,7 @@ class Dialogue:
                 session.begin_next()
 
     def play_game(self) -> bool:
-        """Play one game. Returns False if you left it."""
+        """Play one game. Returns False if the user left it."""
         session = self.session
         if session.record.length:
             click.echo(describe_score(session))
@@ -204,14 +204,14 @@ class Dialogue:
 
     @property
     def help(self) -> str:
-        """A list of the commands that you can type."""
+        """A list of the commands that the user can type."""
         if self.session.score is None:
             return HELP
         return "\n".join([HELP, CUBE_HELP, *[BEAVER_HELP] * self.session.has_beavers, RESIGN_HELP])
 
     @property
     def board(self) -> str:
-        """The board as you see it."""
+        """A picture of the board in text, as the user sees it."""
         now = self.session.now
         if now.kind is not DecisionKind.ANSWER or now.stakes is None:
             roll = self.session.roll if now.kind is DecisionKind.PLAY else None
@@ -221,7 +221,7 @@ class Dialogue:
 
     @property
     def prompt(self) -> str:
-        """The prompt for your next decision."""
+        """The prompt for the user's next decision."""
         kind = self.session.now.kind
         if kind is DecisionKind.TURN:
             return "Enter to roll, or double: "
@@ -231,11 +231,11 @@ class Dialogue:
 
     @property
     def may_beaver(self) -> bool:
-        """Whether you may beaver now."""
+        """Whether the user may beaver now."""
         return self.session.now.kind is DecisionKind.ANSWER and self.session.may_beaver
 
     def take_turn(self) -> None:
-        """Ask for your decision, and show the board once per turn. If only one play is legal, make it."""
+        """Ask the user for a decision, and show the board once per turn. If only one play is legal, make it."""
         session, now = self.session, self.session.now
         if self.seen != (session.game, now.rolls):
             self.seen = (session.game, now.rolls)
@@ -250,7 +250,7 @@ class Dialogue:
         self.answer(self.ask(self.prompt).strip().lower())
 
     def answer(self, text: str) -> None:
-        """Execute what you typed."""
+        """Execute what the user typed: a command or a play."""
         session = self.session
         if text in ("quit", "q", "exit"):
             session.is_left = True
@@ -272,7 +272,7 @@ class Dialogue:
             click.echo(f"expected {wanted}, got {cite(text)}; help lists the commands")
 
     def make(self, text: str) -> None:
-        """Make the play that you typed, or print why it is illegal."""
+        """Make the play that the user typed, or print why it is illegal."""
         session = self.session
         if session.score and text in ("double", "d"):
             click.echo(f"no double: {session.why_no_double}")
@@ -290,7 +290,7 @@ class Dialogue:
         session.make(verdict.play)
 
     def turn_cube(self, text: str) -> bool:
-        """Execute a cube action or a roll. Returns False if `text` is not one that is possible now."""
+        """Execute a cube action or a roll that the user typed. Returns False if it is not possible now."""
         session = self.session
         if session.now.kind is DecisionKind.TURN:
             acts = {"": session.roll_dice, "roll": session.roll_dice, "r": session.roll_dice}
@@ -305,7 +305,7 @@ class Dialogue:
         return True
 
     def resign(self, text: str) -> None:
-        """Offer to resign; the program accepts or refuses."""
+        """Offer to resign for the user; the program accepts or refuses."""
         session, now, size = self.session, self.session.now, _SIZES.get(" ".join(text.split()))
         if size is None:
             click.echo(f"expected resign, resign gammon or resign backgammon, got {cite(text)}")
@@ -322,7 +322,7 @@ class Dialogue:
             session.resign(size)
 
     def hint(self) -> str:
-        """A line of text with the best plays of the roll, or the cube action, as the player on roll sees them."""
+        """Lines of text with the best plays of the roll, or the values of the cube actions, for the player on roll."""
         now, decisions = self.session.now, self.program.decisions
         if now.stakes is None or decisions is None:
             return self.best_plays()

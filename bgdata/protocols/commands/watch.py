@@ -29,7 +29,7 @@ _KINDS = ("", " a single game,", " a gammon,", " a backgammon,")
 
 @dataclass(frozen=True)
 class Program:
-    """A player as one side of a session. The program decides about the cube by its own chances; networks and ONNX files
+    """A player that plays one side of a session. It decides about the cube by its own chances; networks and ONNX files
     also choose plays by cubeful equity."""
 
     player: Player
@@ -37,8 +37,8 @@ class Program:
 
     @staticmethod
     def of(player: Player, rules: CubeRules | None) -> Program:
-        """The side of a player, with cube decisions if `rules` are given. Raises UsageError if the player cannot
-        evaluate positions, which cube decisions need."""
+        """A program that plays by `player`, with cube decisions if `rules` are given. Raises UsageError if the player
+        cannot evaluate positions, which cube decisions need."""
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
         from bgdata.evaluation.player import as_evaluator
         from bgdata.protocols.decisions import Decisions
@@ -54,14 +54,15 @@ class Program:
         return self.player.label
 
     def play(self, session: Session) -> Play:
-        """The play of the roll."""
+        """The play that the program chooses for the session's roll."""
         now = session.now
         if self.decisions and now.stakes and self.decisions.player is self.player:
             return self.decisions.play(now.position, session.roll, now.stakes)
         return chosen_play(self.player, now.position, session.roll, session.game, now.rolls)
 
     def act(self, session: Session) -> str:
-        """Make the next decision. Returns the line to print, empty if the program rolls and has not doubled."""
+        """Make the program's next decision in a session. Returns the line to print, empty if the program rolls without
+        doubling."""
         now = session.now
         if now.kind is DecisionKind.PLAY:
             roll, play = session.roll, self.play(session)
@@ -89,8 +90,8 @@ class Program:
 def watch_session(
     session: Session, programs: tuple[Program, Program], player: LookaheadPlayer, keep: Callable[[], object]
 ) -> None:
-    """Play a session to its end and print every act. After each play, print the value of the position to the second
-    program, which plays O. `keep` is called between games."""
+    """Play a session between two programs to its end, and print every act. After each play, print the value of the
+    position to the second program, which plays O. `keep` is called between games."""
     other, own = programs
     unit = "mwc" if session.record.length else "equity"
     click.echo(f"{other.label} is X, {own.label} is O; the dice are those of seed {session.seed}.\n")
@@ -119,7 +120,7 @@ def watch_session(
 
 @contextmanager
 def leave_on_interrupt(session: Session) -> Iterator[None]:
-    """Catch Ctrl-C in the `with` block: leave the session and print where."""
+    """Catch Ctrl-C in the `with` block, and print where the session was left."""
     try:
         yield
     except KeyboardInterrupt:
@@ -131,7 +132,8 @@ def leave_on_interrupt(session: Session) -> Iterator[None]:
 
 
 def describe_worth(now: Moment, player: LookaheadPlayer, rules: CubeRules | None) -> str:
-    """The value of a position to side 1, by the chances of a player: points per unit cube, or mwc in a match."""
+    """The value of the position to side 1 as text, by the chances of a player: points per unit cube, or mwc in a
+    match."""
     stakes, sign = now.stakes, 1 if now.on_roll else -1
     if stakes is None or rules is None:
         return f"{sign * player.evaluate(now.position).cubeless_equity:+.3f}"
@@ -160,14 +162,14 @@ def chosen_play(player: Player, position: Position, roll: Roll, game: int = 0, t
 
 
 def describe_score(session: Session) -> str:
-    """`game 2: You 1, network-0ply 2, Crawford game`."""
+    """The number of the game and the score as text: `game 2: You 1, network-0ply 2, Crawford game`."""
     scores = ", ".join(f"{name} {points}" for name, points in zip(session.players, session.points, strict=True))
     is_crawford = isinstance(session.score, MatchScore) and session.score.is_crawford
     return f"game {session.game} to {session.record.length} points: {scores}" + ", Crawford game" * is_crawford
 
 
 def describe_ending(session: Session) -> str:
-    """`You win a gammon, 2 points`, and the winner of the match if it is over."""
+    """How the game ended, as text: `You win a gammon, 2 points`, and the winner of the match if it is over."""
     assert session.ending
     winner, size, points = session.ending
     who = session.players[winner]
@@ -179,7 +181,7 @@ def describe_ending(session: Session) -> str:
 
 
 def describe_leaving(session: Session) -> str:
-    """A description of where a session was left, and the command that gives the same dice."""
+    """A line of text: where a session was left, and the command that gives the same dice."""
     count, length = session.now.rolls, session.record.length
     where = f"left game {session.game} after" if length else "left after"
     option = f" --match-length {length}" if length else " --money" if session.score else ""

@@ -155,8 +155,8 @@ def decisions(
     table = build_version(warehouse, rollout_decisions.DATASET, parameters)
     rows, found = table.manifest.rows, table.manifest.statistics
     plays = round(found["plays"])
-    line = f"{rows:,} decisions, {plays:,} plays, {found['games']:,.0f} games: {exactness(found)}"
-    print_built(table, [line + describe_missed(plays, "plays", found, parameters)], form)
+    line = f"{rows:,} decisions, {plays:,} plays, {found['games']:,.0f} games: {standard_errors_text(found)}"
+    print_built(table, [line + unreached_text(plays, "plays", found, parameters)], form)
 
 
 # options of single engines, besides the options of all engines
@@ -244,14 +244,14 @@ def label_by_rollouts(warehouse: Warehouse, source: str, options: Mapping[str, A
     table = build_version(warehouse, rollout_labels.DATASET, parameters)
     rows, found, line = table.manifest.rows, table.manifest.statistics, "no positions"
     if rows:
-        line = f"{rows:,} positions, {found['games']:,.0f} games: {exactness(found)}"
-        line += describe_missed(rows, "positions", found, parameters)
+        line = f"{rows:,} positions, {found['games']:,.0f} games: {standard_errors_text(found)}"
+        line += unreached_text(rows, "positions", found, parameters)
     print_built(table, [line], form)
 
 
-def exactness(found: Mapping[str, float]) -> str:
-    """A phrase with the mean and the largest standard error of rollouts, from the statistics of a version."""
-    mean, largest = (LOSS.text(found[f"{name}_standard_error"]) for name in ("mean", "largest"))
+def standard_errors_text(statistics: Mapping[str, float]) -> str:
+    """A phrase with the mean and the largest standard error of rollouts, from the `statistics` of a version."""
+    mean, largest = (LOSS.text(statistics[f"{name}_standard_error"]) for name in ("mean", "largest"))
     return f"standard errors of {mean} on average, at most {largest}"
 
 
@@ -275,10 +275,10 @@ def roller_parameters(
     }
 
 
-def describe_missed(rows: int, what: str, found: Mapping[str, float], parameters: RollerParameters) -> str:
+def unreached_text(rows: int, what: str, statistics: Mapping[str, float], parameters: RollerParameters) -> str:
     """A second line of text if rollouts missed the standard error that `parameters` ask for, else an empty string.
-    `found` contains the statistics of a version with `rows` rows; `what` is the noun for a row."""
-    missed = round(rows * (1 - found["reached_share"]))
+    `statistics` are those of a version with `rows` rows; `what` is the noun for a row."""
+    missed = round(rows * (1 - statistics["reached_share"]))
     if not missed:
         return ""
     most = parameters.limits().most

@@ -19,7 +19,7 @@ import click
 import numpy as np
 
 from bgdata.cli import options as cli
-from bgdata.cli.defaults import chosen_rules
+from bgdata.cli.defaults import rules_from_options
 from bgdata.cli.output import print_left_out, write_rows
 from bgdata.errors import CorruptFileError, StorageError, UsageError
 from bgdata.evaluation.rows import chosen_stakes, is_cubeful, play_rows, rolled_out_columns
@@ -110,7 +110,7 @@ def rollout(
         options["seed"], how,
     )  # fmt: skip
     parts = (dice.high, dice.low, request.window) if dice else ()
-    with kept_rollout(player.label, player.version, start.board, request.seed, how, parts) as kept:
+    with saved_rollout(player.label, player.version, start.board, request.seed, how, parts) as kept:
         with progress_bars() as progress:
             if stakes and rules:
                 found = roll_out_cubeful(player, request, stakes, rules, progress)
@@ -126,7 +126,7 @@ def rollout(
 
 
 class RolloutRequest(NamedTuple):
-    """The position to roll out, and the settings."""
+    """The position or the plays to roll out, and the settings of the rollout."""
 
     position: Position
     roll: Roll | None
@@ -146,7 +146,7 @@ class RolloutOutput(NamedTuple):
 
 
 def roll_out_cubeless(
-    player: NetworkPlayer, request: RolloutRequest, kept: KeptRollout, progress: Progress
+    player: NetworkPlayer, request: RolloutRequest, kept: SavedRollout, progress: Progress
 ) -> RolloutOutput:
     """Roll out a position, or the better plays of a roll, without the cube; `kept` contains the trials that an earlier
     run finished. Raises UsageError if options contradict each other."""
@@ -156,12 +156,12 @@ def roll_out_cubeless(
 
     limits, roll, board = request.limits, request.roll, np.array(request.position.board, np.int8)
     if roll is None:
-        wrap = kept.saving_with_progress(progress, limits.most, estimate)
+        wrap = kept.saving_with_progress(progress, limits.most, estimate_text)
         result = roll_out(board[None], player.chooser, limits, request.seed, request.how, wrap=wrap)
         return RolloutOutput(
             [rollout_row(result, 0, limits)], describe_result(result), float(result.equity_standard_errors[0])
         )
-    wrap = kept.saving_with_progress(progress, limits.most, lambda blocks: estimate(own_blocks(blocks)))
+    wrap = kept.saving_with_progress(progress, limits.most, lambda blocks: estimate_text(own_blocks(blocks)))
     dice = roll.high, roll.low
     decision = roll_out_decision(board, dice, player.chooser, request.seed, request.how, request.window, limits, wrap)
     names = {tuple(play.after_play.board): str(play) for play in legal_plays(request.position, roll)}
@@ -182,7 +182,7 @@ def roll_out_cubeless(
     return RolloutOutput(rows, lines, float(decision.result.equity_standard_errors.max()))
 
 
-def estimate(blocks: Values) -> str:
+def estimate_text(blocks: Values) -> str:
     """The equity after the finished blocks of trials, with its standard error, as text for a progress bar."""
     from bgdata.selfplay.rollout import result_of
 
@@ -245,9 +245,9 @@ def roll_out_cubeful(
 
 def rollout_rules(warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any]) -> CubeRules:
     """The cube rules that both sides play by, from a command's options. A match needs a match equity table even if both
-    sides play as for money. Raises the errors of `cli.defaults.chosen_rules`."""
+    sides play as for money. Raises the errors of `cli.defaults.rules_from_options`."""
     is_match, as_money = isinstance(stakes.score, MatchScore), options["as_money"]
-    rules = chosen_rules(warehouse, stakes, {**options, "as_money": as_money and not is_match})
+    rules = rules_from_options(warehouse, stakes, {**options, "as_money": as_money and not is_match})
     return replace(rules, as_money=as_money)
 
 
@@ -292,7 +292,7 @@ def choice_lines(rows: list[dict[str, Any]], *, is_match: bool) -> list[str]:
     return [*lines, f"\nall with the same dice; {rows[0]['trials']:,} trials{times}"]
 
 
-class KeptRollout:
+class SavedRollout:
     """The finished blocks of trials of one rollout, saved in a folder. A block contains trials of all boards."""
 
     def __init__(self, folder: Path) -> None:
@@ -304,7 +304,7 @@ class KeptRollout:
 
     @property
     def count(self) -> int:
-        """The number of finished blocks."""
+        """The number of finished blocks of trials."""
         return sum(part.shape[1] for part in self.blocks)
 
     def load(self) -> None:
@@ -380,7 +380,7 @@ class KeptRollout:
 
 
 @contextmanager
-def kept_rollout(*parts: object) -> Iterator[KeptRollout]:
+def saved_rollout(*parts: object) -> Iterator[SavedRollout]:
     """Yield the saved blocks of one rollout. `parts` identify it: they contain everything that its games depend on.
     When the `with` block ends without an error, the saved blocks are deleted."""
     from bgdata.kernel_cache import kernel_cache, kernel_fingerprint
@@ -391,7 +391,7 @@ def kept_rollout(*parts: object) -> Iterator[KeptRollout]:
         for folder in root.iterdir():
             if time.time() - folder.stat().st_mtime > FORGET_SECONDS:
                 remove_folder(folder)
-    kept = KeptRollout(root / hashlib.sha256(named.encode()).hexdigest()[:32])
+    kept = SavedRollout(root / hashlib.sha256(named.encode()).hexdigest()[:32])
     with keeping(kept.statement):
         yield kept
     with storage_errors("delete", kept.folder):

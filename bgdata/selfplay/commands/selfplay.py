@@ -19,7 +19,7 @@ from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
-from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice, leads_to
+from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice, is_up_to_date
 from bgdata.warehouse import Warehouse
 
 
@@ -78,7 +78,7 @@ def selfplay(warehouse: Warehouse, /, player: str, form: str, **options: Any) ->
             found.network, found.network_version, cube=" ".join(model.split(",")), games=games, seed=seed, **rules
         )
         table = build_version(warehouse, CUBEFUL, cubeful, force=options["force"])
-        print_built(table, [cubeful_summary(table.manifest.statistics, table.manifest.rows)], form)
+        print_built(table, [cubeful_summary_text(table.manifest.statistics, table.manifest.rows)], form)
         return
     for name in (name for name in ("match_length", "jacoby", "ply") if options[name]):
         raise UsageError(f"expected --cube-model with --{name.replace('_', '-')}, got none")
@@ -87,7 +87,7 @@ def selfplay(warehouse: Warehouse, /, player: str, form: str, **options: Any) ->
     if player != "network":
         parameters = parameters.with_changes({"version": open_named_player(player, 0, warehouse).version})
     table = build_version(warehouse, SELFPLAY, parameters, force=options["force"])
-    print_built(table, [summary(games, table.manifest.statistics)], form)
+    print_built(table, [summary_text(games, table.manifest.statistics)], form)
 
 
 @click.command()
@@ -115,14 +115,14 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **optio
       bgdata query "from selfplay_labels_summary"
       bgdata export text selfplay_labels/network-10000-seed-1-6x9 --format gnubg-training --output labels.gz
     """
-    from bgdata.evaluation.bearoff import sizes
+    from bgdata.evaluation.bearoff import available_sizes
     from bgdata.measures.steps.scores import table_size
 
     recipe = corpus_recipe(warehouse, corpus)
     points, checkers = table_size(warehouse, table, "to rescore by")
     race_points = 0
     if options["combined"]:
-        found = sizes(warehouse, "bearoff_one_sided") & sizes(warehouse, "bearoff_gammon")
+        found = available_sizes(warehouse, "bearoff_one_sided") & available_sizes(warehouse, "bearoff_gammon")
         if not found:
             raise MissingTableError(
                 f"expected bearoff_one_sided and bearoff_gammon of the same size in {warehouse.root} to combine, found "
@@ -135,16 +135,17 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **optio
     print_built(labels, [*rescored_lines(parameters, labels.manifest.statistics), "", *by_class], form)
 
 
-def summary(games: int, found: Mapping[str, float]) -> str:
-    """Lines of text: how the games ended, and the mean result of player 0. `found` contains the statistics of the
-    version."""
-    shares = ", ".join(f"{100 * found[f'{kind}_share']:.1f} % {kind}s" for kind in ("single", "gammon", "backgammon"))
-    points = f"{EQUITY.text(found['points_per_game'], found['standard_error'])} points per game"
-    if "hedged_standard_error" in found:
-        error = found["hedged_standard_error"]
-        points += f"; luck-adjusted {EQUITY.text(found['hedged_points_per_game'], error)}"
-        points += f", {found['standard_error'] / error:.1f} times less noise" if error else ""
-    return f"{games:,} games of {found['turns_per_game']:.1f} turns: {shares}\nplayer 0: {points}"
+def summary_text(games: int, statistics: Mapping[str, float]) -> str:
+    """Lines of text: how the games ended, and the mean result of player 0, from the `statistics` of the version."""
+    shares = ", ".join(
+        f"{100 * statistics[f'{kind}_share']:.1f} % {kind}s" for kind in ("single", "gammon", "backgammon")
+    )
+    points = f"{EQUITY.text(statistics['points_per_game'], statistics['standard_error'])} points per game"
+    if "hedged_standard_error" in statistics:
+        error = statistics["hedged_standard_error"]
+        points += f"; luck-adjusted {EQUITY.text(statistics['hedged_points_per_game'], error)}"
+        points += f", {statistics['standard_error'] / error:.1f} times less noise" if error else ""
+    return f"{games:,} games of {statistics['turns_per_game']:.1f} turns: {shares}\nplayer 0: {points}"
 
 
 def network_choice(warehouse: Warehouse, player: str) -> NetworkChoice:
@@ -161,16 +162,18 @@ def network_choice(warehouse: Warehouse, player: str) -> NetworkChoice:
     return NetworkChoice(network=found.folder.parent.name, network_version=found.folder.name)
 
 
-def cubeful_summary(found: Mapping[str, float], games: int) -> str:
-    """Lines of text: how the games with the cube ended, and the mean result of player 0. `found` contains the
-    statistics of the version."""
-    if "matches_won_share" in found:
-        won = f"{100 * found['matches_won_share']:.1f} +/- {100 * found['standard_error']:.1f} % of matches won"
+def cubeful_summary_text(statistics: Mapping[str, float], games: int) -> str:
+    """Lines of text: how the games with the cube ended, and the mean result of player 0, from the `statistics` of the
+    version."""
+    if "matches_won_share" in statistics:
+        won = (
+            f"{100 * statistics['matches_won_share']:.1f} +/- {100 * statistics['standard_error']:.1f} % of matches won"
+        )
     else:
-        won = f"{EQUITY.text(found['points_per_game'], found['standard_error'])} points per game"
+        won = f"{EQUITY.text(statistics['points_per_game'], statistics['standard_error'])} points per game"
     return (
-        f"{games:,} games of {found['turns_per_game']:.1f} turns: {100 * found['passed_share']:.1f} % passed, "
-        f"average cube {found['mean_cube_value']:.2f}\nplayer 0: {won}"
+        f"{games:,} games of {statistics['turns_per_game']:.1f} turns: {100 * statistics['passed_share']:.1f} % "
+        f"passed, average cube {statistics['mean_cube_value']:.2f}\nplayer 0: {won}"
     )
 
 
@@ -200,19 +203,21 @@ def corpus_recipe(warehouse: Warehouse, source: str) -> SelfPlayParameters:
     if next(warehouse.versions(kind, variant), None) is None:
         warehouse.require()
         have = ", ".join(warehouse.variants(kind)) or "none"
-        raise MissingTableError(f"no {source} in {warehouse.root} (have: {have}); try: bgdata {command_for(variant)}")
+        raise MissingTableError(
+            f"no {source} in {warehouse.root} (have: {have}); try: bgdata {corpus_command(variant)}"
+        )
     table = warehouse.open_reference(source)
     table.check_sizes()
     parameters = SelfPlayParameters.from_manifest(table.manifest.parameters)
-    if not leads_to(warehouse, table):
+    if not is_up_to_date(warehouse, table):
         raise MissingTableError(
             f"expected {source} as the player plays now, found {table.folder.name} by another network or tables; "
-            f"try: bgdata {command_for(variant)}"
+            f"try: bgdata {corpus_command(variant)}"
         )
     return parameters
 
 
-def command_for(variant: str) -> str:
+def corpus_command(variant: str) -> str:
     """The `bgdata` arguments that make a corpus called `variant`, as far as the name tells."""
     name = NAME.fullmatch(variant)
     if not name:
@@ -222,18 +227,18 @@ def command_for(variant: str) -> str:
     return f"selfplay{chosen} --games {name['games']} --seed {name['seed']}" + (" --luck" if name["luck"] else "")
 
 
-def rescored_lines(parameters: SelfPlayLabelParameters, found: Mapping[str, float]) -> list[str]:
-    """Lines of text that describe the result of rescoring. `found` contains the statistics of the labels."""
+def rescored_lines(parameters: SelfPlayLabelParameters, statistics: Mapping[str, float]) -> list[str]:
+    """Lines of text about what rescoring changed, from the `statistics` of the labels."""
     race = f" and, combined, bearoff_one_sided/{parameters.one_sided_points}x15" if parameters.one_sided_points else ""
-    table, share = f"{parameters.points}x{parameters.checkers}", found["rescored"] / found["positions"]
+    table, share = f"{parameters.points}x{parameters.checkers}", statistics["rescored"] / statistics["positions"]
     hedged = ""
-    if "variance_hedged" in found:
-        removed = 1 - found["variance_hedged"] / found["variance_before"]
-        hedged = f"; luck-adjusted {found['variance_hedged']:.4f}: {100 * removed:.1f} %"
+    if "variance_hedged" in statistics:
+        removed = 1 - statistics["variance_hedged"] / statistics["variance_before"]
+        hedged = f"; luck-adjusted {statistics['variance_hedged']:.4f}: {100 * removed:.1f} %"
     return [
-        f"{found['positions']:,.0f} positions of {parameters.games:,} games, by bearoff_two_sided/{table}{race}:",
-        f"{found['covered']:,.0f} covered, {found['rescored']:,.0f} rescored ({100 * share:.1f} %); the others keep "
-        "the outcome of their game",
-        f"label variance {found['variance_before']:.4f} before, {found['variance_after']:.4f} after: "
-        f"{100 * found['removed_share']:.1f} % removed{hedged}",
+        f"{statistics['positions']:,.0f} positions of {parameters.games:,} games, by bearoff_two_sided/{table}{race}:",
+        f"{statistics['covered']:,.0f} covered, {statistics['rescored']:,.0f} rescored ({100 * share:.1f} %); the "
+        "others keep the outcome of their game",
+        f"label variance {statistics['variance_before']:.4f} before, {statistics['variance_after']:.4f} after: "
+        f"{100 * statistics['removed_share']:.1f} % removed{hedged}",
     ]

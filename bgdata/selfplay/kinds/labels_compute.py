@@ -24,7 +24,7 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import as_evaluator, open_player_of_version
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.position_hash import position_hashes
-from bgdata.kinds.column_values import chance_columns, chosen_texts
+from bgdata.kinds.column_values import chance_columns, select_texts
 from bgdata.kinds.rechecking import check_arrays, check_chances, check_rows
 from bgdata.selfplay.kinds.bearoff_labels import BearoffParameters
 from bgdata.selfplay.kinds.engine_labels import EngineParameters
@@ -59,7 +59,7 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
     def compute(self, build: Build[RolloutLabelParameters]) -> None:
         boards, _ = source_boards(build)
         state = rollouts.empty_rollouts(rollouts.ROLLED, len(boards))
-        work = work_of(build, f"{__name__}:roll_out_rows", rollouts.played_tables(build))
+        work = work_of(build, f"{__name__}:roll_out_rows", rollouts.network_versions(build))
         fill_shards(build.job, "positions", state, ROLLOUT_STEP, work)
         for name, values in {**self._source_arrays(build, boards), **state}.items():
             build.job.save(name, values)
@@ -148,7 +148,7 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
             "static_chances": np.zeros((n, 5), np.float32),
             "sources": np.zeros(n, np.uint8),
         }
-        work = work_of(build, f"{__name__}:look_ahead", rollouts.played_tables(build))
+        work = work_of(build, f"{__name__}:look_ahead", rollouts.network_versions(build))
         fill_shards(build.job, "positions", state, STEP, work)
         for name, values in changed_labels(build.parameters, places, state).items():
             build.job.save(name, values)
@@ -158,7 +158,7 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
         return {
             "static_equity": cubeless_equities(found["static_chances"]),
             "change": found["changes"],
-            "label_source": chosen_texts(pa.array(LABEL_SOURCES), found["sources"].astype(np.int32)),
+            "label_source": select_texts(pa.array(LABEL_SOURCES), found["sources"].astype(np.int32)),
         }
 
     def statistics(self, computed: Computed[LookaheadParameters]) -> Mapping[str, float]:
@@ -228,7 +228,7 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
         state: dict[str, Array] = {"chances": np.zeros((len(places.boards), 5), np.float32)}
         choice, tables = build.parameters.choice(), build.inputs
         if build.parameters.engine == "network":
-            tables = rollouts.played_tables(Context(choice, build.inputs, build.warehouse))
+            tables = rollouts.network_versions(Context(choice, build.inputs, build.warehouse))
         work = work_of(build, f"{__name__}:ask_engine", tables)
         fill_shards(build.job, "positions", state, max(1, STEP >> 3 * build.parameters.ply), work)
         for name, values in {**self._source_arrays(build, places), **state}.items():
@@ -305,7 +305,7 @@ class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
         job.progress.advance(len(boards))
 
     def own_columns(self, found: Mapping[str, Array], _computed: Computed[BearoffParameters]) -> dict[str, Any]:
-        return {"label_source": chosen_texts(pa.array(TABLE_SOURCES), found["sources"].astype(np.int32))}
+        return {"label_source": select_texts(pa.array(TABLE_SOURCES), found["sources"].astype(np.int32))}
 
     def statistics(self, computed: Computed[BearoffParameters]) -> Mapping[str, float]:
         with_gammons = np.asarray(computed.arrays["chances"])[:, [1, 3]].any(axis=1)

@@ -33,7 +33,12 @@ from bgdata.selfplay.kinds.shared.games_compute import (
     turn_columns,
     turn_places,
 )
-from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played, open_seat, played_tables
+from bgdata.selfplay.kinds.shared.rollouts_compute import (
+    network_folders,
+    network_versions,
+    open_labelled_player,
+    open_network_and_rules,
+)
 from bgdata.selfplay.series import cubeful_self_play
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
@@ -130,13 +135,13 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
     turn_parts = (*TURN_PARTS, "dice", "equities", "lucks")
 
     def compute(self, build: Build[SelfPlayParameters]) -> None:
-        parameters, (title, version, settings) = build.parameters, seat_of(build)
+        parameters, (title, version, settings) = build.parameters, player_and_settings(build)
         if parameters.player != "network" and parameters.version != version:
             raise InvalidParameterError(
                 f"expected version {version} of {parameters.player}, as it plays here, "
                 f"got {parameters.version or 'none'}"
             )
-        work = Work(f"{__name__}:play_shard", settings, inputs=worker_inputs(seat_tables(build)))
+        work = Work(f"{__name__}:play_shard", settings, inputs=worker_inputs(player_versions(build)))
         self.play(build, work, ranges(build.items(parameters.games), SHARD_GAMES[parameters.luck]))
         for name, values in text_arrays("players", [title] * 2).items():
             build.job.save(name, values)
@@ -155,7 +160,7 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
         """Play a random sample of games again and compare them, if the player still has the same version."""
         parameters = recheck.parameters
         try:
-            title, version, settings = seat_of(recheck)
+            title, version, settings = player_and_settings(recheck)
         except BgdataError as error:
             raise CheckSkippedError(f"no game can be played again: {error}") from error
         if parameters.player != "network" and parameters.version != version:
@@ -177,7 +182,7 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
         parameters, settings = build.parameters, cubeful_settings(build)
         items = build.items(parameters.games)
         shards = ranges(items, max(1, SHARD_CUBEFUL_GAMES // max(1, parameters.length)))
-        work = Work(f"{__name__}:play_cubeful_shard", settings, inputs=worker_inputs(played_tables(build)))
+        work = Work(f"{__name__}:play_cubeful_shard", settings, inputs=worker_inputs(network_versions(build)))
         first_turns = self.play(build, work, shards)
         matches = len(items) if parameters.length else -(-len(items) // SESSION_GAMES)
         for name, values in match_texts(settings, len(first_turns) - 1, matches).items():
@@ -210,7 +215,7 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
         return self.play_again(recheck, play_cubeful_shard, settings, match_places(recheck.parameters, games))
 
 
-def seat_tables(context: Context[SelfPlayParameters]) -> dict[str, Table]:
+def player_versions(context: Context[SelfPlayParameters]) -> dict[str, Table]:
     """The versions of the network and the bearoff tables by which the player plays, by role. A network given by name
     plays with the best bearoff tables of the warehouse. Raises MissingTableError if one is missing."""
     if not context.parameters.player.startswith("network/"):
@@ -223,25 +228,26 @@ def seat_tables(context: Context[SelfPlayParameters]) -> dict[str, Table]:
     return tables
 
 
-def seat_of(context: Context[SelfPlayParameters]) -> tuple[str, str, Settings]:
+def player_and_settings(context: Context[SelfPlayParameters]) -> tuple[str, str, Settings]:
     """The player that the parameters name: its label with version, its version, and the settings that `play_shard`
     needs. Raises MissingTableError if a version is missing."""
     parameters = context.parameters
     settings: Settings = {
-        **{role: str(table.folder.resolve()) for role, table in seat_tables(context).items()},
+        **{role: str(table.folder.resolve()) for role, table in player_versions(context).items()},
         "player": parameters.player,
         "seed": parameters.seed,
         "luck": int(parameters.luck),
     }
-    label, version, _ = open_seat(parameters.player, settings)
+    label, version, _ = open_labelled_player(parameters.player, settings)
     return f"{label} {version}", version, settings
 
 
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Play games `begin` to before `end`, and return the arrays of this shard. `settings` are those of `seat_of`."""
+    """Play games `begin` to before `end`, and return the arrays of this shard. `settings` are those of
+    `player_and_settings`."""
     name, luck = str(settings["player"]), bool(settings["luck"])
-    *_, chooser = open_seat(name, settings)
-    judge = open_seat("network", settings)[-1] if luck and name in PLAIN_PLAYERS else chooser
+    *_, chooser = open_labelled_player(name, settings)
+    judge = open_labelled_player("network", settings)[-1] if luck and name in PLAIN_PLAYERS else chooser
     found: Corpus = self_play(chooser, end - begin, int(settings["seed"]), begin, with_luck=luck, estimator=judge)
     return {
         "outcomes": found.outcomes,
@@ -320,13 +326,13 @@ def cubeful_settings(context: Context[CubefulParameters]) -> Settings:
     """The settings that a worker needs to run `play_cubeful_shard`. Raises MissingTableError if a version is
     missing."""
     wanted = ("cube", "seed", "length", "jacoby", "ply")
-    return {**folders_of(context), **{name: getattr(context.parameters, name) for name in wanted}}
+    return {**network_folders(context), **{name: getattr(context.parameters, name) for name in wanted}}
 
 
 def match_texts(settings: Settings, games: int, matches: int) -> dict[str, Array]:
     """Arrays of strings: the rules of each match (whether the Jacoby rule applies), and the players of each game, by
     network, version, ply unless it is 0, and cube model."""
-    label, version, _ = open_seat("network", settings)
+    label, version, _ = open_labelled_player("network", settings)
     player = f"{label} {version}" + (f" {settings['ply']}-ply" if settings["ply"] else "")
     words = [word.replace(":", " ") for word in str(settings["cube"]).split()]  # .mat files allow no colon in a name
     names = [f"{player} cube {word}" for word in (words[0], words[-1])]
@@ -343,7 +349,7 @@ def match_places(parameters: CubefulParameters, games: Array) -> Array:
 def play_cubeful_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """Play matches `begin` to before `end`, and return the arrays of this shard. Money games are from 0-0 in sessions
     of SESSION_GAMES. Raises WorkerError if the kernels of the worker differ."""
-    chooser, rules = open_played(settings)
+    chooser, rules = open_network_and_rules(settings)
     sides, ply = sides_of(str(settings["cube"])), int(settings["ply"])
     found = cubeful_self_play(chooser, sides, rules, end - begin, int(settings["seed"]), begin, ply=ply)
     results, sizes = found.results, np.diff(found.results.offsets)

@@ -25,7 +25,7 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, bearoff_source, fill_bearoff_chances
 from bgdata.evaluation.chances import cubeless_equities, fill_outcome_chances, fill_turned
 from bgdata.kernel import kernel, prange
-from bgdata.kinds.column_values import chosen_texts
+from bgdata.kinds.column_values import select_texts
 from bgdata.kinds.rechecking import check_rows
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
 from bgdata.selfplay.kinds.shared.games_compute import RowsComputation
@@ -56,7 +56,7 @@ class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
     def own_columns(self, found: Mapping[str, Array], _computed: Computed[SelfPlayLabelParameters]) -> dict[str, Any]:
         return {
             "outcome": found["outcomes"],
-            "label_source": chosen_texts(pa.array(SOURCES), found["sources"].astype(np.int32)),
+            "label_source": select_texts(pa.array(SOURCES), found["sources"].astype(np.int32)),
             "turns_later": pa.array(found["turns_later"], mask=found["turns_later"] < 0),
             "hedged_equity": pa.array(found["hedged_equities"], from_pandas=True),
         }

@@ -15,16 +15,16 @@ from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.board_kernels import position_classes
 from bgdata.kinds.column_values import (
-    chosen_texts,
+    select_texts,
 )
 from bgdata.kinds.rechecking import check_arrays, check_replayed
 from bgdata.selfplay.kinds.shared.games_compute import RowsComputation, counts_of
 from bgdata.selfplay.kinds.shared.rollouts_compute import (
-    folders_of,
+    network_folders,
     network_text,
+    network_versions,
     open_network,
     open_roller,
-    played_tables,
 )
 from bgdata.selfplay.kinds.training_games import STARTS, TrainingGameParameters
 from bgdata.selfplay.splits import SPLITS, game_hashes, splits_of_games
@@ -49,8 +49,8 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
 
     def compute(self, build: Build[TrainingGameParameters]) -> None:
         parameters, job = build.parameters, build.job
-        settings = {**folders_of(build), "parameters": json.dumps(parameters.to_json())}
-        work = Work(f"{__name__}:play_shard", settings, inputs=worker_inputs(played_tables(build)))
+        settings = {**network_folders(build), "parameters": json.dumps(parameters.to_json())}
+        work = Work(f"{__name__}:play_shard", settings, inputs=worker_inputs(network_versions(build)))
         shards = list(compute_shards(job, "games", work, ranges(build.items(parameters.games), SHARD_GAMES)))
         for name in ROW_ARRAYS:
             job.save(name, np.concatenate([shard[name] for shard in shards]))
@@ -58,7 +58,7 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
 
     def own_columns(self, found: Mapping[str, Array], _computed: Computed[TrainingGameParameters]) -> dict[str, Any]:
         return {
-            "start": chosen_texts(pa.array(STARTS), found["starts"].astype(np.int32)),
+            "start": select_texts(pa.array(STARTS), found["starts"].astype(np.int32)),
             "lookahead_equity": found["lookahead_equities"],
             "static_equity": found["static_equities"],
         }

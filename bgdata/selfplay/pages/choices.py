@@ -25,21 +25,21 @@ from bgdata.selfplay import cubeful_rollout
 from bgdata.selfplay.growing_rollout import GrowingRollout, rollout_of_cube, rollout_of_plays
 from bgdata.selfplay.pages.rollout import ROUND, network_of, watched_stream
 from bgdata.web.answer import Page, client_of, wants_json
-from bgdata.web.position_request import PositionRequest, whole
+from bgdata.web.position_request import PositionRequest, integer_parameter
 from bgdata.web.site import Row, Site
 
 WITHIN, MOST_PLAYS = 0.16, 5  # points behind the best static play, and number of plays
 WARM = "CgAAEAEAAAAAAA"  # a short game
 FIRST_ROUND = 36  # games of each choice before the others get more
-FIRST_SECONDS = 0.15  # of games for a page that nobody has asked for before
+FIRST_SECONDS = 0.15  # of games for a page that nobody has asked for before, after those of one choice
 
 
 def page(site: Site, request: Request) -> Page:
     """The page of a rollout of the plays of a roll, or of the cube actions before it. The cube, the score and the rules
     are in the address; without them, plays are rolled out cubeless. The JSON form plays `trials` games of each choice;
     the page shows the games so far. Raises UsageError if there are too many trials."""
-    asked = asked_of(request)
-    trials = whole(request.query_params, "trials", ROUND)
+    asked = requested_choices(request)
+    trials = integer_parameter(request.query_params, "trials", ROUND)
     if trials > site.limits.trials:
         raise UsageError(f"expected at most {site.limits.trials:,} trials on this site, got {trials:,}")
     if trials < ROUND or trials % (ROUND // 2):
@@ -48,7 +48,7 @@ def page(site: Site, request: Request) -> Page:
     begun = time.monotonic()
     for found in growing_rollouts(site, asked, None, trials):
         rollout = found
-        if not is_exact and time.monotonic() - begun > FIRST_SECONDS:
+        if not is_exact and time.monotonic() - begun > FIRST_SECONDS and rollout.estimates():
             break
     rows = [row._asdict() for row in rollout.estimates(trials if is_exact else None)]
     names = [row["choice"] for row in rows]
@@ -66,11 +66,11 @@ def page(site: Site, request: Request) -> Page:
 def stream(site: Site, request: Request) -> Response:
     """Roll out the choices of a page, and send an estimate as a server-sent event after each round of games. Raises
     TooMuchAskedError if the client already has as many streams as allowed."""
-    asked, client = asked_of(request), client_of(request)
+    asked, client = requested_choices(request), client_of(request)
     return watched_stream(site, client, estimates(site, asked, client))
 
 
-def asked_of(request: Request) -> PositionRequest:
+def requested_choices(request: Request) -> PositionRequest:
     """The position and settings of the rollout that an address requests. Raises the errors of `PositionRequest`,
     InvalidPositionError if the game is over, and UsageError if options contradict each other."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
@@ -79,7 +79,7 @@ def asked_of(request: Request) -> PositionRequest:
     return asked
 
 
-def key_of(asked: PositionRequest) -> object:
+def choices_key(asked: PositionRequest) -> object:
     """The key under which a site keeps the rollout of this request."""
     stakes = asked.stakes if asked.roll else asked.own_stakes
     rules = asked.options["met"], asked.has_beavers, asked.ply if asked.roll else 0
@@ -97,7 +97,7 @@ def rollout_for(site: Site, asked: PositionRequest, player: LookaheadPlayer) -> 
         ranked = player.rank_plays(asked.position, asked.roll, *((asked.stakes, rules) if asked.stakes else ()))
         return rollout_of_plays(ranked, asked.stakes, rules, chooser, WITHIN, MOST_PLAYS)
 
-    return site.keep(key_of(asked), make)
+    return site.keep(choices_key(asked), make)
 
 
 def warm_up(site: Site) -> None:
@@ -138,5 +138,5 @@ def estimates(site: Site, asked: PositionRequest, client: str = "") -> Iterator[
 
 def kept_estimates(site: Site, asked: PositionRequest) -> dict[str, Row]:
     """The estimates that the site has kept, by choice; empty if nobody has rolled the position out."""
-    kept: GrowingRollout | None = site.kept_result(key_of(asked))
+    kept: GrowingRollout | None = site.kept_result(choices_key(asked))
     return {row.choice: row._asdict() for row in kept.estimates()} if kept else {}

@@ -18,11 +18,11 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.rows import left_out
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.classes import check_in_progress
-from bgdata.rows import plain, whole_rows
+from bgdata.rows import json_value, whole_rows
 from bgdata.selfplay.rollout import Limits, RolloutResult, roll_out, rollout_rounds
 from bgdata.selfplay.rows import player_columns, rollout_row
 from bgdata.web.answer import Page, address, client_of, position_path, wants_json
-from bgdata.web.position_request import PositionRequest, whole
+from bgdata.web.position_request import PositionRequest, integer_parameter
 from bgdata.web.site import Row, Site
 
 TRIALS = 72  # default number of games of the page
@@ -47,13 +47,13 @@ def page(site: Site, request: Request) -> Page:
     there are too many trials."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     check_in_progress(asked.position)
-    trials = whole(request.query_params, "trials", TRIALS)
+    trials = integer_parameter(request.query_params, "trials", TRIALS)
     if trials > site.limits.trials:
         raise UsageError(f"expected at most {site.limits.trials:,} trials on this site, got {trials:,}")
     is_exact = "trials" in request.query_params or wants_json(request)
     with site.player() as lent:
         player = network_of(lent)
-        kept: KeptRounds | None = site.kept_result(key_of(asked))
+        kept: KeptRounds | None = site.kept_result(rollout_key(asked))
         if is_exact:
             result = roll_out(np.array([asked.position.board], np.int8), player.chooser, trials)
             row = result_row(player, asked, result)
@@ -94,7 +94,7 @@ class KeptRounds:
         return found is not None
 
 
-def key_of(asked: PositionRequest) -> object:
+def rollout_key(asked: PositionRequest) -> object:
     """The key under which a site keeps the rollout of this position."""
     return "rounds", tuple(asked.position.board)
 
@@ -133,7 +133,7 @@ def watched_stream(site: Site, client: str, rows: Iterator[Mapping[str, object]]
     return EventStream(estimate_events(site, rows), lambda: site.budget.leave(client) if site.budget else None)
 
 
-def event(name: str, data: object) -> str:
+def event_text(name: str, data: object) -> str:
     """A server-sent event as a string. If `name` is empty, the event is a plain message."""
     return f"event: {name}\n" * bool(name) + f"data: {json.dumps(data, allow_nan=False)}\n\n"
 
@@ -143,14 +143,14 @@ def estimate_events(site: Site, rows: Iterator[Mapping[str, object]]) -> Generat
     may try again later."""
     if not site.streams.acquire(blocking=False):
         message = f"expected at most {site.limits.streams} rollouts that are watched at once; try again in a minute"
-        yield event("refused", {"error": message, "is_busy": True})
+        yield event_text("refused", {"error": message, "is_busy": True})
         return
     try:
         for row in rows:
-            yield event("", plain(row))
-        yield event("done", {})
+            yield event_text("", json_value(row))
+        yield event_text("done", {})
     except BgdataError as error:
-        yield event("refused", {"error": site.public(error), "is_busy": isinstance(error, TooBusyError)})
+        yield event_text("refused", {"error": site.public(error), "is_busy": isinstance(error, TooBusyError)})
     finally:
         site.streams.release()
 
@@ -165,7 +165,7 @@ def round_rows(site: Site, asked: PositionRequest, client: str = "") -> Iterator
         with site.charge(client, site.limits.client_reserve), site.player() as lent:
             player = network_of(lent)
             begin = partial(rollout_rounds, board, player.chooser, ROUND, most)
-            kept = site.keep(key_of(asked), partial(KeptRounds, begin))
+            kept = site.keep(rollout_key(asked), partial(KeptRounds, begin))
             if (is_begun or not kept.last) and not kept.grow():
                 return
             is_begun = True

@@ -25,7 +25,7 @@ from bgdata.formats.gnubg_bearoff import write_one_sided, write_two_sided
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
-from bgdata.studies.claims.definitions import Found
+from bgdata.studies.claims.definitions import FoundAnswer
 
 Tables = Mapping[str, Table]
 GNUBG_SCALE = 65535  # gnubg's integer for a chance of 1
@@ -42,11 +42,13 @@ def open_table(tables: Tables, pattern: str) -> Table:
     return tables[matching(tables, pattern)[0]]
 
 
-def exact_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> Found:
+def exact_equity(
+    tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str
+) -> FoundAnswer:
     """An equity of a position in a two-sided table, with the error bound that the table states. `column` is cubeless,
     owned, centered or opponent_owned."""
     table = open_table(tables, pattern)
-    return Found(float(getattr(TwoSidedTable(table).probe(on_roll, opponent), column)), bound=stated_error(table))
+    return FoundAnswer(float(getattr(TwoSidedTable(table).probe(on_roll, opponent), column)), bound=stated_error(table))
 
 
 def stated_error(table: Table) -> float:
@@ -54,18 +56,20 @@ def stated_error(table: Table) -> float:
     return float(table.manifest.statistics["cubeless_error_bound"])
 
 
-def decided_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> Found:
+def decided_equity(
+    tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str
+) -> FoundAnswer:
     """The equity of `exact_equity` if the player on roll may double now. `column` is owned or centered."""
     equities = TwoSidedTable(open_table(tables, pattern)).probe(on_roll, opponent)
     doubled = min(1.0, 2 * equities.opponent_owned)
     bound = 2 * stated_error(open_table(tables, pattern))  # doubling doubles the error
-    return Found(float(max(doubled, getattr(equities, column))), bound=bound)
+    return FoundAnswer(float(max(doubled, getattr(equities, column))), bound=bound)
 
 
-def exact_win_chance(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int]) -> Found:
+def exact_win_chance(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int]) -> FoundAnswer:
     """The cubeless winning chance of the player on roll, from a two-sided table."""
     table = open_table(tables, pattern)
-    return Found((TwoSidedTable(table).probe(on_roll, opponent).cubeless + 1) / 2, bound=stated_error(table) / 2)
+    return FoundAnswer((TwoSidedTable(table).probe(on_roll, opponent).cubeless + 1) / 2, bound=stated_error(table) / 2)
 
 
 @lru_cache(maxsize=4)
@@ -93,8 +97,8 @@ def gnubg_bytes(tables: Tables, points: int, checkers: int, is_two_sided: bool) 
 
 @lru_cache(maxsize=2)
 def gnubg_differences(ours: RaceTable) -> NDArray[np.float64]:
-    """float64[positions, rolls]: the chances in gnubg's file minus those in a table of ours, for each number of
-    rolls."""
+    """float64[positions, rolls]: gnubg's chance that a position needs a number of rolls minus the chance in our
+    table."""
     counts = gnubg_counts(ours.points, is_gammon=ours.first_index > 0)[ours.first_index :]
     differences = counts / GNUBG_SCALE
     chances = ours.chances_matrix(len(ours))
@@ -125,7 +129,7 @@ def gnubg_rolls(tables: Tables, layout: Sequence[int], what: str) -> float:  # n
     return {"mean": mean, "sd": sqrt(float(chances @ rolls**2) - mean**2), "epc": mean * PIPS_PER_ROLL}[what]
 
 
-def figures(differences: NDArray[np.float64]) -> dict[str, float]:
+def difference_figures(differences: NDArray[np.float64]) -> dict[str, float]:
     """The mean, standard deviation (sd), mean absolute value, smallest and largest of the differences over all
     pairs."""
     return {

@@ -108,7 +108,7 @@ class Claim:
 Answer = int | float | str
 
 
-class Found(NamedTuple):
+class FoundAnswer(NamedTuple):
     """The answer to a claim's query, with its standard error and the largest effect of rounding."""
 
     answer: Answer

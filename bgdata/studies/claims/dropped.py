@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bgdata.bearoff.index import position_index
 from bgdata.bearoff.layouts import NON_DOUBLES, ROLL_COUNT, Plays, all_layouts, all_plays, pip_counts
 from bgdata.kernel import kernel
-from bgdata.studies.claims.bearoff import Tables, figures
+from bgdata.studies.claims.bearoff import Tables, difference_figures
 
 WEIGHTS = np.where(np.arange(ROLL_COUNT) < NON_DOUBLES, 2, 1) / 36  # chances of the rolls of `Plays`
 LONGEST = 48  # rolls in the distributions of layouts
@@ -77,12 +77,13 @@ def solved_rolls(points: int, checkers: int, is_filtered: bool) -> Rolls:
 
 @lru_cache(maxsize=1)
 def legal_differences(points: int, checkers: int) -> dict[str, float]:
-    """The `figures` of combined one-sided equity minus exact equity. Both are solved by all legal plays in float64."""
+    """The `difference_figures` of combined one-sided equity minus exact equity, both solved by all legal plays in
+    float64."""
     from bgdata.bearoff.combine import one_sided_equities
 
     differences = one_sided_equities(solved_rolls(points, checkers, False).chances[1:])
     differences -= exact_equities(plays_of(points, checkers)[0])
-    return figures(differences)
+    return difference_figures(differences)
 
 
 def legal_difference(tables: Tables, points: int, checkers: int, what: str) -> float:  # noqa: ARG001
@@ -92,12 +93,12 @@ def legal_difference(tables: Tables, points: int, checkers: int, what: str) -> f
 
 @lru_cache(maxsize=1)
 def filtered_differences(points: int, checkers: int) -> dict[str, float]:
-    """The `figures` of combined one-sided equity minus exact equity if plays that waste pips are dropped."""
+    """The `difference_figures` of combined one-sided equity minus exact equity if plays that waste pips are dropped."""
     from bgdata.bearoff.combine import one_sided_equities
 
     differences = one_sided_equities(solved_rolls(points, checkers, True).chances[1:])
     differences -= filtered_equities(points, checkers)
-    return figures(differences)
+    return difference_figures(differences)
 
 
 def filtered_difference(tables: Tables, points: int, checkers: int, what: str) -> float:  # noqa: ARG001

@@ -15,13 +15,13 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.player import NetworkPlayer, open_networks
 from bgdata.store.table import Table
 from bgdata.studies.claims.bearoff import Tables, open_table
-from bgdata.studies.claims.definitions import Found
+from bgdata.studies.claims.definitions import FoundAnswer
 
 WINDOWS = ((0.2, 0.35), (0.65, 0.8))  # ranges of winning chances, near the take and the cash point
 ROUND = 2  # turns from a player's roll to its next one
 
 
-def volatility_percent(tables: Tables, games: str, network: str) -> Found:
+def volatility_percent(tables: Tables, games: str, network: str) -> FoundAnswer:
     """The mean absolute change of the winning chance between a player's roll and its next roll, in percent. A network
     evaluates positions at 0-ply; only those in WINDOWS count. The standard error treats games as observations, since
     the turns of a game are correlated."""
@@ -46,13 +46,13 @@ def is_near_a_cube_point(chances: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray(np.any([(low < chances) & (chances < high) for low, high in WINDOWS], axis=0))
 
 
-def mean_by_game(values: NDArray[np.float64], game: NDArray[np.int64], games: int) -> Found:
+def mean_by_game(values: NDArray[np.float64], game: NDArray[np.int64], games: int) -> FoundAnswer:
     """The mean of all values, with the standard error of a ratio of sums over games. `game` is the number of each
     value's game."""
     sums, counts = np.bincount(game, values, games), np.bincount(game, minlength=games)
     mean = sums.sum() / counts.sum()
     error = np.sqrt(((sums - mean * counts) ** 2).sum()) / counts.sum()
-    return Found(float(mean), float(error), games)
+    return FoundAnswer(float(mean), float(error), games)
 
 
 READINGS: dict[str, Callable[..., Any]] = {volatility_percent.__name__: volatility_percent}

@@ -25,7 +25,7 @@ from bgdata.studies.claims.definitions import (
     REPRODUCED,
     Answer,
     Claim,
-    Found,
+    FoundAnswer,
     parse_published,
 )
 from bgdata.studies.claims.dropped import READINGS as DROPPED
@@ -44,7 +44,7 @@ SQL_VALUES = 3  # most values of `Found` that an SQL query returns, which cannot
 Run = Callable[[str], Sequence[Any]]  # answers an SQL query with the values of its only row
 
 
-class Judged(NamedTuple):
+class JudgedClaim(NamedTuple):
     """A claim with our answer and its status. If nothing was computed, the answer is None and its errors are 0."""
 
     claim: Claim
@@ -62,11 +62,11 @@ class Judged(NamedTuple):
         return nan if number is None else margin(number[1], self.bound, self.error, self.published_error)
 
 
-def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Iterator[Judged]:
+def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Iterator[JudgedClaim]:
     """Yield each claim with our answer and its status. `tables` contains versions by kind/variant, and `run` answers
     SQL queries over them. Raises CorruptFileError if a query cannot be answered."""
     for claim in claims:
-        missing = [wanted for wanted in (*claim.needs, *claim.wants) if not matching(wanted, tables)]
+        missing = [wanted for wanted in (*claim.needs, *claim.wants) if not matching_names(wanted, tables)]
         if claim.query and missing:
             yield judge_without_query(claim, f"there is no {', no '.join(missing)}")
         elif claim.query:
@@ -74,26 +74,26 @@ def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Ite
         elif claim.recorded:
             yield judge_record(claim, "which takes too long for the register")
         else:
-            yield Judged(claim, None, claim.status, explain(claim, claim.status))
+            yield JudgedClaim(claim, None, claim.status, explain(claim, claim.status))
 
 
-def judge_without_query(claim: Claim, reason: str) -> Judged:
+def judge_without_query(claim: Claim, reason: str) -> JudgedClaim:
     """Judge a claim whose query cannot run here, by its recorded answer if it has one. `reason` is part of the
     explanation."""
     if claim.recorded:
         return judge_record(claim, f"as {reason}")
-    return Judged(claim, None, OPEN, explain(claim, OPEN, f"not computed, as {reason}"))
+    return JudgedClaim(claim, None, OPEN, explain(claim, OPEN, f"not computed, as {reason}"))
 
 
-def judge_record(claim: Claim, reason: str) -> Judged:
+def judge_record(claim: Claim, reason: str) -> JudgedClaim:
     """Judge a claim by the answer that its definition records. `reason` says why it is not computed."""
     value, error, games = (*claim.recorded, 0.0, 0)[:3]
     return judge_answer(
-        claim, Found(value, float(error), int(games)), f"as measured with {claim.recorded_with}, {reason}"
+        claim, FoundAnswer(value, float(error), int(games)), f"as measured with {claim.recorded_with}, {reason}"
     )
 
 
-def judge_answer(claim: Claim, found: Found, remark: str = "") -> Judged:
+def judge_answer(claim: Claim, found: FoundAnswer, remark: str = "") -> JudgedClaim:
     """Judge a claim by an answer. It disagrees if the answer is outside the tolerance. It is open, without an answer,
     if the answer agrees but its sample is too small. `remark` is added to the explanation."""
     # as printed, or from the number of games with the spread of ours
@@ -107,10 +107,10 @@ def judge_answer(claim: Claim, found: Found, remark: str = "") -> Judged:
         status = CORRECTED
     if is_too_small(claim, found) and (status != DISAGREES or not error):
         reason = f"{found.games:,} games of ours are too few beside what was published"
-        return Judged(claim, None, OPEN, explain(claim, OPEN, reason), 0.0, theirs)
+        return JudgedClaim(claim, None, OPEN, explain(claim, OPEN, reason), 0.0, theirs)
     if not claim.explanation and status == DISAGREES:
         remark = "; ".join(filter(None, (UNEXPLAINED, remark)))
-    return Judged(claim, answer, status, explain(claim, status, remark), error, theirs, bound)
+    return JudgedClaim(claim, answer, status, explain(claim, status, remark), error, theirs, bound)
 
 
 def is_decidable(claim: Claim, answer: Answer) -> bool:
@@ -120,7 +120,7 @@ def is_decidable(claim: Claim, answer: Answer) -> bool:
     return parse_published(claim.published.removeprefix(MORE_THAN)) is not None
 
 
-def is_too_small(claim: Claim, found: Found) -> bool:
+def is_too_small(claim: Claim, found: FoundAnswer) -> bool:
     """Whether the answer's sample is so small that nearly any answer would agree. An answer that disagrees still
     counts, unless all its games ended alike, so that its error is unknown."""
     if claim.published_games:
@@ -136,7 +136,7 @@ def explain(claim: Claim, status: str, remark: str = "") -> str:
     return "; ".join(filter(None, (claim.explanation, remark, undecided)))
 
 
-def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:
+def matching_names(pattern: str, names: Mapping[str, Any]) -> list[str]:
     """The names kind/variant among `names` that match a pattern, in their order."""
     return [name for name in names if fnmatchcase(name, pattern)]
 
@@ -161,7 +161,7 @@ def margin(half: float, bound: float, *errors: float) -> float:
     return half + bound + ERRORS * hypot(*errors)
 
 
-class Together(NamedTuple):
+class PrintedTable(NamedTuple):
     """The result of judging all rows of one printed table together."""
 
     printed_table: str
@@ -172,7 +172,7 @@ class Together(NamedTuple):
     status: str
 
 
-def judge_together(rows: Iterable[Mapping[str, Any]]) -> list[Together]:
+def judge_printed_tables(rows: Iterable[Mapping[str, Any]]) -> list[PrintedTable]:
     """Judge the rows of each printed table together by a chi-squared test, in order of tables. This shows small
     differences in the same direction, which single rows do not show. Variances are of both samples and of printed
     rounding; rows are assumed independent. `rows` are rows of the table `claims`."""
@@ -188,7 +188,7 @@ def judge_together(rows: Iterable[Mapping[str, Any]]) -> list[Together]:
         total = sum(score for score, _ in scores)
         chance = chi_squared_tail(total, len(scores))
         status = DISAGREES if chance < erfc(ERRORS / sqrt(2)) else REPRODUCED
-        together.append(Together(name, len(scores), sum(wrong for _, wrong in scores), total, chance, status))
+        together.append(PrintedTable(name, len(scores), sum(wrong for _, wrong in scores), total, chance, status))
     return together
 
 
@@ -205,7 +205,7 @@ def chi_squared_tail(total: float, degrees: int) -> float:
     return tail
 
 
-def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
+def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> FoundAnswer:
     """Answer the query of a claim. Raises CorruptFileError if it cannot be answered."""
     if claim.query.startswith("select "):
         values = run(claim.query)
@@ -213,7 +213,7 @@ def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
             raise CorruptFileError(
                 f"expected a value, its error and the games of {claim.claim}, got {len(values)} values"
             )
-        return Found(*values)
+        return FoundAnswer(*values)
     name, arguments = parse_call(claim)
     try:
         if name in FORMULAS:
@@ -225,16 +225,16 @@ def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
         raise CorruptFileError(
             f"expected a query that can be answered for {claim.claim}, got {claim.query}: {error}"
         ) from error
-    return answer if isinstance(answer, Found) else Found(answer)
+    return answer if isinstance(answer, FoundAnswer) else FoundAnswer(answer)
 
 
-def answer_with_bound(formula: Callable[..., Any], arguments: Sequence[Any]) -> Found:
+def answer_with_bound(formula: Callable[..., Any], arguments: Sequence[Any]) -> FoundAnswer:
     """Call a formula, and find how much rounding of its arguments changes the answer. Arguments in quotes are printed
     figures, each uncertain by half of its last digit. The `bound` of the answer is their combined effect, to first
     order."""
     answer = formula(*(values_of(argument) for argument in arguments))
-    moved = [formula(*changed) for changed in moved_arguments(arguments)]
-    return Found(answer, bound=sum(abs(other - answer) for other in moved))
+    moved = [formula(*changed) for changed in perturbed_arguments(arguments)]
+    return FoundAnswer(answer, bound=sum(abs(other - answer) for other in moved))
 
 
 def values_of(argument: Any) -> Any:
@@ -245,13 +245,13 @@ def values_of(argument: Any) -> Any:
     return argument if number is None else number[0]
 
 
-def moved_arguments(arguments: Sequence[Any]) -> Iterator[list[Any]]:
+def perturbed_arguments(arguments: Sequence[Any]) -> Iterator[list[Any]]:
     """Yield the arguments as numbers, once for each printed figure among them, which is increased by half of its last
     digit."""
     for place, argument in enumerate(arguments):
         before, after = ([values_of(each) for each in part] for part in (arguments[:place], arguments[place + 1 :]))
         if isinstance(argument, list):
-            for inner in moved_arguments(argument):
+            for inner in perturbed_arguments(argument):
                 yield [*before, inner, *after]
         elif isinstance(argument, str) and (number := parse_published(argument)) is not None:
             yield [*before, number[0] + number[1], *after]

@@ -125,11 +125,13 @@ def list_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Yield one line of text for each claim: name, published value, our answer, status, subject."""
     heads = {"claim": "claim", "published": "published", "answer": "ours", "status": "status", "subject": "subject"}
     columns = [Column(name, heading=head, missing="-") for name, head in heads.items()]
-    shown = ({**row, "published": cut(row["published"]), "answer": cut(answer_text(row))} for row in rows)
+    shown = (
+        {**row, "published": shorten_cell(row["published"]), "answer": shorten_cell(answer_text(row))} for row in rows
+    )
     yield from table_lines(columns, shown)
 
 
-def cut(text: str | None) -> str | None:
+def shorten_cell(text: str | None) -> str | None:
     """A text, shortened to the width of its column in the list of claims."""
     return text if text is None or len(text) <= WIDEST else text[: WIDEST - 3] + "..."
 

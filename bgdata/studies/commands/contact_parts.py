@@ -10,8 +10,8 @@ from typing import Any
 import click
 import numpy as np
 
-from bgdata.cli.charts import look_of, new_figure, write_figure
-from bgdata.cli.options import force_option, format_option, plot_option, seed_option, threads_option
+from bgdata.cli.charts import mark_style, new_figure, write_figure
+from bgdata.cli.options import force_option, format_option, plot_option, seed_option, threads_option, value_option
 from bgdata.cli.output import build_version, show_rows
 from bgdata.cli.recipes import SL_RECIPE, label_options, recipe_options
 from bgdata.rows import COUNT, THOUSANDTHS, Column, Row, table_lines
@@ -36,22 +36,15 @@ MEASURES = (  # (grouping by theme, grouping of all, source of the equities to c
 
 @click.command(name="parts")
 @label_options
-@click.option(
+@value_option(
     "--parts",
+    ContactPartsParameters.parts,
+    "N",
+    "Number of parts that k-means makes; once for each number.",
     multiple=True,
     type=int,
-    default=ContactPartsParameters.parts,
-    show_default=True,
-    metavar="N",
-    help="Number of parts that k-means makes; once for each number.",
 )
-@click.option(
-    "--units",
-    default=ContactPartsParameters.units,
-    show_default=True,
-    metavar="N",
-    help="Hidden units of each network.",
-)
+@value_option("--units", ContactPartsParameters.units, "N", "Hidden units of each network.")
 @recipe_options(ContactPartsParameters, SL_RECIPE, ("epochs", "epoch_rows", "learning_rate"))
 @seed_option(ContactPartsParameters.seed)
 @plot_option
@@ -125,7 +118,7 @@ def draw_parts(rows: Sequence[Row], parameters: ContactPartsParameters, path: Pa
             for place, arm in enumerate(parameters.arms):
                 values = [*(found[arm, by_theme, theme] for theme in CONTACT_THEMES), found[arm, overall, "all"]]
                 figures = np.array([np.nan if value is None else 1000 * value for value in values])
-                axes.plot(figures, range(len(names)), linestyle="none", label=arm, **look_of(place))
+                axes.plot(figures, range(len(names)), linestyle="none", label=arm, **mark_style(place))
             axes.set_title(f"from {judge}", fontsize="medium")
             axes.set_xlabel("RMSE of cubeless equity, thousandths of a point")
             axes.set_xlim(left=0)

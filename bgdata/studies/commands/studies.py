@@ -21,6 +21,7 @@ from bgdata.cli.options import (
     plot_option,
     seed_option,
     threads_option,
+    value_option,
 )
 from bgdata.cli.output import build_version, print_built, show_rows
 from bgdata.equity.cube_life import CUBES, NoIndex
@@ -101,8 +102,8 @@ def study(
 
 
 @click.command(name="cube-life")
-@click.option("--points", default=6, show_default=True, metavar="N", help="Number of points.")
-@click.option("--checkers", default=6, show_default=True, metavar="N", help="Number of checkers.")
+@value_option("--points", 6, "N", "Number of points.")
+@value_option("--checkers", 6, "N", "Number of checkers.")
 @plot_option
 @format_option
 @click.pass_obj
@@ -152,7 +153,7 @@ def read_series(table: Table) -> dict[tuple[int, str], Series]:
     columns = (np.asarray(arrays[name]).tolist() for name in names)
     for key, *row in zip(keys, *columns, strict=True):
         rows.setdefault(key, []).append(tuple(row))
-    return {key: Series(title_of(key[0]), *zip(*found, strict=True)) for key, found in rows.items()}
+    return {key: Series(series_title(key[0]), *zip(*found, strict=True)) for key, found in rows.items()}
 
 
 def study_rows(series: Mapping[tuple[int, str], Series]) -> Iterator[Row]:
@@ -163,7 +164,7 @@ def study_rows(series: Mapping[tuple[int, str], Series]) -> Iterator[Row]:
             yield {"match_length": length or None, "measure": measure, **figures}
 
 
-def title_of(length: int) -> str:
+def series_title(length: int) -> str:
     """The title of a table of results, such as "match to 7", or "money" if `length` is 0."""
     return f"match to {length}" if length else "money"
 
@@ -192,7 +193,7 @@ def study_lines(series: Mapping[tuple[int, str], Series], length: int) -> Iterat
             printed = (f"({quantity.text(value)})" if np.isfinite(value) else "" for value in published)
             rows.append({"measure": "  (published)", **dict(zip(settings, printed, strict=True))})
     columns = [Column(setting, width=18, gap=1, is_right=True) for setting in settings]
-    yield from table_lines([Column("measure", heading=title_of(length), width=24), *columns], rows)
+    yield from table_lines([Column("measure", heading=series_title(length), width=24), *columns], rows)
 
 
 # line styles and colours of series

@@ -15,7 +15,7 @@ from bgdata.store.checks import connect_tables, only_row
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.table import Table
 from bgdata.studies.claims.definitions import CORRECTED, KINDS, STATUSES, Claim, definitions_digest, parse_published
-from bgdata.studies.claims.register import Judged, judge
+from bgdata.studies.claims.register import JudgedClaim, judge
 from bgdata.studies.kinds.claims import NUMBERS, ORDER, TEXTS, ClaimsParameters, variant_of
 
 NULLABLE = {"restates", "printed_table", "answer", "correction", "explanation", "query"}
@@ -87,7 +87,7 @@ def check_rows(table: Table, places: Sequence[int], arrays: Mapping[str, tuple[A
             raise CheckFailedError(f"expected the {name} of {table.name} as they are found again, got others")
 
 
-def judged_claims(context: Context[ClaimsParameters], claims: Sequence[Claim]) -> Iterator[Judged]:
+def judged_claims(context: Context[ClaimsParameters], claims: Sequence[Claim]) -> Iterator[JudgedClaim]:
     """Yield the claims with our answers from the inputs and sources. Raises MissingTableError if a source is
     missing."""
     sources = [context.warehouse.open_reference(place) for place in context.parameters.sources]
@@ -96,14 +96,14 @@ def judged_claims(context: Context[ClaimsParameters], claims: Sequence[Claim]) -
         yield from judge(claims, tables, lambda query: only_row(connection, query))
 
 
-def sorted_rows(found: Sequence[Judged]) -> list[Judged]:
+def sorted_rows(claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
     """The judged claims, sorted by the key of the table."""
-    return sorted(found, key=lambda each: each.claim.claim)
+    return sorted(claims, key=lambda each: each.claim.claim)
 
 
-def arrays_of(found: Sequence[Judged]) -> dict[str, Array]:
+def arrays_of(claims: Sequence[JudgedClaim]) -> dict[str, Array]:
     """All declared arrays, with the judged claims in order of their key."""
-    rows = [row_of(each) for each in sorted_rows(found)]
+    rows = [row_of(each) for each in sorted_rows(claims)]
     arrays: dict[str, Array] = {}
     for column in TEXTS:
         arrays |= text_arrays(f"{column.name}_texts", [row[column.name] for row in rows])
@@ -113,7 +113,7 @@ def arrays_of(found: Sequence[Judged]) -> dict[str, Array]:
     return arrays
 
 
-def row_of(judged: Judged) -> dict[str, Any]:
+def row_of(judged: JudgedClaim) -> dict[str, Any]:
     """The values of one judged claim by column; empty strings and NaN mean null."""
     claim, answer, status, explanation, error, published_error, bound = judged
     value, _ = parse_published(claim.published) or (np.nan, np.nan)

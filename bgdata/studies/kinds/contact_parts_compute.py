@@ -24,7 +24,7 @@ from bgdata.store.table import Table
 from bgdata.studies.kinds.contact_parts import CONTACT_THEMES, GROUPINGS, ContactPartsParameters
 from bgdata.training.feed.feed import Feed
 from bgdata.training.kinds.supervised_network_compute import open_feed
-from bgdata.training.supervised.examples import Examples, by_network, read_examples
+from bgdata.training.supervised.examples import Examples, examples_by_network, read_examples
 from bgdata.training.supervised.parts import (
     Arm,
     PartsRun,
@@ -64,7 +64,7 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
     def compute(self, build: Build[ContactPartsParameters]) -> None:
         parameters, job = build.parameters, build.job
         training, measures = open_feed(build, parameters.seed, "train"), measures_of(build)
-        arms = found_arms(training, parameters)
+        arms = make_arms(training, parameters)
         run = PartsRun(parameters.recipe(), arms, new_part_networks(arms, parameters.units, parameters.seed))
         count = batches_per_epoch(training, parameters)
         sizes = [count * FEED_BATCH_ROWS] * parameters.epochs
@@ -78,7 +78,7 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
         job.save("centres", np.concatenate([arm.centres for arm in arms]).astype(np.int16))
         job.save("learned", run.learned)
         job.save("tested", np.array([each.positions for each in errors], np.int64))
-        job.save("errors", np.array([kept_of(each) for each in errors]))
+        job.save("errors", np.array([error_row(each) for each in errors]))
 
     def batches(self, computed: Computed[ContactPartsParameters]) -> Iterator[pa.RecordBatch]:
         groups, arrays = groups_of(computed.parameters), computed.arrays
@@ -89,7 +89,7 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
                 "arm": [groups[row].arm for row in order],
                 "grouping": [groups[row].grouping for row in order],
                 "group_name": [groups[row].name for row in order],
-                "learned": pa.array([learned_of(groups, row, learned) for row in order], pa.int64()),
+                "learned": pa.array([learned_positions(groups, row, learned) for row in order], pa.int64()),
                 "tested": np.asarray(arrays["tested"])[order],
                 **{
                     name: pa.array(errors[:, place], from_pandas=True)
@@ -110,7 +110,7 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
         """Find the parts and count their positions again, and measure the stored networks again, without training."""
         table, parameters = recheck.table, recheck.parameters
         training, arms = open_feed(recheck, parameters.seed, "train"), stored_arms(table, parameters)
-        for arm, wanted in zip(arms, found_arms(training, parameters), strict=True):
+        for arm, wanted in zip(arms, make_arms(training, parameters), strict=True):
             if not np.array_equal(arm.centres, wanted.centres):
                 raise CheckFailedError(f"expected other centres of k-means {arm.size} than those in {table.name}")
         counts = count_examples(training, arms, parameters)
@@ -122,15 +122,15 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
         expected = measure_arms(stored_networks(table, arms, parameters), arms, measures_of(recheck))
         found = zip(table.array("tested").tolist(), table.array("errors").tolist(), strict=True)
         for group, want, (tested, errors) in zip(groups_of(parameters), expected, found, strict=True):
-            if tested != want.positions or not np.array_equal(errors, kept_of(want), equal_nan=True):
+            if tested != want.positions or not np.array_equal(errors, error_row(want), equal_nan=True):
                 raise CheckFailedError(
-                    f"expected {(want.positions, *kept_of(want))} of {group.arm}, {group.grouping} {group.name} in "
+                    f"expected {(want.positions, *error_row(want))} of {group.arm}, {group.grouping} {group.name} in "
                     f"{table.name}, found {(tested, *errors)}"
                 )
         return f"all {len(expected):,} rows, by the stored networks; they were not trained again"
 
 
-def found_arms(training: Feed, parameters: ContactPartsParameters) -> list[Arm]:
+def make_arms(training: Feed, parameters: ContactPartsParameters) -> list[Arm]:
     """All divisions of positions into parts. k-means finds its centres in the first batch."""
     examples = contact_examples(read_examples(training, FEED_BATCH_ROWS))
     return arms_of(parameters.parts, examples, parameters.seed)
@@ -145,7 +145,7 @@ def count_examples(training: Feed, arms: list[Arm], parameters: ContactPartsPara
     """int64[network]: the number of positions that each network learns from, over all epochs."""
     found = np.zeros(sum(arm.size for arm in arms), np.int64)
     for number in range(parameters.epochs * batches_per_epoch(training, parameters)):
-        examples = contact_examples(by_network(training.batch(*divmod(number, len(training)))))
+        examples = contact_examples(examples_by_network(training.batch(*divmod(number, len(training)))))
         found += [len(each.boards) for each in part_examples(arms, examples)]
     return found
 
@@ -188,7 +188,7 @@ def groups_of(parameters: ContactPartsParameters) -> list[Group]:
     return found
 
 
-def learned_of(groups: list[Group], row: int, learned: Array) -> int | None:
+def learned_positions(groups: list[Group], row: int, learned: Array) -> int | None:
     """The number of positions that the network of a row, or all networks of its division, learned from; None for other
     groups."""
     group = groups[row]
@@ -199,7 +199,7 @@ def learned_of(groups: list[Group], row: int, learned: Array) -> int | None:
     return int(sum(learned[each.network] for each in groups if each.arm == group.arm and each.network >= 0))
 
 
-def kept_of(errors: ErrorSummary) -> tuple[float, float, float]:
+def error_row(errors: ErrorSummary) -> tuple[float, float, float]:
     """The errors of a group as they are stored in a row of the array `errors`."""
     return errors.rmse, errors.rmse_standard_error, errors.bias
 

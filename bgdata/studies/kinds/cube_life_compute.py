@@ -16,7 +16,7 @@ from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.equity.cube_life import CERTAINTY, CUBES, NoIndex, cube_life_indexes, decision_losses, margins
 from bgdata.errors import CheckFailedError
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_sample_text
 from bgdata.studies.kinds.cube_life import ACTIONS, LOSSES, CubeLifeParameters
 
 CHANCES = ("win_chance", "one_sided_win_chance")
@@ -95,7 +95,7 @@ class CubeLifeComputation(Computation[CubeLifeParameters]):
                         f"expected {name} {expected[0].round(6).tolist()} at {on_roll} against {opponent} in "
                         f"{table.name}, found {found.round(6).tolist()}"
                     )
-        return drawn_text(recheck.rows, table.manifest.rows)
+        return drawn_sample_text(recheck.rows, table.manifest.rows)
 
 
 def atlas_row(stored: Array, one_sided: Array, bound: float) -> dict[str, Array]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
 from bgdata.kinds.column_values import text_arrays, text_column
 from bgdata.selfplay.kinds.cubeful_selfplay import sides_of
-from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played, played_tables
+from bgdata.selfplay.kinds.shared.rollouts_compute import network_folders, network_versions, open_network_and_rules
 from bgdata.selfplay.series import CubefulResults, cubeful_results
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
@@ -35,8 +35,8 @@ class CubeStudiesComputation(Computation[StudyParameters]):
 
     def compute(self, build: Build[StudyParameters]) -> None:
         parameters, job = build.parameters, build.job
-        settings = settings_of(parameters, folders_of(build))
-        work = Work(f"{__name__}:play_study", settings, inputs=worker_inputs(played_tables(build)))
+        settings = settings_of(parameters, network_folders(build))
+        work = Work(f"{__name__}:play_study", settings, inputs=worker_inputs(network_versions(build)))
         parts = shard_ranges(parameters)
         shards = compute_shards(job, "games", work, parts)
         sums: list[Array] = [np.zeros((len(measures_of(parameters, arm)), 2), np.int64) for arm in parameters.arms()]
@@ -72,7 +72,7 @@ class CubeStudiesComputation(Computation[StudyParameters]):
         if is_played:
             number = int(recheck.generator.integers(len(arms)))
             try:
-                folders = folders_of(recheck)
+                folders = network_folders(recheck)
             except BgdataError as error:
                 raise CheckSkippedError(f"no game can be played again: {error}") from error
             first = number * parameters.games
@@ -111,7 +111,7 @@ def play_study(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     with_luck = bool(settings["with_luck"])
     parameters = StudyParameters(study=str(settings["study"]), games=games, seed=seed, with_luck=with_luck)
     arm, first = parameters.arms()[begin // parameters.games], begin % parameters.games
-    chooser, rules = open_played({**settings, "length": arm.length, "jacoby": int(arm.is_jacoby)})
+    chooser, rules = open_network_and_rules({**settings, "length": arm.length, "jacoby": int(arm.is_jacoby)})
     found = cubeful_results(
         chooser,
         sides_of(arm.cube),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bgdata.kinds.column_values import chosen_texts
+from bgdata.kinds.column_values import select_texts
 from bgdata.kinds.rechecking import check_arrays
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_text
@@ -27,7 +27,7 @@ class PublishedLuckComputation(Computation[LuckParameters]):
     def batches(self, computed: Computed[LuckParameters]) -> Iterator[pa.RecordBatch]:
         columns: dict[str, Any] = {name: np.asarray(computed.arrays[f"{name}s"]) for name in (*INTEGERS, *FIGURES)}
         columns["round"] = columns["round"].astype(np.int32)
-        columns["program"] = chosen_texts(pa.array(PROGRAMS), np.asarray(computed.arrays["programs"]).astype(np.int32))
+        columns["program"] = select_texts(pa.array(PROGRAMS), np.asarray(computed.arrays["programs"]).astype(np.int32))
         yield pa.record_batch({column.name: columns[column.name] for column in self.kind.columns})
 
     def check_sample(self, recheck: Recheck[LuckParameters]) -> str:

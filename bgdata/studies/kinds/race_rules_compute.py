@@ -16,7 +16,7 @@ from bgdata.evaluation.bearoff_kernels import layout_indexes
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.game.random import GAMMA, mix_bits
 from bgdata.kernel import kernel, prange
-from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
+from bgdata.kinds.column_values import select_texts, text_arrays, text_column
 from bgdata.kinds.rechecking import check_arrays
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
@@ -46,7 +46,7 @@ class RaceRulesComputation(Computation[RaceRuleParameters]):
         kinds, places = (np.asarray(arrays[name]) for name in ("kinds", "places"))
         positions, occurrences, loss, errors, largest = np.asarray(arrays["sums"]).T
         names = (DECISIONS, WEIGHTINGS, PARTS)
-        texts = [chosen_texts(pa.array(each), kinds[:, n].astype(np.int32)) for n, each in enumerate(names)]
+        texts = [select_texts(pa.array(each), kinds[:, n].astype(np.int32)) for n, each in enumerate(names)]
         means = [each / np.maximum(occurrences, 1) for each in (loss / STEPS, errors)]
         shares = [pa.array(each, mask=occurrences == 0) for each in means]
         yield pa.record_batch(
@@ -179,7 +179,7 @@ def found_rules(races: Races) -> list[FoundRule]:
     on_roll, opponent = searched_pairs(len(races.layouts))
     equal = (on_roll, opponent, np.ones(len(on_roll), np.int64))
     played = [(*each.played.T, each.occurrences) for each in (races, races.longer)]
-    return [found_rule(races.layouts, training(races, *each)) for each in (equal, *played)]
+    return [found_rule(races.layouts, training_pairs(races, *each)) for each in (equal, *played)]
 
 
 def searched_pairs(layouts: int) -> tuple[Array, Array]:
@@ -192,7 +192,7 @@ def searched_pairs(layouts: int) -> tuple[Array, Array]:
     return own + 1, other + 1
 
 
-def training(races: Races, on_roll: Array, opponent: Array, occurrences: Array) -> Pairs:
+def training_pairs(races: Races, on_roll: Array, opponent: Array, occurrences: Array) -> Pairs:
     """The given pairs of position indexes without those on which rules are tested, for the search. `occurrences` are
     their weights."""
     chosen = ~is_tested(on_roll, opponent)
@@ -206,7 +206,7 @@ def arrays_of(sums: Array, found: Sequence[FoundRule]) -> dict[str, Array]:
     the rules that the search found."""
     parts = np.stack([merge_sums(sums, axis=3), sums[..., 1, :]], axis=3)
     shape = parts.shape[:-1]
-    sources = [*(rule.source for rule in RULES.values()), *map(formula, found)]
+    sources = [*(rule.source for rule in RULES.values()), *map(formula_text, found)]
     kinds = list(np.ndindex(shape))
     texts = (NAMES, DECISIONS, WEIGHTINGS, PARTS)
     order = sorted(range(len(kinds)), key=lambda row: [each[n] for each, n in zip(texts, kinds[row], strict=True)])
@@ -232,11 +232,11 @@ PENALTY_WORDS = {
 }
 
 
-def formula(rule: FoundRule) -> str:
+def formula_text(rule: FoundRule) -> str:
     """The formula of a found rule, in words."""
     penalties, (part, double, redouble, take) = rule
     added = [
-        f"{weight:+d} for {words.format(beyond(getattr(penalties, f'{name}_spare', 0)))}"
+        f"{weight:+d} for {words.format(beyond_text(getattr(penalties, f'{name}_spare', 0)))}"
         for name, words in PENALTY_WORDS.items()
         if (weight := getattr(penalties, name) * (-1 if name == "point" else 1))
     ]
@@ -245,7 +245,7 @@ def formula(rule: FoundRule) -> str:
     return f"pips, {', '.join(added)}; {adds}; {limits}" if added else f"pips; {adds}; {limits}"
 
 
-def beyond(spare: int) -> str:
+def beyond_text(spare: int) -> str:
     """Words such as " beyond 2" for checkers that are counted only above the first `spare`; empty if all are
     counted."""
     return f" beyond {spare}" if spare else ""

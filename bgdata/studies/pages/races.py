@@ -44,7 +44,7 @@ def page(site: Site, request: Request) -> Page:
     by = given.get("by", "played")
     if by not in WEIGHTINGS:
         raise UsageError(f"expected a weighting: {', '.join(WEIGHTINGS)}, got {cite(by)}")
-    rule_tables, error_tables = variants(site, RULE_TABLES), variants(site, ERROR_TABLES)
+    rule_tables, error_tables = query_variants(site, RULE_TABLES), query_variants(site, ERROR_TABLES)
     rules_of = variant_named("race_rules", rule_tables, given.get("rules", ""))
     errors_of = variant_named("race_error", error_tables, given.get("errors", ""))
     rules = site.rows(RULES, {"variant": rules_of}) if rules_of else []
@@ -59,13 +59,13 @@ def page(site: Site, request: Request) -> Page:
         "errors_of": errors_of,
         "errors": errors,
         "worst": list(worst_pairs(site, errors, errors_of)),
-        "picture": site.keep(("pips", errors_of), lambda: picture(site, errors_of)) if errors_of else "",
+        "picture": site.keep(("pips", errors_of), lambda: error_picture(site, errors_of)) if errors_of else "",
         "strongest": STRONGEST,
     }
     return Page("race.html", shown_, {"rules": whole_rows(rules), "errors": whole_rows(errors)})
 
 
-def variants(site: Site, query: str) -> list[str]:
+def query_variants(site: Site, query: str) -> list[str]:
     """The variants in the column of a query, in the query's order: largest first. The site keeps the answer."""
     return site.keep(query, lambda: [row["variant"] for row in site.rows(query)])
 
@@ -82,8 +82,10 @@ def rule_rows(rules: Sequence[Row], by: str) -> Iterator[Row]:
     """Yield a row for each rule, with losses in thousandths of a point and widths of bars. Rules are sorted by their
     loss under the weighting `by`, least first."""
     prefix = WEIGHTINGS[by][1]
-    known = sorted((row for row in rules if row[f"{prefix}total_loss"] is not None), key=lambda row: total(row, prefix))
-    most = max((total(row, prefix) for row in known), default=0.0) or 1.0
+    known = sorted(
+        (row for row in rules if row[f"{prefix}total_loss"] is not None), key=lambda row: total_loss(row, prefix)
+    )
+    most = max((total_loss(row, prefix) for row in known), default=0.0) or 1.0
     for row in known:
         losses = {name: 1000 * row[f"{prefix}{name}_loss"] for name in DECISIONS}
         widths = [BAR * losses[name] / 1000 / most for name in DECISIONS]
@@ -91,13 +93,13 @@ def rule_rows(rules: Sequence[Row], by: str) -> Iterator[Row]:
             "rule": row["rule"],
             "source": row["source"],
             "losses": losses,
-            "total": 1000 * total(row, prefix),
+            "total": 1000 * total_loss(row, prefix),
             "bars": [(sum(widths[:place]), width) for place, width in enumerate(widths)],
             "totals": {name: row[f"{other}total_loss"] for name, (_, other) in WEIGHTINGS.items()},
         }
 
 
-def total(row: Row, prefix: str) -> float:
+def total_loss(row: Row, prefix: str) -> float:
     """The total loss of a rule over its three decisions, in points per unit cube. `prefix` is the weighting's prefix of
     column names."""
     return float(row[f"{prefix}total_loss"])
@@ -114,7 +116,7 @@ def worst_pairs(site: Site, errors: Sequence[Row], variant: str) -> Iterator[Row
                 yield {"words": words, "difference": row[f"{which}_difference"], "address": pair_path(points, *pair)}
 
 
-def picture(site: Site, variant: str) -> str:
+def error_picture(site: Site, variant: str) -> str:
     """An SVG picture of the mean error of combining by the pip counts of both sides. Each pair is a square; squares of
     a color are one path."""
     paths: dict[int, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The page of the register of claims, by page, with filters."""
+"""The register of claims on the site, in pages, with filters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bgdata.store.table import Table
 from bgdata.studies.claims.definitions import KINDS, STATUSES
 from bgdata.studies.rows import answer_text, check_claim_names, chosen_claims, current_register, printed_tables, rows_of
 from bgdata.web.answer import Page, address
-from bgdata.web.position_request import flag, whole
+from bgdata.web.position_request import boolean_parameter, integer_parameter
 from bgdata.web.site import Row, Site
 
 PAGE = 50  # claims of a page
@@ -22,7 +22,7 @@ def claims(site: Site, request: Request) -> Page:
     given = request.query_params
     names = given.get("name", "").split()
     statuses, kinds = ([word for word in given.getlist(name) if word] for name in ("status", "kind"))
-    is_erratum = bool(flag(given, "erratum"))
+    is_erratum = bool(boolean_parameter(given, "erratum"))
     table, everything = register_of(site)
     check_claim_names(names, [(row["claim"], row["part"]) for row in everything])
     rows = chosen_claims(everything, names, statuses, kinds, is_erratum=is_erratum)
@@ -33,7 +33,7 @@ def claims(site: Site, request: Request) -> Page:
             raise UsageError(f"expected a document of claims: {', '.join(documents)}, got {cite(document)}")
         rows = [row for row in rows if row["document"] == document]
     last = max(1, -(-len(rows) // PAGE))
-    number = whole(given, "page", 1, least=1, most=last)
+    number = integer_parameter(given, "page", 1, least=1, most=last)
     words = {"name": " ".join(names), "status": statuses, "kind": kinds, "document": document}
     query = {**words, "erratum": int(is_erratum)}
 

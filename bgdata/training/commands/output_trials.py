@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from bgdata.cli import options
-from bgdata.cli.charts import format_places, look_of, new_figure, write_figure
+from bgdata.cli.charts import format_places, mark_style, new_figure, write_figure
 from bgdata.cli.output import build_version, show_rows
 from bgdata.cli.recipes import TD_RECIPE, recipe_options
 from bgdata.rows import EQUITY, PERCENT, Column, Quantity, Row, table_lines
@@ -40,9 +40,7 @@ PANELS = (  # (figure, title, factor)
 
 @click.command(name="output-trials")
 @options.games_option(OutputTrialParameters.games)
-@click.option(
-    "--units", default=OutputTrialParameters.units, show_default=True, metavar="N", help="Hidden units of each network."
-)
+@options.value_option("--units", OutputTrialParameters.units, "N", "Hidden units of each network.")
 @recipe_options(OutputTrialParameters, TD_RECIPE, ("learning_rate", "row_games", "test_games"))
 @options.seed_option(OutputTrialParameters.seed)
 @options.plot_option
@@ -92,7 +90,7 @@ def mean_lines(means: Sequence[Row]) -> Iterator[str]:
     yield from table_lines(COLUMNS, means)
 
 
-def value_of(row: Row, name: str) -> float:
+def figure_value(row: Row, name: str) -> float:
     """The figure called `name` in a row; `gammon_given_win` is the chance of a gammon divided by the chance to win."""
     return float(row["win_gammon"] / row["win"] if name == "gammon_given_win" else row[name])
 
@@ -104,8 +102,8 @@ def draw_trials(rows: Sequence[Row], path: Path) -> None:
         for axes, (name, title, factor) in zip(figure.subplots(1, len(PANELS)), PANELS, strict=True):
             for place, trial in enumerate(TRIALS):
                 of_trial = [row for row in rows if row["trial"] == trial]
-                values = [factor * value_of(row, name) for row in of_trial]
-                axes.plot([row["games"] for row in of_trial], values, label=trial, **look_of(place))
+                values = [factor * figure_value(row, name) for row in of_trial]
+                axes.plot([row["games"] for row in of_trial], values, label=trial, **mark_style(place))
             axes.set(title=title, xlabel="games of self-play")
             format_places(axes, is_logarithmic=False)
         figure.axes[0].legend()

@@ -42,7 +42,7 @@ START = f"Networks to start from: network, network/NAME, or {NEW} for random wei
 
 @click.group()
 def train() -> None:
-    """Train networks, and draw how they learned."""
+    """Train networks, and plot their learning curves."""
 
 
 train.add_command(parts)
@@ -51,14 +51,7 @@ train.add_command(output_trials)
 
 @train.command()
 @click.argument("name", default=NetworkParameters.name, shell_complete=complete_networks)
-@click.option(
-    "--start",
-    default=NEW,
-    show_default=True,
-    metavar="PLAYER",
-    shell_complete=complete_players,
-    help=START,
-)
+@options.value_option("--start", NEW, "PLAYER", START, shell_complete=complete_players)
 @recipe_options(NetworkParameters, TD_RECIPE)
 @options.threads_option
 @options.force_option
@@ -111,28 +104,17 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
     metavar="KIND/VARIANT",
     help="Earlier training_games for `--begin doubtful`: where 0-ply and 1-ply disagreed most.  [default: none]",
 )
-@click.option(
+@options.value_option(
     "--likely",
+    GameParameters.likely,
+    "N",
+    "Plays of each roll to evaluate, those PubEval scores highest; 0 for all.",
     type=int,
-    default=GameParameters.likely,
-    show_default=True,
-    metavar="N",
-    help="Plays of each roll to evaluate, those PubEval scores highest; 0 for all.",
 )
-@click.option(
-    "--overlooked",
-    default=GameParameters.overlooked,
-    show_default=True,
-    metavar="SHARE",
-    help="Share of turns played without considering half of the plays.",
+@options.value_option(
+    "--overlooked", GameParameters.overlooked, "SHARE", "Share of turns played without considering half of the plays."
 )
-@click.option(
-    "--td-lambda",
-    default=GameParameters.td_lambda,
-    show_default=True,
-    metavar="N",
-    help=TD_RECIPE["td_lambda"],
-)
+@options.value_option("--td-lambda", GameParameters.td_lambda, "N", TD_RECIPE["td_lambda"])
 @options.executor_option
 @options.threads_option
 @options.force_option
@@ -206,14 +188,7 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
 @train.command()
 @click.argument("name", default=SupervisedParameters.name, shell_complete=complete_networks)
 @label_options
-@click.option(
-    "--start",
-    default=NETWORK.name,
-    show_default=True,
-    metavar="PLAYER",
-    shell_complete=complete_players,
-    help=START,
-)
+@options.value_option("--start", NETWORK.name, "PLAYER", START, shell_complete=complete_players)
 @recipe_options(SupervisedParameters, SL_RECIPE)
 @options.threads_option
 @options.force_option
@@ -245,9 +220,9 @@ def sl(
       bgdata train sl cycled --labels gnubg_training --optimizer sgd --learning-rate 1 --loss squared \\
         --schedule cycles --batch-size 16 --epochs 200
     """
-    from bgdata.training.steps import chosen_parameters
+    from bgdata.training.steps import supervised_parameters
 
-    parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe, anew=force)
+    parameters = supervised_parameters(warehouse, name, labels, start, guard, recipe, anew=force)
     table = build_version(warehouse, SUPERVISED, parameters, force=force)
     statistics, curve = table.manifest.statistics, table.array("curve")
     before, after = (
@@ -262,9 +237,7 @@ def sl(
 
 @train.command()
 @options.games_option(TurnInputParameters.games)
-@click.option(
-    "--units", default=TurnInputParameters.units, show_default=True, metavar="N", help="Hidden units of each network."
-)
+@options.value_option("--units", TurnInputParameters.units, "N", "Hidden units of each network.")
 @recipe_options(TurnInputParameters, TD_RECIPE, ("learning_rate", "row_games"))
 @options.seed_option(TurnInputParameters.seed)
 @options.plot_option

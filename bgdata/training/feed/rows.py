@@ -227,12 +227,16 @@ class LabelledRows:
             classes = position_classes(boards).astype(np.uint8)
         else:
             boards, targets, classes = (self.table.array(name)[begin:end] for name in ("boards", "chances", "classes"))
-        boards = plain(boards, np.int8)
+        boards = as_read_only(boards, np.int8)
         hashes = position_hashes(boards) if guard is not None or self.splits is None else np.zeros(0, np.uint64)
         splits = splits_of_hashes(hashes) if self.splits is None else self.splits.array("splits")[begin:end]
         is_guarded = np.zeros(len(boards), np.bool_) if guard is None else guard.contains(hashes)
         return Block(
-            boards, plain(targets, np.float32), plain(classes, np.uint8), plain(splits, np.uint8), read_only(is_guarded)
+            boards,
+            as_read_only(targets, np.float32),
+            as_read_only(classes, np.uint8),
+            as_read_only(splits, np.uint8),
+            read_only(is_guarded),
         )
 
     def release(self) -> None:
@@ -243,7 +247,7 @@ class LabelledRows:
             release_pages(self.splits.array("splits"))
 
 
-def plain(values: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+def as_read_only(values: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
     """The values as a read-only array of `dtype`, copied only if they are not one already."""
     return read_only(np.ascontiguousarray(values, dtype))
 

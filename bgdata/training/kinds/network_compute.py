@@ -22,7 +22,7 @@ from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 from bgdata.training.kinds.network import NetworkParameters, curve_line
-from bgdata.training.networks import FloatNetworks, input_sets_of, rounded_networks, started_networks
+from bgdata.training.networks import FloatNetworks, input_sets_of, rounded_networks, starting_networks
 from bgdata.training.temporal_difference import Trainer, bearoff_sample, result_against_pubeval
 
 SAMPLE_SEED = 0  # seed of the bearoff positions of tests
@@ -117,12 +117,13 @@ def _networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
             f"expected a recipe with the inputs {labels} (race, crashed, contact) of {parameters.start}, got "
             f"{', '.join(input_set.label for input_set in parameters.input_sets())}"
         )
-    return started_networks(networks, parameters.layers(), parameters.seed)
+    return starting_networks(networks, parameters.layers(), parameters.seed)
 
 
 def open_network_version(place: VersionRef, table: Table | None, warehouse: Versions) -> Table:
-    """The version of a network: `table`, an input that is built, or else the one that `place` names, which may be part
-    of the package. Raises MissingTableError if it is missing, and CorruptFileError if a file has a wrong size."""
+    """The version of a network: `table` if it is given, because the network is a built input, else the version that
+    `place` names, which may be part of the package. Raises MissingTableError if it is missing, and CorruptFileError if
+    a file has a wrong size."""
     if table:
         return table
     try:

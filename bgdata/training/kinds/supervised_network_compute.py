@@ -17,7 +17,7 @@ from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
 from bgdata.training.feed.feed import ORDERS, Feed, FeedRecipe
 from bgdata.training.kinds.network_compute import open_network_version, play_again, training_tables
 from bgdata.training.kinds.supervised_network import CLASSES, SupervisedParameters, best_epoch, epoch_line, label_role
-from bgdata.training.networks import feature_names, new_networks, rounded_networks, started_networks
+from bgdata.training.networks import feature_names, new_networks, rounded_networks, starting_networks
 from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
 from bgdata.training.temporal_difference import result_against_pubeval
 
@@ -115,7 +115,7 @@ def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedR
     for note in feeds[0].notes:
         build.job.progress.note(note)
     added = input_set_named(parameters.add_inputs) if parameters.add_inputs else None
-    networks = started_networks(start, parameters.layers(), parameters.seed, added)
+    networks = starting_networks(start, parameters.layers(), parameters.seed, added)
     return SupervisedRun(parameters, networks, *feeds)
 
 

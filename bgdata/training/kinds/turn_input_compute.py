@@ -11,17 +11,12 @@ import pyarrow as pa
 
 from bgdata.errors import CheckFailedError
 from bgdata.evaluation.chances import turned_chances
-from bgdata.kinds.column_values import chosen_texts
+from bgdata.kinds.column_values import select_texts
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Column, Computation, Computed, Recheck
 from bgdata.store.shards import ranges
 from bgdata.training.kinds.turn_input import ARMS, FIGURES, TurnInputParameters, games_of
-from bgdata.training.turn_networks import (
-    TurnNetworks,
-    chances_at_start,
-    new_turn_networks,
-    train_arms,
-)
+from bgdata.training.turn_networks import TurnNetworks, chances_at_start, new_turn_networks, train_arms
 
 LAST_FIGURES = ("win", "side_difference")  # they show whether an arm knows whose turn it is
 P = TypeVar("P", bound=TurnInputParameters)
@@ -39,7 +34,7 @@ class CurveComputation(Computation[P]):
 
     @abstractmethod
     def new_networks(self, parameters: P) -> TurnNetworks:
-        """The networks before training."""
+        """The networks as they are before training, one for each arm or trial."""
 
     @abstractmethod
     def train_row(self, parameters: P, networks: TurnNetworks, games: range, row: int) -> Array:
@@ -60,7 +55,7 @@ class CurveComputation(Computation[P]):
         curve, games = np.asarray(computed.arrays["curve"]), np.array(games_of(computed.parameters), np.int64)
         order = np.argsort(self.networks)  # rows are sorted by name
         columns: dict[str, Any] = {
-            self.what: chosen_texts(pa.array(self.networks), np.repeat(order, len(games))),
+            self.what: select_texts(pa.array(self.networks), np.repeat(order, len(games))),
             "games": np.tile(games, len(order)),
         }
         for place, column in enumerate(self.figures):

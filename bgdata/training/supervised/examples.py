@@ -53,7 +53,7 @@ class MeanErrors(NamedTuple):
     squared_error: float  # squared error of cubeless equities, in points squared
 
 
-def by_network(batch: Any) -> list[Examples]:
+def examples_by_network(batch: Any) -> list[Examples]:
     """Divide a batch with boards, targets and classes into the examples of each network, in order."""
     networks = _NETWORK_OF[batch.classes]
     places = [np.flatnonzero(networks == which) for which in range(NETWORKS)]
@@ -69,7 +69,7 @@ def read_examples(batches: LabelledBatches, most: int, *, of_each: bool = False)
     rows = 0
     for number in range(len(batches)):
         batch = batches.batch(0, number)
-        for which, found in enumerate(by_network(batch)):
+        for which, found in enumerate(examples_by_network(batch)):
             if rows < most or which in missing:
                 parts[which].append(found)
         missing -= {which for which in missing if len(parts[which][-1].boards)}

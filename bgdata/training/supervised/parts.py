@@ -30,7 +30,7 @@ from bgdata.game.themes import Theme, position_themes
 from bgdata.kernel import read_only, threads
 from bgdata.training.networks import FloatNetworks, new_networks, numbers_of, rounded_networks
 from bgdata.training.recipes import SupervisedRecipe
-from bgdata.training.supervised.examples import Examples, LabelledBatches, by_network, fill_dense
+from bgdata.training.supervised.examples import Examples, LabelledBatches, examples_by_network, fill_dense
 from bgdata.training.supervised.trainer import KernelTrainer
 
 Values = NDArray[np.float64]
@@ -65,7 +65,7 @@ class Arm(NamedTuple):
             return np.asarray(position_classes(boards) == PositionClass.CONTACT, np.int64)
         if self.scheme is Scheme.THEMES:
             return np.asarray(position_themes(boards), np.int64)
-        return nearest(values, self.centres)
+        return nearest_centres(values, self.centres)
 
 
 def contact_examples(groups: list[Examples]) -> Examples:
@@ -90,7 +90,7 @@ def integer_inputs(boards: Boards) -> Values:
     return inputs.astype(np.float64) * UNIT
 
 
-def nearest(values: Values, centres: Values) -> Places:
+def nearest_centres(values: Values, centres: Values) -> Places:
     """int64[n]: the index of the centre that is nearest to each row; ties go to the first. Whole numbers make sums
     exact in any order."""
     distances = (centres * centres).sum(axis=1) - 2 * (values @ centres.T)  # minus a term that all centres share
@@ -103,7 +103,7 @@ def k_means(values: Values, count: int, seed: int) -> Values:
     Vassilvitskii 2007). Rounds end when no row changes its part, or after 50. An empty part keeps its centre."""
     centres, parts = spread_rows(values, count, seed), np.full(len(values), -1)
     for _ in range(_ROUNDS):
-        found = nearest(values, centres)
+        found = nearest_centres(values, centres)
         if np.array_equal(found, parts):
             break
         parts = found
@@ -147,7 +147,7 @@ class PartsRun:
         self._trainers = [KernelTrainer(networks, which, recipe) for which in range(len(networks.shapes))]
 
     def state(self) -> dict[str, NDArray[np.generic]]:
-        """All arrays that change, for saving, and for loading in place."""
+        """All arrays that change in training. Checkpoints save them, and load them in place."""
         found: dict[str, NDArray[np.generic]] = {
             "weights": self.networks.weights,
             "biases": self.networks.biases,
@@ -164,7 +164,7 @@ class PartsRun:
             batch = feed.batch(*divmod(epoch * count + number, len(feed)))
             shares = [(epoch + (number + end) / count) / self.recipe.epochs for end in (0, 1)]
             rates = [self.recipe.learning_rate_at(share) for share in shares]
-            tasks = part_examples(self.arms, contact_examples(by_network(batch)))
+            tasks = part_examples(self.arms, contact_examples(examples_by_network(batch)))
             list(executor.map(self._learn, range(len(tasks)), tasks, repeat(rates)))
 
     def _learn(self, which: int, examples: Examples, rates: list[float]) -> None:

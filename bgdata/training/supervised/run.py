@@ -25,8 +25,8 @@ from bgdata.training.supervised.examples import (
     NETWORKS,
     LabelledBatches,
     MeanErrors,
-    by_network,
     error_of,
+    examples_by_network,
     read_examples,
 )
 from bgdata.training.supervised.trainer import KernelTrainer, NetworkTrainer, PreparedBatch
@@ -113,7 +113,7 @@ class SupervisedRun:
         return self.batches.row_count if not self.recipe.epoch_rows else self.batches_per_epoch * FEED_BATCH_ROWS
 
     def notes(self) -> list[str]:
-        """Messages for the user before training begins."""
+        """Messages for the user before training begins, such as which networks are not trained."""
         idle, revived = [], []
         for which, name in enumerate(NETWORK_CLASSES):
             if not self.learns[which]:
@@ -182,7 +182,9 @@ class SupervisedRun:
         """Read a batch of the feed, and compute the inputs of each network for it."""
         batch = self.batches.batch(*divmod(epoch * self.batches_per_epoch + number, len(self.batches)))
         with threads(self._threads):
-            return [trainer.prepare(part) for trainer, part in zip(self._trainers, by_network(batch), strict=True)]
+            return [
+                trainer.prepare(part) for trainer, part in zip(self._trainers, examples_by_network(batch), strict=True)
+            ]
 
     def _learn(self, networks: tuple[int, ...], ready: list[PreparedBatch], shares: list[float]) -> None:
         """Train `networks` on a batch. `shares` are the shares of the run before and after it, which determine the

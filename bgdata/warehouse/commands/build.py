@@ -25,13 +25,13 @@ LARGE_BYTES = 4_000_000_000  # builds with more disk space or memory ask first
 COMPUTED = [kind for kind in all_kinds().values() if kind.defaults]
 
 
-def sizes_of(kind: Dataset[Any]) -> list[str]:
+def size_names(kind: Dataset[Any]) -> list[str]:
     """The names of the parameters of a kind that every recipe records, which leaves out those that were added later."""
     return [name for name in kind.parameters.names() if name not in kind.parameters.later]
 
 
-SIZED = [kind for kind in COMPUTED if all(isinstance(getattr(kind.smallest, name), int) for name in sizes_of(kind))]
-PARAMETER_NAMES = sorted({name for kind in SIZED for name in sizes_of(kind)})
+SIZED = [kind for kind in COMPUTED if all(isinstance(getattr(kind.smallest, name), int) for name in size_names(kind))]
+PARAMETER_NAMES = sorted({name for kind in SIZED for name in size_names(kind)})
 
 
 def parameter_options(function: Callable[..., None]) -> Callable[..., None]:

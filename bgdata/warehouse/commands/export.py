@@ -27,7 +27,7 @@ from bgdata.store.progress import progress_bars
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.commands.query import copy_rows, form_of, written_aside
+from bgdata.warehouse.commands.query import copy_rows, form_of, temporary_output
 
 if TYPE_CHECKING:
     from bgdata.bearoff.tables import TwoSidedTable
@@ -118,7 +118,7 @@ def export_table(warehouse: Warehouse, table: str, form: str | None, output: Pat
     kind = warehouse.kind(found.manifest.dataset)
     if not stored_tables(kind, found):
         raise UsageError(f"expected a table in one file, got {found.name}; try: bgdata export parquet")
-    with written_aside(output, form, is_needed=True) as path:
+    with temporary_output(output, form, is_needed=True) as path:
         assert path is not None
         with connect_tables(warehouse.kinds, [found], outputs=[path]) as connection:
             try:

@@ -22,7 +22,7 @@ from bgdata.store.plan import estimate_text
 from bgdata.store.registry import SqlFolders
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.build import choose_parameters, parameter_options
-from bgdata.warehouse.rows import Part, input_text, kind_parts, known_variants, listed_rows, part_rows, version_rows
+from bgdata.warehouse.rows import Part, input_text, kind_parts, known_variants, listing_rows, part_rows, version_rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -52,7 +52,7 @@ def list_(warehouse: Warehouse, kind: str | None, form: str) -> None:
         return all(part in (None, row[column]) for part, column in zip(parts, ("variant", "version"), strict=True))
 
     if form != "table":
-        write_rows((row for row in listed_rows(warehouse, [kind for _, kind in kinds]) if is_wanted(row)), form)
+        write_rows((row for row in listing_rows(warehouse, [kind for _, kind in kinds]) if is_wanted(row)), form)
     for name, declared in kinds if form == "table" else ():
         defaults = ", ".join(declared.slug(parameters) for parameters in declared.defaults)
         lines = [f"{name}  [{defaults}]\n    {declared.summary}"]
@@ -95,9 +95,9 @@ def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, 
     if settings or any(value is not None for value in options.values()):
         raise UsageError(f"expected a kind of dataset before its parameters, got {cite(name)}; see: bgdata list")
     with open_catalog(warehouse) as connection:
-        found = explained_relation(connection, warehouse, name) or explained_macro(connection, name)
+        found = explain_relation(connection, warehouse, name) or explain_macro(connection, name)
         if found is None:
-            raise UsageError(unknown(connection, warehouse, name))
+            raise UsageError(unknown_name_message(connection, warehouse, name))
     if form != "table":
         write_rows(part_rows(name, found.parts), form)
         return
@@ -115,7 +115,7 @@ def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, 
 UNIT = re.compile(r"(.*?)(?: \[([^\[\]]+)\])?", re.DOTALL)  # a comment of the catalog, with a unit at its end
 
 
-class Explained(NamedTuple):
+class Explanation(NamedTuple):
     """What `bgdata explain` says of a table, view or macro: its description, its columns or parameters, and where it
     comes from."""
 
@@ -171,7 +171,7 @@ def open_catalog(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def explained_relation(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, name: str) -> Explained | None:
+def explain_relation(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, name: str) -> Explanation | None:
     """What to explain about the table or view `name`; None if there is none."""
     kinds = [kind for kind in warehouse.kinds.values() for shape in kind.tables if shape.name == name]
     row = connection.execute(
@@ -197,10 +197,10 @@ def explained_relation(connection: duckdb.DuckDBPyConnection, warehouse: Warehou
         known = set(_relation_names(connection)) - {name}  # in the order of its text
         words = dict.fromkeys(re.findall(r"\w+", row[2].partition(" AS ")[2]))
         origin = [f"made from {', '.join(filter(known.__contains__, words)) or 'the manifests of all versions'}"]
-    return Explained(name, "table" if kinds else row[0], row[1] or "", parts, origin)
+    return Explanation(name, "table" if kinds else row[0], row[1] or "", parts, origin)
 
 
-def explained_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explained | None:
+def explain_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explanation | None:
     """What to explain about the macro `name`; None if there is none. The SQL functions of bgdata are explained by their
     macros, which have the same names."""
     row = connection.execute(
@@ -214,7 +214,7 @@ def explained_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explain
     parts = [Part("parameter", parameter) for parameter in parameters]
     what = kind.replace("_", " ")
     call = f"{name}({', '.join(parameters)})"
-    return Explained(name, what, comment or "", parts, [f"{call} is", f"  {definition}"])
+    return Explanation(name, what, comment or "", parts, [f"{call} is", f"  {definition}"])
 
 
 def _relation_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
@@ -223,7 +223,7 @@ def _relation_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
     return [name for (name,) in connection.execute(query).fetchall()]
 
 
-def unknown(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, name: str) -> str:
+def unknown_name_message(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, name: str) -> str:
     """The error message for a name that is neither a kind, a table, a view nor a macro, with similar names."""
     macros = connection.execute("select distinct function_name from duckdb_functions() where not internal").fetchall()
     known = [*warehouse.kinds, *_relation_names(connection), *(macro for (macro,) in macros)]

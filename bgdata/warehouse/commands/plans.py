@@ -18,7 +18,6 @@ from bgdata.warehouse.from_nothing import (
     PLAN,
     Part,
     arguments,
-    chosen_parts,
     compare,
     figures_of,
     finished_parts,
@@ -26,6 +25,7 @@ from bgdata.warehouse.from_nothing import (
     plan_path,
     read_plan,
     run_parts,
+    select_parts,
 )
 
 PLAN_COLUMNS = (
@@ -81,7 +81,7 @@ def run_plan(warehouse: Warehouse, plan: str | None, names: Sequence[str], form:
     part, and all of them at the end. Returns false if a digest differs, or if no part makes a version that comes with
     the package."""
     whole = load_plan(plan_path(plan) if plan else PLAN)
-    parts, rows, figures = chosen_parts(whole, names), list[Row](), list[Row]()
+    parts, rows, figures = select_parts(whole, names), list[Row](), list[Row]()
     made = finished_parts(warehouse, parts) if is_dry and warehouse.root.is_dir() else {}
     done = ((part, made.get(part.name)) for part in parts) if is_dry else run_parts(warehouse, parts)
     for part, table in done:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from bgdata.cli.options import gnubg_option, output_option
+from bgdata.cli.options import gnubg_option, output_option, value_option
 from bgdata.errors import QueryError, UsageError, cite
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
 from bgdata.process import when_cut_off
@@ -53,14 +53,7 @@ class FiniteRange(click.FloatRange):
 @output_option("standard output")
 @gnubg_option
 @click.option("--allow-files", is_flag=True, help="Allow any statement, which may read and write any file.")
-@click.option(
-    "--seconds",
-    default=600.0,
-    show_default=True,
-    type=FiniteRange(0.01, 86_400),
-    metavar="S",
-    help="Stop the query after this many seconds.",
-)
+@value_option("--seconds", 600.0, "S", "Stop the query after this many seconds.", type=FiniteRange(0.01, 86_400))
 @click.option("--memory", type=FiniteRange(0.1, 65_536), metavar="GB", help="Maximum memory.  [default: half of all]")
 @click.pass_obj
 def query(
@@ -141,7 +134,7 @@ def run_query(
 
     form = form_of(form, output)
     text = sql if allow_files else read_only_query(sql)
-    with written_aside(output, form, is_needed=form != "table") as path:
+    with temporary_output(output, form, is_needed=form != "table") as path:
         outputs = [path] if path else []
         limits = limits or QueryLimits()
         named = "" if allow_files and not warehouse.is_remote else text
@@ -219,7 +212,7 @@ def notes_on_empty(
         missing = {name} if name in empty else _made_from(name, views) & empty
         if missing and (name in empty or not relation.limit(1).fetchall()):
             kinds = [kind for kind in warehouse.kinds.values() if missing & {shape.name for shape in kind.tables}]
-            steps = " or ".join(dict.fromkeys(f"bgdata {filling(kind)}" for kind in kinds))
+            steps = " or ".join(dict.fromkeys(f"bgdata {making_command(kind)}" for kind in kinds))
             names = ", ".join(kind.name for kind in kinds)
             yield f"{name} is empty, as nothing of {names} is here; try: {steps}"
     if BY_VARIANT.search(text):
@@ -239,13 +232,13 @@ def _made_from(name: str, views: Mapping[str, str]) -> set[str]:
     return found - UNIONS
 
 
-def filling(kind: Dataset[Any]) -> str:
+def making_command(kind: Dataset[Any]) -> str:
     """The command, without `bgdata`, that makes a version of a kind."""
     return FILLED_BY.get(kind.name) or (f"import {kind.name} FILE..." if kind.takes_files else f"build {kind.name}")
 
 
 @contextmanager
-def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterator[Path | None]:
+def temporary_output(output: Path | None, form: str, *, is_needed: bool) -> Iterator[Path | None]:
     """Yield the path of an empty file for the rows, or None if `is_needed` is false. When the `with` block ends, the
     file is renamed to `output`, or its content copied to standard output if `output` is None. (DuckDB would truncate a
     file to which standard output is redirected.)"""
@@ -282,12 +275,12 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRe
     if form == "json":  # the table has unique column names
         described = connection.sql("from finished")
         types = zip(described.columns, described.types, strict=True)
-        columns = ", ".join(f"{finite(identifier(name), type_)} as {identifier(name)}" for name, type_ in types)
+        columns = ", ".join(f"{finite_sql(identifier(name), type_)} as {identifier(name)}" for name, type_ in types)
         source = f"(select {columns} from finished)"
     connection.execute(f"copy {source} to {sql_text(str(path))} ({OPTIONS[form]}, use_tmp_file false)")
 
 
-def finite(value: str, type_: Any, depth: int = 0) -> str:
+def finite_sql(value: str, type_: Any, depth: int = 0) -> str:
     """An SQL expression for `value`, of the type `type_`, in which NaN and infinities are replaced by null, also inside
     lists and structs, because JSON cannot express them. `depth` counts the lists around it."""
     if "FLOAT" not in str(type_) and "DOUBLE" not in str(type_):
@@ -297,16 +290,16 @@ def finite(value: str, type_: Any, depth: int = 0) -> str:
         return f"case when isfinite({value}) then {value} end"
     if type_.id in ("list", "array"):
         inner = dict(type_.children)["child"]
-        return f"list_transform({value}::{inner}[], lambda {item}: {finite(item, inner, depth + 1)})"
+        return f"list_transform({value}::{inner}[], lambda {item}: {finite_sql(item, inner, depth + 1)})"
     if type_.id == "struct":
         parts = (
-            f"{identifier(name)} := {finite(f'{value}.{identifier(name)}', part, depth)}"
+            f"{identifier(name)} := {finite_sql(f'{value}.{identifier(name)}', part, depth)}"
             for name, part in type_.children
         )
         return f"case when {value} is not null then struct_pack({', '.join(parts)}) end"
     if type_.id == "map":
         inner = dict(type_.children)["value"]
-        values = f"list_transform(map_values({value}), lambda {item}: {finite(item, inner, depth + 1)})"
+        values = f"list_transform(map_values({value}), lambda {item}: {finite_sql(item, inner, depth + 1)})"
         return f"case when {value} is not null then map(map_keys({value}), {values}) end"
     return f"{value}::varchar"  # a union
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from bgdata.cli.defaults import build_small_tables
-from bgdata.cli.options import refuse_beside
+from bgdata.cli.options import refuse_beside, value_option
 from bgdata.errors import StorageError, UsageError, cite, needing
 from bgdata.warehouse import Warehouse
 
@@ -17,21 +17,10 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 @click.command()
-@click.option(
-    "--host",
-    default=LOCAL[0],
-    show_default=True,
-    metavar="ADDRESS",
-    help="Address to listen on. Others than this machine's own let anybody on the network in.",
+@value_option(
+    "--host", LOCAL[0], "ADDRESS", "Address to listen on. Others than this machine's own let anybody on the network in."
 )
-@click.option(
-    "--port",
-    default=8000,
-    show_default=True,
-    type=click.IntRange(0, 65_535),
-    metavar="N",
-    help="Port to listen on; 0 takes a free one.",
-)
+@value_option("--port", 8000, "N", "Port to listen on; 0 takes a free one.", type=click.IntRange(0, 65_535))
 @click.option(
     "--static",
     "folder",
@@ -100,7 +89,7 @@ def serve(
     warehouse.require()
     token = secrets.token_urlsafe(16) if takes_matches else ""
     app = create_app(warehouse, hosts=LOOPBACK if is_local else (), is_warm=True, token=token)
-    with listening(host, port) as listener:
+    with listening_socket(host, port) as listener:
         where = f"[{host}]" if ":" in host else host
         address = f"http://{where}:{listener.getsockname()[1]}/"
         click.echo(f"serving {warehouse.root} at {address} (stop with Ctrl-C)", err=True)
@@ -116,7 +105,7 @@ def serve(
         uvicorn.Server(config).run(sockets=[listener])
 
 
-def listening(host: str, port: int) -> socket.socket:
+def listening_socket(host: str, port: int) -> socket.socket:
     """Open a socket that listens at a host and port, without Nagle's algorithm, which would delay the body of each
     answer by 40 ms. Raises StorageError if the port cannot be used."""
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bgdata.cli.completion import complete_folders, complete_scopes
-from bgdata.cli.options import add_options, format_option
+from bgdata.cli.options import add_options, format_option, value_option
 from bgdata.cli.output import write_rows
 from bgdata.errors import MissingFileError, MissingTableError
 from bgdata.store.plan import readable_bytes
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 transfer_options = add_options(
     click.option("--use", is_flag=True, help="Make what is current in the one place current in the other."),
     click.option("--dry-run", is_flag=True, help="Only say what would be done."),
-    click.option(
-        "--jobs", default=8, show_default=True, type=click.IntRange(1, 64), metavar="N", help="Files at once."
-    ),
+    value_option("--jobs", 8, "N", "Files at once.", type=click.IntRange(1, 64)),
     format_option,
 )
 

@@ -204,7 +204,7 @@ def verify_warehouse(
     if repair:
         put_back_current(warehouse)
     tables = warehouse.versions_in(scope)
-    if not tables and next(findings_beside(warehouse, scope, is_whole=False), None) is None:
+    if not tables and next(warehouse_findings(warehouse, scope, is_whole=False), None) is None:
         raise MissingTableError(f"expected at least one version in {warehouse.root}, found none; try: bgdata build")
     failed: dict[str, Table] = {}
     lost_variants: list[str] = []
@@ -214,7 +214,7 @@ def verify_warehouse(
     rows: list[Row] = []
     with progress_bars() as progress:
         findings = verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress)
-        for finding in chain(findings, findings_beside(warehouse, scope)):
+        for finding in chain(findings, warehouse_findings(warehouse, scope)):
             counts[finding.status] += 1
             found = {"subject": finding.subject, "check": finding.check, "status": str(finding.status)}
             rows.append(found | {"finding": finding.text})
@@ -223,7 +223,7 @@ def verify_warehouse(
                 origins[made_by] += 1
                 rows[-1] = {**rows[-1], "origin": str(made_by)}
             if finding.is_last:
-                progress.note(failure(finding))
+                progress.note(failure_line(finding))
             if finding.status is Status.FAILED:
                 if finding.table:
                     failed[finding.subject] = finding.table
@@ -255,7 +255,7 @@ def verify_warehouse(
     for title in lost_variants:
         repair_current(warehouse, *title.split("/"))
     refresh_catalog(warehouse)
-    return is_repaired(warehouse, scope, failed, sample, seed) and not unchecked
+    return check_repaired(warehouse, scope, failed, sample, seed) and not unchecked
 
 
 def verify_folder(warehouse: Warehouse, folder: Path, form: str) -> bool:
@@ -272,7 +272,7 @@ def verify_folder(warehouse: Warehouse, folder: Path, form: str) -> bool:
             status = str(finding.status)
             rows.append({"subject": finding.subject, "check": finding.check, "status": status, "finding": finding.text})
             if finding.is_last:
-                progress.note(failure(finding))
+                progress.note(failure_line(finding))
     failed = {row["subject"] for row in rows if row["status"] not in (Status.PASSED, Status.SKIPPED)}
     names = dict.fromkeys(row["subject"] for row in rows if row["subject"] not in failed)
     said = {name: "; ".join(row["finding"] for row in rows if row["subject"] == name) for name in names}
@@ -284,7 +284,7 @@ def verify_folder(warehouse: Warehouse, folder: Path, form: str) -> bool:
     return not wrong and not unchecked
 
 
-def findings_beside(warehouse: Warehouse, scope: str | None, *, is_whole: bool = True) -> Iterator[Finding]:
+def warehouse_findings(warehouse: Warehouse, scope: str | None, *, is_whole: bool = True) -> Iterator[Finding]:
     """Yield the results of checks that are not of a single version. If `scope` is None and `is_whole`, these are all
     checks of the warehouse; else only those of the files `current`, which a scope that names a version leaves out."""
     from bgdata.store.verify import verify_current, verify_files
@@ -297,7 +297,9 @@ def findings_beside(warehouse: Warehouse, scope: str | None, *, is_whole: bool =
             yield from verify_current(warehouse, name, variant or "")
 
 
-def is_repaired(warehouse: Warehouse, scope: str | None, failed: Iterable[str], sample: int | None, seed: int) -> bool:
+def check_repaired(
+    warehouse: Warehouse, scope: str | None, failed: Iterable[str], sample: int | None, seed: int
+) -> bool:
     """Check the variants of the `failed` versions again, and print what still fails. Returns whether nothing does."""
     from bgdata.store.verify import verify
 
@@ -306,9 +308,9 @@ def is_repaired(warehouse: Warehouse, scope: str | None, failed: Iterable[str], 
     tables = [table for table in warehouse.versions(kind) if table.name.rpartition("/")[0] in variants]
     with progress_bars() as progress:
         findings = verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress)
-        wrong = [finding for finding in chain(findings, findings_beside(warehouse, scope)) if finding.is_last]
+        wrong = [finding for finding in chain(findings, warehouse_findings(warehouse, scope)) if finding.is_last]
         for finding in wrong:
-            progress.note(failure(finding))
+            progress.note(failure_line(finding))
     return not wrong
 
 
@@ -352,7 +354,7 @@ def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
     click.echo(f"repaired {kind}/{variant}: {warehouse.open(kind, variant).folder.name} is current now", err=True)
 
 
-def failure(finding: Finding) -> str:
+def failure_line(finding: Finding) -> str:
     """A line that tells the user about a check that failed or could not be made."""
     return f"{'FAILED' if finding.problem else 'NOT CHECKED'} {finding.subject}: {finding.check}: {finding.text}"
 
@@ -493,14 +495,16 @@ def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, 
             how = "copied from the package, has" if is_copy else "rebuilt"
             line = f"{verdict} {title}: locked {entry.digest[:16]}, {how} {found[:16]}"
             if is_copy:
-                line += f"\n        not computed again, which took {duration(table.manifest.seconds)}; --all does it"
+                line += (
+                    f"\n        not computed again, which took {duration_text(table.manifest.seconds)}; --all does it"
+                )
             click.echo(line, err=form != "table")
     if form != "table":
         write_rows(rows, form)
     return all(row["is_same"] for row in rows)
 
 
-def duration(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A time as a string in hours, minutes or seconds."""
     for unit, length in (("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:

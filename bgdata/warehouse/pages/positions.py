@@ -20,7 +20,7 @@ from bgdata.rows import whole_rows
 from bgdata.store.names import sql_text
 from bgdata.store.table import Table
 from bgdata.web.answer import Page, address, position_path
-from bgdata.web.position_request import PositionRequest, whole
+from bgdata.web.position_request import PositionRequest, integer_parameter
 from bgdata.web.site import Row, Site
 
 PAGE, MAX_PAGE = 24, 200  # positions of a page, and the last page, which bounds what a query reads
@@ -63,7 +63,7 @@ def positions(site: Site, request: Request) -> Page:
     made in that position, with their results, and the positions of games that differ from it by the fewest moved
     checkers."""
     given = {name: request.query_params.get(name, "").strip() for name in (*NAMES, "source", "like")}
-    number = whole(request.query_params, "page", 1, least=1, most=MAX_PAGE)
+    number = integer_parameter(request.query_params, "page", 1, least=1, most=MAX_PAGE)
     sources = site.keep("position sources", lambda: sources_of(site))
     if given["source"] and given["source"] not in SOURCES:
         raise UsageError(f"expected a source of {', '.join(SOURCES)}, got {cite(given['source'])}")
@@ -78,7 +78,7 @@ def positions(site: Site, request: Request) -> Page:
         "page": number,
     }
     if given["like"]:
-        return like_page(site, given, sources, shown_)
+        return similar_positions_page(site, given, sources, shown_)
     source = given["source"] or next(iter(sources), "")
     rows: list[Row] = []
     if source in sources:
@@ -88,20 +88,20 @@ def positions(site: Site, request: Request) -> Page:
     here = {name: value for name, value in given.items() if name != "like"} | {"source": source}
     more = {
         "source": source,
-        "cards": [card(row) for row in kept],
+        "cards": [position_card(row) for row in kept],
         "previous": address("/positions", here | {"page": number - 1}) if number > 1 else "",
         "next": address("/positions", here | {"page": number + 1}) if len(rows) > PAGE and number < MAX_PAGE else "",
         "chips": [(name, words, address("/positions", {"source": name})) for name, words in shown_["sources"]],
         "like": None,
     }
-    return Page("positions.html", shown_ | more, answer(sources, kept, []))
+    return Page("positions.html", shown_ | more, positions_json(sources, kept, []))
 
 
-def answer(sources: Sequence[str], rows: Sequence[Row], plays: Sequence[Row]) -> Row:
+def positions_json(sources: Sequence[str], rows: Sequence[Row], plays: Sequence[Row]) -> Row:
     """The JSON of the page of positions: the names of the sources, the positions, and the plays that were made in
     one."""
     found = [{name: value for name, value in row.items() if name != "board"} for row in rows]
-    return {"sources": list(sources), "positions": whole_rows(with_all(found)), "plays": whole_rows(plays)}
+    return {"sources": list(sources), "positions": whole_rows(fill_columns(found)), "plays": whole_rows(plays)}
 
 
 COLUMNS = (
@@ -110,7 +110,7 @@ COLUMNS = (
 )
 
 
-def with_all(rows: Sequence[Row]) -> list[Row]:
+def fill_columns(rows: Sequence[Row]) -> list[Row]:
     """Rows that all have exactly COLUMNS; a missing value is None."""
     return [{name: row.get(name) for name in COLUMNS} for row in rows]
 
@@ -129,13 +129,13 @@ def conditions_of(given: Mapping[str, str]) -> tuple[list[str], str]:
     found = []
     for name, known in (("class", CLASSES), ("theme", [each.label for each in Theme])):
         if given[name]:
-            found.append(f"{name} = {sql_text(one_of(name, given[name], known))}")
+            found.append(f"{name} = {sql_text(check_choice(name, given[name], known))}")
     if given["roll"]:
         found.append(roll_condition(given["roll"]))
     if given["score"]:
         found.append(score_condition(given["score"]))
     if given["cube"]:
-        found.append(f"cube_value = {one_of('cube', given['cube'], [*map(str, CUBES)])}")
+        found.append(f"cube_value = {check_choice('cube', given['cube'], [*map(str, CUBES)])}")
     if given["loss"]:
         try:
             least = float(given["loss"])
@@ -146,10 +146,10 @@ def conditions_of(given: Mapping[str, str]) -> tuple[list[str], str]:
         found.append(f"loss >= {least}")
     if given["player"]:
         found.append(f"player = {sql_text(given['player'])}")
-    return found, SORTS[one_of("sort", given["sort"], list(SORTS)) if given["sort"] else ""][1]
+    return found, SORTS[check_choice("sort", given["sort"], list(SORTS)) if given["sort"] else ""][1]
 
 
-def one_of(name: str, value: str, known: Sequence[str]) -> str:
+def check_choice(name: str, value: str, known: Sequence[str]) -> str:
     """Return the value of the parameter `name` if it is one of the `known` values. Raises UsageError if it is not."""
     if value not in known:
         raise UsageError(f"expected {', '.join(filter(None, known))} as {name}, got {cite(value)}")
@@ -203,7 +203,7 @@ def with_themes(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def card(row: Row) -> Row:
+def position_card(row: Row) -> Row:
     """What the template shows of a position: its row with the addresses of its picture, of its own page, of the game
     that it comes from, and of the positions like it."""
     dice = [row["die1"], row["die2"]] if row["die1"] else []
@@ -231,7 +231,7 @@ def card(row: Row) -> Row:
     )
 
 
-class Like(NamedTuple):
+class SimilarPosition(NamedTuple):
     """A position of a recorded game that is near another position, with the number of checkers by which they differ."""
 
     moved: int
@@ -239,7 +239,7 @@ class Like(NamedTuple):
     turn: int  # number of the turn in its corpus
 
 
-def like_page(site: Site, given: Mapping[str, str], sources: Sequence[str], shown_: Row) -> Page:
+def similar_positions_page(site: Site, given: Mapping[str, str], sources: Sequence[str], shown_: Row) -> Page:
     """The page about the position `given["like"]`: the plays that were made in it, and the nearest positions of
     recorded games. `shown_` are values that the template shows on every page of positions."""
     position = PositionRequest(given["like"], {}).position
@@ -249,11 +249,11 @@ def like_page(site: Site, given: Mapping[str, str], sources: Sequence[str], show
         query = PLAYS.format(roll=roll)
         key = ("plays made", position.id, roll)
         plays = site.keep(key, lambda: site.rows(query, {"id": position.id}))
-    found = site.keep(("like", position.id), lambda: nearest(site, position))
-    rows = with_themes([like_row(each) for each in found])
+    found = site.keep(("like", position.id), lambda: nearest_positions(site, position))
+    rows = with_themes([similar_position_row(each) for each in found])
     more = {
         "source": "",
-        "cards": [card(row) for row in rows],
+        "cards": [position_card(row) for row in rows],
         "previous": "",
         "next": "",
         "chips": [(name, words, address("/positions", {"source": name})) for name, words in shown_["sources"]],
@@ -271,13 +271,13 @@ def like_page(site: Site, given: Mapping[str, str], sources: Sequence[str], show
             "all": address("/positions", {"like": position.id}),
         },
     }
-    return Page("positions.html", shown_ | more, answer(sources, rows, plays))
+    return Page("positions.html", shown_ | more, positions_json(sources, rows, plays))
 
 
-def nearest(site: Site, position: Position) -> list[Like]:
+def nearest_positions(site: Site, position: Position) -> list[SimilarPosition]:
     """Find the positions in the warehouse's recorded games that differ from `position` by the fewest checkers, each
     once, nearest first. Only the first MAX_BOARDS positions are compared, and corpora in several parts are skipped."""
-    found, left = list[Like](), MAX_BOARDS
+    found, left = list[SimilarPosition](), MAX_BOARDS
     board = np.array(position.board, np.int8)
     for kind in site.warehouse.kinds.values():
         if not any(shape.name == "turns" for shape in kind.tables):
@@ -288,8 +288,8 @@ def nearest(site: Site, position: Position) -> list[Like]:
             boards = turn_boards(table)[:left]
             left -= len(boards)
             near = nearest_boards(boards, board, NEAREST, MOST_MOVED)
-            found += [Like(moved, table, turn) for turn, moved in near]
-    chosen: dict[bytes, Like] = {}
+            found += [SimilarPosition(moved, table, turn) for turn, moved in near]
+    chosen: dict[bytes, SimilarPosition] = {}
     for each in sorted(found, key=lambda like: like.moved):
         chosen.setdefault(turn_boards(each.table)[each.turn].tobytes(), each)
     return list(chosen.values())[:NEAREST]
@@ -302,7 +302,7 @@ def turn_boards(table: Table) -> Boards:
     return np.asarray(table.array(name)) if name else np.zeros((0, 26), np.int8)
 
 
-def like_row(like: Like) -> Row:
+def similar_position_row(like: SimilarPosition) -> Row:
     """A row with COLUMNS for a position of a recorded game. Only the values that the arrays of the corpus give are
     filled in."""
     first = np.asarray(like.table.array("first_turns"))

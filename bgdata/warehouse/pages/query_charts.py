@@ -18,7 +18,7 @@ MAX_BARS, MAX_CELLS = 200, 60  # bars, and columns or rows of a heat map
 
 class ChartRequest(NamedTuple):
     """The chart that an address asks for: one of CHARTS, or empty for none, and the names of the columns to draw.
-    `drawing` chooses a column whose name is empty."""
+    `draw_query_chart` chooses a column whose name is empty."""
 
     chart: str = ""
     x: str = ""
@@ -34,18 +34,18 @@ class ChartRequest(NamedTuple):
         return found
 
 
-def drawing(result: Result, asked: ChartRequest) -> str:
+def draw_query_chart(result: Result, asked: ChartRequest) -> str:
     """Draw the chart that was asked for from the rows of a query, as SVG. A column that was not named is the first one
     that fits. Raises UsageError if a column is missing or does not fit."""
     rows = [dict(zip(result.names, row, strict=True)) for row in result.rows]
     numbers = [name for name in result.names if is_numeric(rows, name)]
     is_by_number = asked.chart in ("line", "scatter")
-    x = chosen_column("x", asked.x, numbers if is_by_number else result.names, result.names)
+    x = choose_column("x", asked.x, numbers if is_by_number else result.names, result.names)
     if asked.chart == "heat":
-        y = chosen_column("y", asked.y, [name for name in result.names if name != x], result.names)
-        value = chosen_column("value", asked.value, [name for name in numbers if name not in (x, y)], result.names)
+        y = choose_column("y", asked.y, [name for name in result.names if name != x], result.names)
+        value = choose_column("value", asked.value, [name for name in numbers if name not in (x, y)], result.names)
         return heat_map(rows, x, y, value)
-    y = chosen_column("y", asked.y, [name for name in numbers if name != x] or numbers, result.names)
+    y = choose_column("y", asked.y, [name for name in numbers if name != x] or numbers, result.names)
     for name in (x, y) if is_by_number else (y,):
         check_numeric(rows, name)
     if asked.chart == "bar":
@@ -77,7 +77,7 @@ def check_numeric(rows: Sequence[Mapping[str, Any]], name: str) -> None:
         raise UsageError(f"expected numbers in the column {name}, got {cite(found)}")
 
 
-def chosen_column(role: str, name: str, fitting: Sequence[str], names: Sequence[str]) -> str:
+def choose_column(role: str, name: str, fitting: Sequence[str], names: Sequence[str]) -> str:
     """Choose the column for a role such as `x`: `name` if it is given, else the first `fitting` one. `names` are all
     columns of the result. Raises UsageError if there is no such column, or none that fits."""
     if name in names or (not name and fitting):

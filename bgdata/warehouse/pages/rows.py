@@ -16,7 +16,7 @@ from bgdata.warehouse.pages.tables import open_version, row_position
 from bgdata.warehouse.row_query import NUMBERS, OPERATORS, RowQuery, column_of, parse_filter
 from bgdata.web.answer import Page, address, rows_table
 from bgdata.web.charts import Bar, bar_chart_svg, round_step
-from bgdata.web.position_request import whole
+from bgdata.web.position_request import integer_parameter
 from bgdata.web.query_process import Result
 from bgdata.web.site import Row, Site
 
@@ -98,10 +98,10 @@ def rows_page(site: Site, request: Request, query: RowQuery, asked: RowsRequest,
     ask = request.app.state.queries.ask
     count = site.keep(("rows", query.count), lambda: int(ask(query.count).rows[0][0]))
     last = max(1, -(-count // PAGE))
-    number = whole(request.query_params, "page", 1, least=1, most=MAX_PAGE)
+    number = integer_parameter(request.query_params, "page", 1, least=1, most=MAX_PAGE)
     if number > last:
         raise UsageError(f"expected a page from 1 to {last:,}, got a later one")
-    rows = records(ask(query.page(number, PAGE)))
+    rows = row_dicts(ask(query.page(number, PAGE)))
     column = column_of(query.shape, asked.column) if asked.column else None
     shown_ |= {
         "rows": rows_table(rows, [row_position(shown_["table"], row) for row in rows], heads=sort_links(query, asked)),
@@ -109,15 +109,15 @@ def rows_page(site: Site, request: Request, query: RowQuery, asked: RowsRequest,
         "number": number,
         "last": last,
         "sql": query.rows,
-        "few": site.keep(("few", query.source), lambda: few_values(ask, query)),
-        "values": site.keep(("values", query.source, asked), lambda: values_of(ask, query, column, asked))
+        "few": site.keep(("few", query.source), lambda: columns_with_few_values(ask, query)),
+        "values": site.keep(("values", query.source, asked), lambda: column_summary(ask, query, column, asked))
         if column
         else None,
     }
     return Page("rows.html", shown_, rows)
 
 
-def records(result: Result) -> list[Row]:
+def row_dicts(result: Result) -> list[Row]:
     """The rows of a query's result as dictionaries by column."""
     return [dict(zip(result.names, row, strict=True)) for row in result.rows]
 
@@ -134,7 +134,7 @@ def sort_links(query: RowQuery, asked: RowsRequest) -> Mapping[str, str]:
     return found
 
 
-def few_values(ask: Callable[[str], Result], query: RowQuery) -> list[tuple[str, int]]:
+def columns_with_few_values(ask: Callable[[str], Result], query: RowQuery) -> list[tuple[str, int]]:
     """The columns of strings, booleans and small integers that have at least 2 and at most VALUES different values,
     each with the number of them. `ask` runs an SQL query."""
     names = [column.name for column in query.shape.columns if column.type in FEW]
@@ -142,10 +142,10 @@ def few_values(ask: Callable[[str], Result], query: RowQuery) -> list[tuple[str,
     return [(name, count) for name, count in zip(names, counts, strict=True) if 1 < count <= VALUES]
 
 
-def values_of(ask: Callable[[str], Result], query: RowQuery, column: Column, asked: RowsRequest) -> Row:
+def column_summary(ask: Callable[[str], Result], query: RowQuery, column: Column, asked: RowsRequest) -> Row:
     """What the page shows of one column: figures such as its extremes, and either a histogram or the most frequent
     values. Each bar or value links to its rows. `ask` runs an SQL query."""
-    (figures,) = records(ask(query.figures(column)))
+    (figures,) = row_dicts(ask(query.figures(column)))
     shown_ = {"column": column, "figures": figures, "chart": "", "values": [], "is_all": True}
     spread = (figures.get("most") or 0) - (figures.get("least") or 0)
     if column.type in NUMBERS and figures["different"] > VALUES and spread > 0:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bgdata.errors import QueryError, UsageError, cite
-from bgdata.warehouse.pages.query_charts import CHARTS, ChartRequest, drawing
+from bgdata.warehouse.pages.query_charts import CHARTS, ChartRequest, draw_query_chart
 from bgdata.web.answer import Page
 from bgdata.web.site import Site
 
@@ -43,7 +43,7 @@ def page(site: Site, request: Request) -> Page | Response:
             return file_response(request, query, form, f"query.{form}")
         if query:
             result = request.app.state.queries.ask(query)
-            chart = drawing(result, asked) if asked.chart else ""
+            chart = draw_query_chart(result, asked) if asked.chart else ""
     except (UsageError, QueryError) as error:
         message = site.public(error)
     data = [dict(zip(result.names, row, strict=True)) for row in result.rows] if result else []

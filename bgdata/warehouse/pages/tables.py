@@ -24,7 +24,7 @@ from bgdata.store.table import Table
 from bgdata.training.rows import KINDS as NETWORKS
 from bgdata.training.rows import curve_charts
 from bgdata.warehouse.pages.lineage import lineage_svg
-from bgdata.warehouse.rows import kind_parts, listed_rows, part_rows
+from bgdata.warehouse.rows import kind_parts, listing_rows, part_rows
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.charts import chart_svg
 from bgdata.web.site import Row, Site
@@ -42,7 +42,7 @@ def list_rows(site: Site) -> list[Row]:
     prints them."""
 
     def read() -> list[Row]:
-        rows = whole_rows(listed_rows(site.warehouse))
+        rows = whole_rows(listing_rows(site.warehouse))
         return [row | {"damage": site.public(row["damage"]) if row["damage"] else None} for row in rows]
 
     return site.keep("listed", read)

@@ -2,12 +2,16 @@
 create view benchmark_summary as
 with classes as (
     select variant, string_agg(distinct class, ', ' order by class) as classes from benchmark_scores group by variant
+),
+judges as (
+    select concat_ws('/', dataset, variant) as benchmark, any_value(network) as judge from benchmark_decisions group by all
 )
 select manifest->'parameters'->>'player' as player,
        (manifest->'parameters'->>'ply')::integer as ply,
        manifest->'parameters'->>'version' as player_version,
        concat_ws('/', manifest->'parameters'->'benchmark'->>'kind', manifest->'parameters'->'benchmark'->>'variant') as benchmark,
        manifest->'parameters'->'benchmark'->>'version' as benchmark_version,
+       judges.judge,
        classes.classes as class,
        (manifest->>'rows')::integer as decisions,
        (manifest->'statistics'->>'error_rate')::double as error_rate,
@@ -18,6 +22,8 @@ select manifest->'parameters'->>'player' as player,
        (manifest->'statistics'->>'best_share')::double as best_share
 from manifests
 left join classes on (manifest->>'variant') = classes.variant
+left join judges
+  on judges.benchmark = concat_ws('/', manifest->'parameters'->'benchmark'->>'kind', manifest->'parameters'->'benchmark'->>'variant')
 where manifest->>'dataset' = 'benchmark_scores' and is_current
       and coalesce(manifest->'parameters'->'benchmark'->>'version', '') <> '';  -- older scores do not name their set
 comment on view benchmark_summary is 'Error rates of players on benchmarks, imported or made here: 1000 x mean loss over all decisions';
@@ -26,6 +32,7 @@ comment on column benchmark_summary.ply is 'Plies looked ahead, 0 for the static
 comment on column benchmark_summary.player_version is 'Version of the player as it says it';
 comment on column benchmark_summary.benchmark is 'The set of decisions: kind/variant';
 comment on column benchmark_summary.benchmark_version is 'The version of it that was scored on';
+comment on column benchmark_summary.judge is 'Network or program that rolled out the current version of the set, null if imported';
 comment on column benchmark_summary.class is 'Classes of its positions, such as contact';
 comment on column benchmark_summary.decisions is 'Decisions';
 comment on column benchmark_summary.error_rate is '1000 x mean loss [thousandths of a point per decision]';

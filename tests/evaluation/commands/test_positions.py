@@ -1,7 +1,5 @@
 """`bgdata show`, `eval`, `hint` and `cube`: their output, every notation, and errors."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re
@@ -31,7 +29,7 @@ from bgdata.game.identifiers import identify
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.match_state import MatchState
 from bgdata.game.position import START, Position
-from tests.command_line import POSITION, error_of, position_id, run, succeeds
+from tests.command_line import POSITION, error_of, output_of, position_id, run
 from tests.evaluation.network_versions import random_networks, write_network
 from tests.subtests import each
 
@@ -76,34 +74,36 @@ def decision(root: Path, *arguments: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("text", LIKE_START)
 def test_every_identifier_shows_the_same_position(tmp_path: Path, text: str) -> None:
-    drawing, _, rest = succeeds(tmp_path, "show", text).partition("\n\n")
+    drawing, _, rest = output_of(tmp_path, "show", text).partition("\n\n")
     assert parse_board_text(drawing) == START
     assert all(identifier in rest for identifier in NAMES)
     assert "class        contact" in rest
 
 
 def test_xgid_may_begin_with_a_minus(tmp_path: Path) -> None:
-    """Sites give XGIDs without the prefix XGID=, and most then begin with a minus."""
+    """An XGID without its prefix is an argument and not an option, although it begins with a minus, as many sites give
+    it."""
     text = NAMES[2].removeprefix("XGID=")
     for arguments in ([text], ["--", text]):
-        assert START_ID in succeeds(tmp_path, "show", *arguments)
+        assert START_ID in output_of(tmp_path, "show", *arguments)
     assert run(tmp_path, "show", "-b").exit_code == 2
 
 
 def test_show_plays_and_pictures(tmp_path: Path) -> None:
     picture = tmp_path / "board.svg"
-    lines = succeeds(tmp_path, "show", START_ID, "--roll", "66", "--svg", str(picture)).splitlines()
+    lines = output_of(tmp_path, "show", START_ID, "--roll", "66", "--svg", str(picture)).splitlines()
     assert "11 plays of 66" in lines
     assert any(line.split() == ["24/18(2)", "13/7(2)", "4NvBwQDgc/ABMA"] for line in lines)
     assert picture.read_text().startswith("<svg")
-    shown = succeeds(tmp_path, "show", "start", "--roll", "31", "--play", "6/5, 8/5", "--svg", str(picture))
+    shown = output_of(tmp_path, "show", "start", "--roll", "31", "--play", "6/5, 8/5", "--svg", str(picture))
     assert "after 8/5 6/5, for the opponent: sGfwATDgc/ABMA" in shown
     assert picture.read_text() == START.svg("8/5 6/5", "31")
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_beavers_of_an_xgid_are_kept(tmp_path: Path, form: str) -> None:
-    """A note outside the data names the notations that leave them out."""
+    """The shown identifiers keep the beaver of an XGID, and a note outside the data names the notations that leave it
+    out."""
     found = run(tmp_path, "show", XGID.format("00", 3), "--format", form)
     assert XGID.format("00", 3) in found.stdout
     assert "4HPwATDgc/ABMA:cAkAAAAAAAAA" in found.stdout
@@ -117,7 +117,7 @@ def test_beavers_of_an_xgid_are_kept(tmp_path: Path, form: str) -> None:
 @pytest.mark.parametrize("text", LIKE_START)
 def test_eval_prints_the_player_evaluation(player_root: Path, text: str) -> None:
     found = bgdata.open_player(player_root, "random").evaluate(START)
-    board, words, source = succeeds(player_root, "eval", text, *RANDOM).split("\n\n")
+    board, words, source = output_of(player_root, "eval", text, *RANDOM).split("\n\n")
     assert board.startswith(f"Position ID: {START_ID}\n+-13-")
     assert "X on roll" in board
     win, lose, equity = words.splitlines()
@@ -129,7 +129,7 @@ def test_eval_prints_the_player_evaluation(player_root: Path, text: str) -> None
 
 
 def test_eval_json_keeps_float32(player_root: Path) -> None:
-    """Reading the JSON gives the same float32 values."""
+    """The chances that are read from the JSON are the same float32 values that the player has."""
     found = bgdata.open_player(player_root, "random").evaluate(START)
     (printed,) = rows(player_root, "eval", START_ID)
     assert printed == {"position_id": START_ID} | vars(found) | {"source": "contact_network"}
@@ -138,23 +138,23 @@ def test_eval_json_keeps_float32(player_root: Path) -> None:
 
 def test_eval_looks_ahead(player_root: Path) -> None:
     found = bgdata.open_player(player_root, "random", ply=1).evaluate(START)
-    shown = succeeds(player_root, "eval", START_ID, *RANDOM, "--ply", "1")
+    shown = output_of(player_root, "eval", START_ID, *RANDOM, "--ply", "1")
     assert f"cubeless equity {found.cubeless_equity:+.4f}\n\ncontact network, 1 ply: " in shown
     assert found.cubeless_equity != bgdata.open_player(player_root, "random").evaluate(START).cubeless_equity
 
 
 def test_eval_looks_a_bearoff_up_at_any_ply(player_root: Path) -> None:
-    shown = succeeds(player_root, "eval", BEAROFF_ID, *RANDOM, "--ply", "2")
+    shown = output_of(player_root, "eval", BEAROFF_ID, *RANDOM, "--ply", "2")
     assert "win   67.11 %   with a gammon   0.00 %   backgammon  0.00 %\n" in shown
     assert "cubeless equity +0.3422" in shown
     assert "\ntwo-sided table: exact, bearoff_two_sided/6x3/r" in shown
 
 
 def test_eval_of_a_finished_game_is_its_result(player_root: Path) -> None:
-    shown = succeeds(player_root, "eval", LOST.id, *RANDOM)
+    shown = output_of(player_root, "eval", LOST.id, *RANDOM)
     assert "win  100.00 %   with a gammon 100.00 %   backgammon  0.00 %" in shown
     assert shown.endswith("cubeless equity +2.0000\n\nthe rules: the game is over\n")
-    shown = succeeds(player_root, "eval", Position([1, *[0] * 25]).id)  # the opponent has borne off fourteen
+    shown = output_of(player_root, "eval", Position([1, *[0] * 25]).id)  # the opponent has borne off fourteen
     assert "cubeless equity +1.0000" in shown
 
 
@@ -199,8 +199,9 @@ def test_long_accuracy_is_wrapped() -> None:
 
 @pytest.mark.parametrize("ply", ["0", "1"])
 def test_hint_ranks_plays(player_root: Path, ply: str) -> None:
+    """Text and JSON of `hint` list the plays in the order, and with the values, of `rank_plays`."""
     ranked = bgdata.open_player(player_root, "random", ply=int(ply)).rank_plays(START, "31")
-    shown = succeeds(player_root, "hint", START_ID, "31", *RANDOM, "--ply", ply, "--plays", "3")
+    shown = output_of(player_root, "hint", START_ID, "31", *RANDOM, "--ply", ply, "--plays", "3")
     board, table, source = shown.split("\n\n")
     assert "X to play 31" in board
     head, *lines, more = table.splitlines()
@@ -220,16 +221,16 @@ def test_hint_ranks_plays(player_root: Path, ply: str) -> None:
 
 
 def test_hint_uses_the_roll_of_an_xgid(player_root: Path) -> None:
-    given = succeeds(player_root, "hint", XGID.format("31", 0), *RANDOM)
+    given = output_of(player_root, "hint", XGID.format("31", 0), *RANDOM)
     assert "X to play 31" in given
-    same = succeeds(player_root, "hint", START_ID, "13", "--no-jacoby", *RANDOM)
+    same = output_of(player_root, "hint", START_ID, "13", "--no-jacoby", *RANDOM)
     assert given.partition("\n\n")[2] == same.partition("\n\n")[2]
-    assert "X to play 66" in succeeds(player_root, "hint", XGID.format("31", 0), "66", *RANDOM)
+    assert "X to play 66" in output_of(player_root, "hint", XGID.format("31", 0), "66", *RANDOM)
 
 
 def test_hint_without_a_legal_play(player_root: Path) -> None:
     closed_out = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
-    shown = succeeds(player_root, "hint", closed_out.id, "65", *RANDOM, "--ply", "1")
+    shown = output_of(player_root, "hint", closed_out.id, "65", *RANDOM, "--ply", "1")
     assert re.search(r"\n  1   1  no play  ", shown)
     assert "more" not in shown
 
@@ -242,9 +243,11 @@ def test_hint_has_aligned_columns(player_root: Path) -> None:
 
 
 def test_hint_uses_the_cube(root: Path) -> None:
-    """The command prints cubeful equity, and mwc in a match, for stakes from options or an identifier."""
-    player, met = bgdata.open_player(root, "random"), find_met(bgdata.open_warehouse(root), "published-12")
-    score, rules = Stakes(MatchScore(2, 4)), CubeRules(met=met)
+    """`hint` prints cubeful equity, and mwc in a match, if options or an identifier give the stakes."""
+    player = bgdata.open_player(root, "random")
+    met = find_met(bgdata.open_warehouse(root), "published-12")
+    score = Stakes(MatchScore(2, 4))
+    rules = CubeRules(met=met)
     owned = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))
     best: RankedPlay | None = None
     for options, stakes, cube_rules in (
@@ -259,7 +262,7 @@ def test_hint_uses_the_cube(root: Path) -> None:
             assert row["mwc"] == (pytest.approx(expected.mwc, abs=1e-6) if expected.mwc else None)
     assert best
     assert best.mwc
-    shown = succeeds(root, "hint", START_ID, "21", "--away", "2-4", *MET, *RANDOM)
+    shown = output_of(root, "hint", START_ID, "21", "--away", "2-4", *MET, *RANDOM)
     assert re.search(r"\n +ply  play +equity +loss +mwc +win ", shown)
     assert f"{100 * best.mwc:.2f} %" in shown
 
@@ -268,7 +271,8 @@ def test_hint_uses_the_cube(root: Path) -> None:
 
 
 def test_exact_decision_is_explained(root: Path) -> None:
-    shown = succeeds(root, "cube", BEAROFF_ID, *RANDOM)
+    """The answer of `cube` has the board, the action, a table of all actions, the gains, the source and the chances."""
+    shown = output_of(root, "cube", BEAROFF_ID, *RANDOM)
     board, action, table, reasons, chances, _ = shown.split("\n\n")
     assert board.startswith(f"Position ID: {BEAROFF_ID}\n")
     assert "cube 1, money" in board
@@ -288,15 +292,16 @@ def test_exact_decision_is_explained(root: Path) -> None:
 
 
 def test_owner_of_the_cube_limits_the_decision(root: Path) -> None:
-    assert "\n\nno redouble\n\n" in succeeds(root, "cube", BEAROFF_ID, *RANDOM, "--cube", "2", "--owner", "on_roll")
-    shown = succeeds(root, "cube", BEAROFF_ID, *RANDOM, "--owner", "opponent")
+    assert "\n\nno redouble\n\n" in output_of(root, "cube", BEAROFF_ID, *RANDOM, "--cube", "2", "--owner", "on_roll")
+    shown = output_of(root, "cube", BEAROFF_ID, *RANDOM, "--owner", "opponent")
     assert "\n\nno cube decision: the opponent owns the cube\n\n" in shown
     assert "double, take" not in shown
     assert "winning chances: take from 21.3 %\n" in shown
 
 
 def test_decisions_in_a_match_are_explained(root: Path) -> None:
-    shown = succeeds(root, "cube", START_ID, *RANDOM, *MATCH)
+    """At a match score `cube` prints mwc in percent and names the model, or says that the race was solved."""
+    shown = output_of(root, "cube", START_ID, *RANDOM, *MATCH)
     assert "5-away" in shown
     assert re.search(r"\n +mwc change +equity\nno double  +\d+\.\d\d %", shown)
     model = "Janowski's model, cube life index 0.7 (free doubles 0.97), published-12"
@@ -304,7 +309,7 @@ def test_decisions_in_a_match_are_explained(root: Path) -> None:
     met = find_met(bgdata.open_warehouse(root), "published-12")
     found = bgdata.open_player(root, "random").decide_cube(START, Stakes(MatchScore(5, 3)), CubeRules(met=met))
     assert f"no double       {100 * found.no_double:7.2f} %" in shown
-    _, action, table, reasons, _, _ = succeeds(root, "cube", POSITION, *MATCH, *RANDOM).split("\n\n")
+    _, action, table, reasons, _, _ = output_of(root, "cube", POSITION, *MATCH, *RANDOM).split("\n\n")
     assert action == "double, pass"
     assert table.splitlines()[0].split() == ["mwc", "change", "equity"]
     _, source, last, points = reasons.splitlines()
@@ -338,7 +343,7 @@ def test_options_are_stakes_and_rules(root: Path, arguments: tuple[str, ...], st
 
 
 def test_options_override_the_stakes_of_identifiers(root: Path) -> None:
-    """The score of an identifier holds unless an option gives another; --crawford alone applies to that score."""
+    """An option replaces the score or cube in an identifier; --crawford alone applies to the identifier's score."""
     names = identify(START, MatchState.from_stakes(Stakes(MatchScore(5, 3), Cube(2, CubeOwner.ON_ROLL)), length=7))
     expected = decision(root, START_ID, *MATCH, "--cube", "2", "--owner", "on_roll")
     assert (expected["away"], expected["opponent_away"], expected["is_crawford"]) == (5, 3, False)
@@ -371,7 +376,7 @@ def test_crawford_game_has_no_cube_decision(root: Path) -> None:
 
 
 def test_answers_at_a_score_equal_those_of_its_table(root: Path, tmp_path: Path) -> None:
-    """The answers are solved on demand, and read from a table of the score."""
+    """A race that is solved on demand has the same answers as the table that was built for its score."""
     own = tmp_path / "warehouse"
     shutil.copytree(root, own)
     table = bgdata.open_warehouse(own).build(DATASET.name, MatchBearoffParameters(3, 3, 5, 3, met="published-12"))
@@ -408,10 +413,11 @@ def test_match_as_money_uses_the_money_table(root: Path) -> None:
     assert money["method"] == "exact"
 
 
-def test_match_equity_table_from_a_file(root: Path, tmp_path: Path) -> None:
-    """No bearoff table of a warehouse uses it."""
+def test_match_equity_table_may_be_a_file(root: Path, tmp_path: Path) -> None:
+    """With a match equity table from a file, for which no bearoff table exists, the race is solved, and its mwc is that
+    by the same table in the warehouse."""
     path = tmp_path / "other.xml"
-    succeeds(root, "export", "met", "published-12", "-o", str(path))
+    output_of(root, "export", "met", "published-12", "-o", str(path))
     found = decision(root, POSITION, "--away", "5-3", "--met", str(path))
     assert found["accuracy"] == SOLVED
     assert found["no_double"] == pytest.approx(decision(root, POSITION, *MATCH)["no_double"], abs=1e-5)
@@ -547,9 +553,9 @@ def test_position_commands_are_found() -> None:
 def test_every_command_reads_every_notation(player_root: Path, command: str) -> None:
     for name, text in identify(Position(POSITION)).items():
         if name != "match_id":
-            assert POSITION in succeeds(player_root, command, text, *MORE.get(command, []))
+            assert POSITION in output_of(player_root, command, text, *MORE.get(command, []))
     if command != "probe":
-        assert START.id in succeeds(player_root, command, "Start", *MORE.get(command, []))
+        assert START.id in output_of(player_root, command, "Start", *MORE.get(command, []))
 
 
 @each("command", commands)

@@ -1,7 +1,5 @@
 """`bgdata probe`: every table that covers a position; at a match score a missing table is built."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -16,11 +14,12 @@ from bgdata.evaluation.commands import probe
 from bgdata.evaluation.probe import cube_action
 from bgdata.game.identifiers import identify
 from bgdata.game.position import Position
-from tests.command_line import ON_ROLL, OPPONENT, POSITION, error_of, position_id, run, succeeds
+from tests.command_line import ON_ROLL, OPPONENT, POSITION, error_of, output_of, position_id, run
 
 
 def test_probe_prints_every_table(small_root: Path) -> None:
-    shown = succeeds(small_root, "probe", POSITION)
+    """The text has the layouts, and the values of the two-sided and the one-sided table."""
+    shown = output_of(small_root, "probe", POSITION)
     table = bgdata.open_two_sided(small_root, 3, 3)
     equities = table.probe(ON_ROLL, OPPONENT)
     assert "on roll   2pt:2 3pt:1  (3 checkers, 7 pips)" in shown
@@ -35,15 +34,16 @@ def test_probe_prints_every_table(small_root: Path) -> None:
 
 
 def test_probe_shows_gammons_and_gnubg_files(small_root: Path, tmp_path: Path) -> None:
+    """Files of gnubg are probed beside the tables, and gammon chances are named as approximate."""
     for option, size in (("--one-sided", "3"), ("--two-sided", "3x3")):
-        succeeds(small_root, "export", "gnubg-bd", option, size, "-o", tmp_path / f"{option[2:]}.bd")
-    shown = succeeds(
+        output_of(small_root, "export", "gnubg-bd", option, size, "-o", tmp_path / f"{option[2:]}.bd")
+    shown = output_of(
         small_root, "probe", POSITION, "--bd", tmp_path / "one-sided.bd", "--bd", tmp_path / "two-sided.bd"
     )
     assert len(re.findall("combined: win chance", shown)) == 2
     assert len(re.findall(r"^ +centered +\+0\.", shown, re.MULTILINE)) == 1
     everybody = position_id([15], [0, 0, 15])
-    shown = succeeds(small_root, "probe", everybody)
+    shown = output_of(small_root, "probe", everybody)
     assert re.search(r"win gammon  0\.\d{6} \(approximate: bearoff_gammon/3x15/", shown)
     assert re.search(r"lose gammon 0\.\d{6} \(approximate: bearoff_gammon/3x15/", shown)
     result = run(small_root, "probe", everybody, "--bd", tmp_path / "two-sided.bd")
@@ -51,48 +51,48 @@ def test_probe_shows_gammons_and_gnubg_files(small_root: Path, tmp_path: Path) -
 
 
 def test_combined_chances_include_gammons(small_root: Path) -> None:
-    """Against 15 checkers, bearing off the last one wins a gammon, also in the combined equity."""
+    """Bearing off the last checker against 15 checkers wins a gammon, which counts in the combined equity too."""
     *_, row = json.loads(
-        succeeds(small_root, "probe", position_id(opponent=[0, 0, 15], on_roll=[1]), "--format", "json")
+        output_of(small_root, "probe", position_id(opponent=[0, 0, 15], on_roll=[1]), "--format", "json")
     )
     assert (row["win"], row["win_gammon"], row["cubeless"]) == pytest.approx((1, 1, 2), abs=1e-6)
     assert row["win"] <= 1
     assert row["win_gammon"] <= 1
-    shown = succeeds(small_root, "probe", position_id([15], [0, 0, 15]))
+    shown = output_of(small_root, "probe", position_id([15], [0, 0, 15]))
     assert "-0.000000" not in shown
 
 
 def test_combined_equity_of_a_leader_is_corrected(small_root: Path) -> None:
     leader, trailer = [2, 3, 0], [0, 2, 4]
     text = position_id(opponent=trailer, on_roll=leader)
-    *_, combined = json.loads(succeeds(small_root, "probe", text, "--format", "json"))
+    *_, combined = json.loads(output_of(small_root, "probe", text, "--format", "json"))
     table = bgdata.open_one_sided(small_root, 3)
     wastages = [table.probe_mean_rolls(leader) * 49 / 6 - 8, table.probe_mean_rolls(trailer) * 49 / 6 - 16]
     excess = mean_excess(combined["cubeless"], *wastages)
     assert combined["cubeless"] - combined["corrected"] == pytest.approx(excess, abs=1e-12)
     assert excess > 0
     expected = f"minus the average excess of the leader: cubeless equity {combined['corrected']:+.6f}"
-    assert expected in succeeds(small_root, "probe", text)
+    assert expected in output_of(small_root, "probe", text)
 
 
 def test_few_checkers_of_one_side_are_corrected_too(small_root: Path) -> None:
     text = position_id(opponent=[0, 0, 4], on_roll=[5, 0, 0])
-    *_, combined = json.loads(succeeds(small_root, "probe", text, "--format", "json"))
+    *_, combined = json.loads(output_of(small_root, "probe", text, "--format", "json"))
     assert combined["corrected"] < combined["cubeless"] - 0.001
 
 
 def test_few_checkers_of_both_sides_are_not_corrected(small_root: Path) -> None:
-    exact, combined = json.loads(succeeds(small_root, "probe", POSITION, "--format", "json"))
+    exact, combined = json.loads(output_of(small_root, "probe", POSITION, "--format", "json"))
     assert exact["corrected"] is combined["corrected"] is None
     assert combined["cubeless"] == pytest.approx(exact["cubeless"], abs=0.01)
-    assert "overrated" not in succeeds(small_root, "probe", POSITION)
+    assert "overrated" not in output_of(small_root, "probe", POSITION)
 
 
 def test_probe_reads_every_notation(small_root: Path) -> None:
-    shown = succeeds(small_root, "probe", POSITION)
+    shown = output_of(small_root, "probe", POSITION)
     for name, text in identify(Position(POSITION)).items():
         if name != "match_id":
-            assert succeeds(small_root, "probe", text) == shown
+            assert output_of(small_root, "probe", text) == shown
 
 
 MET = ("--met", "published-12")
@@ -110,7 +110,8 @@ def root(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_probe_builds_the_table_once(root: Path) -> None:
-    shown = succeeds(root, "probe", POSITION, "--away", "2-3", *MET)
+    """The first probe at a score builds the exact table, and the second one reads it."""
+    shown = output_of(root, "probe", POSITION, "--away", "2-3", *MET)
     (table,) = bgdata.open_warehouse(root).versions(DATASET.name)
     reader = MatchTable(table)
     decision = reader.probe_layouts(ON_ROLL, OPPONENT)
@@ -120,23 +121,24 @@ def test_probe_builds_the_table_once(root: Path) -> None:
     assert f"exact, {table.name} (each within 3e-08)" in shown
     assert f"no double          mwc {decision.no_double:.6f}  equity {reader.equity(decision.no_double):+.6f}" in shown
     assert f"right: {decision.action}, mwc {decision.mwc:.6f}" in shown
-    assert succeeds(root, "probe", POSITION, "--away", "2-3", *MET) == shown
+    assert output_of(root, "probe", POSITION, "--away", "2-3", *MET) == shown
     assert len(list(bgdata.open_warehouse(root).versions(DATASET.name))) == 1
 
 
 def test_probe_accepts_owners_and_crawford(root: Path) -> None:
-    own = succeeds(root, "probe", POSITION, "--away", "4-3", "--cube", "2", *MET)
+    own = output_of(root, "probe", POSITION, "--away", "4-3", "--cube", "2", *MET)
     assert "4-away 3-away, cube 2 owned by on roll, by published-12" in own
-    assert own == succeeds(root, "probe", POSITION, "--away", "4-3", "--cube", "2", "--owner", "on_roll", *MET)
-    other = succeeds(root, "probe", POSITION, "--away", "4-3", "--cube", "2", "--owner", "opponent", *MET)
+    assert own == output_of(root, "probe", POSITION, "--away", "4-3", "--cube", "2", "--owner", "on_roll", *MET)
+    other = output_of(root, "probe", POSITION, "--away", "4-3", "--cube", "2", "--owner", "opponent", *MET)
     assert "cube 2 owned by opponent" in other
     assert "double, take" not in other
-    crawford = succeeds(root, "probe", POSITION, "--away", "1-3", "--crawford", *MET)
+    crawford = output_of(root, "probe", POSITION, "--away", "1-3", "--crawford", *MET)
     assert "1-away 3-away crawford, cube 1 centered" in crawford
     assert "right: no double" in crawford
 
 
 def test_larger_table_is_used_if_present(root: Path) -> None:
+    """A position outside the default table is refused until a larger table is built."""
     larger = position_id([0, 0, 0, 1], [2, 2])
     error = error_of(run(root, "probe", larger, "--away", "2-3", *MET), 1)
     assert error == (
@@ -147,17 +149,17 @@ def test_larger_table_is_used_if_present(root: Path) -> None:
     bgdata.open_warehouse(root).build(
         DATASET.name, SMALL.with_changes({"points": 4, "checkers": 4, "away": 2, "opponent_away": 3})
     )
-    assert "exact, bearoff_match/4x4-away-2-3-cube-1-published-12/" in succeeds(
+    assert "exact, bearoff_match/4x4-away-2-3-cube-1-published-12/" in output_of(
         root, "probe", larger, "--away", "2-3", *MET
     )
 
 
-def test_build_of_a_table_for_a_score(memory_path: Path) -> None:
+def test_table_for_a_score_can_be_built(memory_path: Path) -> None:
     root = memory_path / "warehouse"
     size = ("--points", "2", "--checkers", "2")
     settings = ["away=3", "opponent_away=4", "cube_value=2", "met=published-12"]
     options = [text for setting in settings for text in ("--set", setting)]
-    succeeds(root, "build", "bearoff_match", *size, *options)
+    output_of(root, "build", "bearoff_match", *size, *options)
     (table,) = bgdata.open_warehouse(root).versions(DATASET.name)
     assert table.manifest.variant == "2x2-away-3-4-cube-2-published-12"
     error = error_of(run(root, "build", "bearoff_match", *size, "--set", "met=nobody"), 1)

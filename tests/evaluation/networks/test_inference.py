@@ -1,7 +1,5 @@
 """Networks in integers against a reference: equal sums and hidden units, and chances within a millionth."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from math import tanh
@@ -9,29 +7,7 @@ from math import tanh
 import numpy as np
 import pytest
 
-from bgdata.evaluation.networks.inference import (
-    FIRST_SUM,
-    INPUT_ROOM,
-    LOGISTIC_UNIT,
-    RECENT,
-    SIZES,
-    Activation,
-    Changes,
-    Gathered,
-    NetworkArrays,
-    Networks,
-    change_sums,
-    fast_tanh,
-    fill_first_hidden,
-    fill_logistic,
-    fill_outputs,
-    fill_rectified,
-    later_size,
-    nearest_recent,
-    network_at,
-    pack_later,
-    rounded_up,
-)
+from bgdata.evaluation.networks import inference
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode, fill_many_inputs
 from bgdata.evaluation.networks.products import LANES, STEP
@@ -56,31 +32,31 @@ def sample_games() -> GamePositions:
     return random_game_positions(20, seed=71)
 
 
-def new_changes() -> Changes:
+def new_changes() -> inference.Changes:
     """Scratch with arbitrary content."""
-    return Changes(*(np.full(INPUT_ROOM + STEP, 7, np.int16) for _ in Changes._fields))
+    return inference.Changes(*(np.full(inference.INPUT_ROOM + STEP, 7, np.int16) for _ in inference.Changes._fields))
 
 
-def inputs_of(network: NetworkArrays, board: np.ndarray) -> np.ndarray:
+def inputs_of(network: inference.NetworkArrays, board: np.ndarray) -> np.ndarray:
     """int16[INPUT_ROOM]: the inputs of one board, followed by arbitrary content."""
-    inputs = np.full((1, INPUT_ROOM), 7, np.int16)
+    inputs = np.full((1, inference.INPUT_ROOM), 7, np.int16)
     fill_many_inputs(network.input_set, board[None], 1, np.zeros(ROLL_NUMBERS, np.int32), inputs)
     return inputs[0]
 
 
-def fill_sums(network: NetworkArrays, inputs: np.ndarray, sums: np.ndarray) -> None:
+def fill_sums(network: inference.NetworkArrays, inputs: np.ndarray, sums: np.ndarray) -> None:
     """Fill sums[0:hidden] with the sums of the first layer, starting from the biases."""
-    nothing = np.full(INPUT_ROOM, 7, np.int16)
+    nothing = np.full(inference.INPUT_ROOM, 7, np.int16)
     nothing[: network.inputs] = 0
-    change_sums(network, nothing, network.biases, inputs, new_changes(), sums)
+    inference.change_sums(network, nothing, network.biases, inputs, new_changes(), sums)
 
 
-def network_of(networks: Networks, which: int) -> NetworkArrays:
+def network_of(networks: inference.Networks, which: int) -> inference.NetworkArrays:
     """Python version of `network_at`, whose views only kernels may use because it counts no references."""
-    return network_at.py_func(networks, which)  # type: ignore[attr-defined]
+    return inference.network_at.py_func(networks, which)  # type: ignore[attr-defined]
 
 
-def kernel_answer(networks: Networks, which: int, board: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def kernel_answer(networks: inference.Networks, which: int, board: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(sums of the first layer, chances) of one board."""
     network = network_of(networks, which)
     sums = np.empty(network.sizes[0], np.int32)
@@ -88,25 +64,28 @@ def kernel_answer(networks: Networks, which: int, board: np.ndarray) -> tuple[np
     return sums, outputs_of(networks, which, sums[None])[0]
 
 
-def outputs_of(networks: Networks, which: int, sums: np.ndarray) -> np.ndarray:
+def outputs_of(networks: inference.Networks, which: int, sums: np.ndarray) -> np.ndarray:
     """float32[n, 5]: the chances of n boards at once, from int32[n, unit] sums of the first layer."""
-    network, most = network_of(networks, which), rounded_up(int(networks.shapes[:, SIZES:].max()))
-    packed = np.full(later_size(network), 77, np.int16)
-    pack_later(network, packed)
-    gathered = Gathered(np.full(most + STEP, 77, np.int16), np.full((LANES, most + STEP), 77, np.int16))
+    network = network_of(networks, which)
+    most = inference.rounded_up(int(networks.shapes[:, inference.SIZES :].max()))
+    packed = np.full(inference.later_size(network), 77, np.int16)
+    inference.pack_later(network, packed)
+    gathered = inference.Gathered(np.full(most + STEP, 77, np.int16), np.full((LANES, most + STEP), 77, np.int16))
     hidden, later = np.full((LANES, most), 77, np.int16), np.full((LANES, most), 77, np.int32)  # arbitrary content
     chances = np.empty((LANES, 5), np.float32)
     for lane, of_lane in enumerate(sums):
-        fill_first_hidden(network, of_lane, hidden[lane])
-    fill_outputs(network, packed, len(sums), gathered, hidden, later, chances)
+        inference.fill_first_hidden(network, of_lane, hidden[lane])
+    inference.fill_outputs(network, packed, len(sums), gathered, hidden, later, chances)
     return chances[: len(sums)]
 
 
 @each_network
 def test_networks_match_the_reference(number: int, which: int) -> None:
-    """A hidden unit near a half may round differently in single precision; such boards are skipped, and rare."""
+    """Sums, hidden units and chances equal those of the reference. Boards with a hidden unit near a half, which may
+    round differently in single precision, are skipped, and rare."""
     networks = random_networks(number)
-    layers, input_set = unpacked(networks, which), SHAPES[number][0][which]
+    layers = unpacked(networks, which)
+    input_set = SHAPES[number][0][which]
     certain = 0
     for board, values in zip(sample_boards(), encode(input_set, sample_boards()).tolist(), strict=True):
         sums, chances = kernel_answer(networks, which, board)
@@ -120,7 +99,7 @@ def test_networks_match_the_reference(number: int, which: int) -> None:
 
 @each_network
 def test_boards_together_equal_boards_alone(number: int, which: int) -> None:
-    """Chances of several boards at once are equal to the last bit."""
+    """Boards that are evaluated together get the same chances, to the last bit, as boards evaluated one by one."""
     networks = random_networks(number)
     found = [kernel_answer(networks, which, board) for board in sample_boards()[: LANES * (LANES + 1) // 2]]
     for count in range(1, LANES + 1):
@@ -130,28 +109,28 @@ def test_boards_together_equal_boards_alone(number: int, which: int) -> None:
 
 
 def test_sample_networks_are_not_constant() -> None:
-    """Comparisons with constant networks would prove nothing."""
+    """The sample networks give different boards different chances; otherwise comparisons would prove nothing."""
     networks = random_networks(0)
     found = np.array([kernel_answer(networks, 2, board)[1] for board in sample_boards()])
     assert (found.std(axis=0) > 0.02).all()
 
 
 def test_network_with_known_answers() -> None:
-    """The winning chance of the network is a formula of the pips."""
+    """The winning chance of a hand-made network is the formula of the pips that its weights express."""
     networks = pips_networks()
     for board in sample_boards():
         pips = sum(max(int(n), 0) * p for p, n in enumerate(board) if p) - int(board[0]) * 25
         pips -= sum(max(-int(n), 0) * (25 - p) for p, n in enumerate(board))
         sums, chances = kernel_answer(networks, 2, board)
-        assert sums.tolist() == [-pips * FIRST_SUM // 16]
-        hidden = round(LOGISTIC_UNIT * logistic(-pips / 16)) / LOGISTIC_UNIT
+        assert sums.tolist() == [-pips * inference.FIRST_SUM // 16]
+        hidden = round(inference.LOGISTIC_UNIT * logistic(-pips / 16)) / inference.LOGISTIC_UNIT
         assert chances[0] == pytest.approx(logistic(4 * hidden - 2), abs=1e-4)
         assert (chances[1:] < 1e-4).all()
 
 
 def test_fast_tanh_is_odd_and_accurate() -> None:
     points = np.concatenate([np.linspace(-6, 6, 4001), [-1e9, 1e9, 0.0, 1e-30]]).astype(np.float32)
-    found = [float(fast_tanh(point)) for point in points]
+    found = [float(inference.fast_tanh(point)) for point in points]
     assert max(abs(value - tanh(y)) for value, y in zip(found, points.tolist(), strict=True)) < 1e-4
     assert found == pytest.approx([tangent(y) for y in points.tolist()], abs=5e-7)
     assert max(map(abs, found)) < 1
@@ -160,7 +139,7 @@ def test_fast_tanh_is_odd_and_accurate() -> None:
 
 
 def test_fast_tanh_is_lamberts_fraction() -> None:
-    """The tangent equals the published continued fraction in exact arithmetic, also where that would exceed 1."""
+    """`fast_tanh` is the published continued fraction in exact arithmetic, also where that would exceed 1."""
     y = Fraction(497, 100)
 
     def exact(y: Fraction) -> Fraction:
@@ -170,25 +149,25 @@ def test_fast_tanh_is_lamberts_fraction() -> None:
         return y / below
 
     assert exact(y) < 1 < exact(y + Fraction(1, 100))
-    assert float(fast_tanh(np.float32(1.5))) == pytest.approx(float(exact(Fraction(3, 2))), abs=1e-7)
+    assert float(inference.fast_tanh(np.float32(1.5))) == pytest.approx(float(exact(Fraction(3, 2))), abs=1e-7)
 
 
-@pytest.mark.parametrize("unit", [FIRST_SUM, Activation.LOGISTIC.later_sum])
+@pytest.mark.parametrize("unit", [inference.FIRST_SUM, inference.Activation.LOGISTIC.later_sum])
 def test_logistic_units_are_rounded_to_the_nearest_step(unit: int) -> None:
-    """Units are the nearest of 8,192 steps for all possible sums, and never outside 0 to 1."""
+    """For all possible sums, units are the nearest of 8,192 steps and never outside 0 to 1."""
     sums = np.linspace(-20 * unit, 20 * unit, 3001).astype(np.int32)
     sums = np.concatenate([sums, np.array([0, -(2**31), 2**31 - 1], np.int32)])
     hidden = np.empty(len(sums), np.int16)
-    fill_logistic(sums, np.float32(0.5 / unit), hidden)
-    exact = [LOGISTIC_UNIT * logistic(total / unit) for total in sums.tolist()]
+    inference.fill_logistic(sums, np.float32(0.5 / unit), hidden)
+    exact = [inference.LOGISTIC_UNIT * logistic(total / unit) for total in sums.tolist()]
     assert np.abs(hidden - exact).max() < 0.503
-    assert hidden[-3:].tolist() == [LOGISTIC_UNIT // 2, 0, LOGISTIC_UNIT]
-    assert (hidden.min(), hidden.max()) == (0, LOGISTIC_UNIT)
+    assert hidden[-3:].tolist() == [inference.LOGISTIC_UNIT // 2, 0, inference.LOGISTIC_UNIT]
+    assert (hidden.min(), hidden.max()) == (0, inference.LOGISTIC_UNIT)
 
 
 @each_network
 def test_updated_sums_equal_fresh_ones(number: int, which: int) -> None:
-    """Sums are updated between any two boards, not only boards a play apart."""
+    """Sums that are updated from any other board, not only from one a play apart, equal sums from the biases."""
     networks = random_networks(number)
     network = network_of(networks, which)
     boards = np.concatenate([sample_boards()[:60], batch_plays(sample_games().boards[:2], sample_games().rolls[:2])[1]])
@@ -196,32 +175,34 @@ def test_updated_sums_equal_fresh_ones(number: int, which: int) -> None:
     inputs = [inputs_of(network, board) for board in boards]
     fill_sums(network, inputs[0], sums)
     for row in range(1, len(boards)):
-        change_sums(network, inputs[row - 1], sums.copy(), inputs[row], new_changes(), sums)
+        inference.change_sums(network, inputs[row - 1], sums.copy(), inputs[row], new_changes(), sums)
         fill_sums(network, inputs[row], anew)
         assert np.array_equal(sums, anew)
 
 
 @pytest.mark.parametrize(("begin", "end"), [(0, 32), (0, 196), (192, 260)])
 def test_nearest_recent_board_is_found(begin: int, end: int) -> None:
-    """Boards that are about to be refilled are skipped; ties go to the newest board."""
-    generator, ties = np.random.default_rng(end), 0
+    """The search finds the recent board with the fewest different inputs, the newest if there are several, and skips
+    boards about to be refilled."""
+    generator = np.random.default_rng(end)
+    ties = 0
     for _ in range(50):
-        inputs = generator.integers(0, 2, (RECENT, INPUT_ROOM)).astype(np.int16)
+        inputs = generator.integers(0, 2, (inference.RECENT, inference.INPUT_ROOM)).astype(np.int16)
         inputs[:, begin + 4 : end] = 0
-        first, lane = int(generator.integers(RECENT - LANES + 1)), int(generator.integers(LANES))
-        kept = [(first + lane - steps) % RECENT for steps in range(1, RECENT - LANES + lane + 1)]
+        first, lane = int(generator.integers(inference.RECENT - LANES + 1)), int(generator.integers(LANES))
+        kept = [(first + lane - steps) % inference.RECENT for steps in range(1, inference.RECENT - LANES + lane + 1)]
         changed = (inputs[kept, begin:end] != inputs[first + lane, begin:end]).sum(axis=1)
-        assert set(range(RECENT)) - set(kept) == set(range(first + lane, first + LANES))
-        assert nearest_recent(inputs, begin, end, first, lane) == kept[changed.argmin()]
+        assert set(range(inference.RECENT)) - set(kept) == set(range(first + lane, first + LANES))
+        assert inference.nearest_recent(inputs, begin, end, first, lane) == kept[changed.argmin()]
         ties += int((changed == changed.min()).sum() > 1)
     assert ties > 10
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_largest_weights_fit_into_sums(sign: int) -> None:
-    """With extreme weights and biases, the sums of the first layer equal those of Python integers."""
+    """With extreme weights and biases, the sums of the first layer still equal those of Python integers."""
     shapes, weights, biases = random_networks(0)
-    networks = Networks(shapes, np.full_like(weights, sign * 32767), np.full_like(biases, sign * 2**30))
+    networks = inference.Networks(shapes, np.full_like(weights, sign * 32767), np.full_like(biases, sign * 2**30))
     for which, input_set in enumerate(SHAPES[0][0]):
         layers = unpacked(networks, which)
         for board, values in zip(sample_boards()[::10], encode(input_set, sample_boards()[::10]).tolist(), strict=True):
@@ -233,11 +214,11 @@ def test_every_input_set_is_tested() -> None:
 
 
 def test_rectified_units_are_rounded_and_limited() -> None:
-    """Units are rounded to the nearest, halves up; they are 0 below 0, and at most 8."""
+    """Rectified units are rounded to the nearest, halves up; they are 0 below 0, and at most 8."""
     ends = [-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257]
     expected = [0, 0, 0, 0, 0, 0, 1, 1, 2, 4095, 4095, 4095]
     for times in (1, 5):  # with and without whole vectors
         sums = np.array(ends * times, np.int32)
         hidden = np.empty(len(sums), np.int16)
-        fill_rectified(sums, np.int32(9), hidden)
+        inference.fill_rectified(sums, np.int32(9), hidden)
         assert hidden.tolist() == expected * times

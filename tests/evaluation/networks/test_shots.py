@@ -1,35 +1,11 @@
 """Sets of points, escapes and shots: every mask against a reference, known counts of the field, and all legal plays."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
 import pytest
 
-from bgdata.evaluation.networks.shots import (
-    FIELD,
-    HITTING,
-    HITTING_TWO,
-    LANDINGS,
-    MASKS,
-    MOVERS,
-    PIPS,
-    ROLL_NUMBERS,
-    SINGLES,
-    TARGETS,
-    bit_count,
-    entering_shots,
-    escape_counts,
-    escapes_from,
-    fewest_escapes,
-    fill_roll_counts,
-    longest_run,
-    lowest,
-    most_in_six,
-    points_in_front,
-    side_sets,
-)
+from bgdata.evaluation.networks import shots
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
@@ -45,9 +21,9 @@ def points(*numbers: int) -> int:
 
 
 def test_every_mask_matches_the_reference() -> None:
-    counts = escape_counts()
-    assert counts.shape == (MASKS,)
-    for mask in range(MASKS):
+    counts = shots.escape_counts()
+    assert counts.shape == (shots.MASKS,)
+    for mask in range(shots.MASKS):
         assert counts[mask] == escapes([distance for distance in range(1, 13) if mask >> (distance - 1) & 1])
 
 
@@ -65,29 +41,29 @@ def test_every_mask_matches_the_reference() -> None:
 )
 def test_escapes_over_known_blocks_are_counted(blocked: list[int], rolls: int) -> None:
     mask = sum(1 << (distance - 1) for distance in blocked)
-    assert escape_counts()[mask] == rolls
+    assert shots.escape_counts()[mask] == rolls
 
 
 def test_fewest_escapes_are_found_by_square() -> None:
     prime = points(4, 5, 6, 7, 8, 9)  # holds the opponent, who moves up from the bar at 0
-    assert escapes_from(3, prime) == 0
-    assert escapes_from(0, prime) == 0
-    assert escapes_from(12, prime) == 36
-    assert fewest_escapes(0, prime) == (0, 0)
-    assert fewest_escapes(10, prime) == (36, 0)  # past it
-    assert fewest_escapes(25, 0) == (36, 36)
+    assert shots.escapes_from(3, prime) == 0
+    assert shots.escapes_from(0, prime) == 0
+    assert shots.escapes_from(12, prime) == 36
+    assert shots.fewest_escapes(0, prime) == (0, 0)
+    assert shots.fewest_escapes(10, prime) == (36, 0)  # past it
+    assert shots.fewest_escapes(25, 0) == (36, 36)
     lone = points(20)
-    assert fewest_escapes(3, lone) == (min(escapes_from(square, lone) for square in range(3, 16)),) * 2
+    assert shots.fewest_escapes(3, lone) == (min(shots.escapes_from(square, lone) for square in range(3, 16)),) * 2
 
 
-def test_runs_of_points() -> None:
+def test_runs_and_windows_of_points_are_counted() -> None:
     for numbers in ([], [1], [24], [1, 2, 3, 24], [18, 19, 20, 21, 22, 23, 24], [1, 3, 5, 7], list(range(1, 25))):
         held = points(*numbers)
-        assert longest_run(held) == slow_longest_run(numbers)
+        assert shots.longest_run(held) == slow_longest_run(numbers)
         most = max(len([number for number in numbers if first <= number < first + 6]) for first in range(1, 20))
-        assert most_in_six(held) == most
-    assert points_in_front(0, points(1, 6, 7, 12, 13)) == 2 + 2 + 1 + 1
-    assert points_in_front(25, points(1, 24)) == 0
+        assert shots.most_in_six(held) == most
+    assert shots.points_in_front(0, points(1, 6, 7, 12, 13)) == 2 + 2 + 1 + 1
+    assert shots.points_in_front(25, points(1, 24)) == 0
 
 
 @cache
@@ -99,15 +75,20 @@ def sample_boards() -> Boards:
 def shot_counts(board: np.ndarray) -> tuple[int, int, int]:
     """Of the 36 rolls of the player on roll: those that hit, those that hit two blots, and the pips that the opponent
     loses by the best hits of all of them."""
-    ours, theirs = side_sets(board)
-    movers, landings = ours.ahead & FIELD, FIELD & ~theirs.own_made
+    ours, theirs = shots.side_sets(board)
+    movers, landings = ours.ahead & shots.FIELD, shots.FIELD & ~theirs.own_made
     targets = theirs.own & landings
     if board[25]:
-        return entering_shots(movers, int(board[25]), targets, landings)
-    numbers = np.zeros(ROLL_NUMBERS, np.int32)
-    numbers[[MOVERS, SINGLES, TARGETS, LANDINGS]] = movers, movers & ~ours.ahead_made, targets, landings
-    fill_roll_counts(numbers)
-    hitting, hitting_two, pips = numbers[[HITTING, HITTING_TWO, PIPS]].tolist()
+        return shots.entering_shots(movers, int(board[25]), targets, landings)
+    numbers = np.zeros(shots.ROLL_NUMBERS, np.int32)
+    numbers[[shots.MOVERS, shots.SINGLES, shots.TARGETS, shots.LANDINGS]] = (
+        movers,
+        movers & ~ours.ahead_made,
+        targets,
+        landings,
+    )
+    shots.fill_roll_counts(numbers)
+    hitting, hitting_two, pips = numbers[[shots.HITTING, shots.HITTING_TWO, shots.PIPS]].tolist()
     return hitting, hitting_two, pips
 
 
@@ -158,8 +139,8 @@ def test_shots_from_the_bar_enter_first() -> None:
 
 
 def test_shots_are_legal_hits_in_99_of_100_positions() -> None:
-    """Shots are counted for each checker by itself. If another checker can play both dice, a hit with one die alone is
-    illegal, but counted."""
+    """The counted shots are the legal hits in 99 of 100 positions. In the others, a hit with one die is counted
+    although another checker can play both dice, which makes it illegal."""
     found = np.array([shot_counts(board) for board in sample_boards()])
     expected = np.zeros_like(found)
     for die in range(1, 7):
@@ -180,11 +161,11 @@ def test_shots_are_legal_hits_in_99_of_100_positions() -> None:
 def test_side_sets_have_a_bit_for_each_point() -> None:
     board = board_of({3: 2, 24: 1, 25: 1}, {1: 1, 12: 3})
     board[0] = 2
-    ours, theirs = side_sets(board)
+    ours, theirs = shots.side_sets(board)
     assert (ours.own, ours.own_made) == (1 << 3 | 1 << 24 | 1 << 25, 1 << 3)
     assert (ours.ahead, ours.ahead_made) == (1 << 22 | 1 << 1 | 1, 1 << 22)
     assert (theirs.own, theirs.own_made) == (1 << 24 | 1 << 13 | 1 << 25, 1 << 13)
     assert (theirs.ahead, theirs.ahead_made) == (1 << 1 | 1 << 12 | 1, 1 << 12)
-    for points in (0, 1, FIELD, 1 << 25, 0b1011000):
-        assert bit_count(points) == points.bit_count()
-        assert lowest(points) == ((points & -points).bit_length() - 1 if points else 64)
+    for points in (0, 1, shots.FIELD, 1 << 25, 0b1011000):
+        assert shots.bit_count(points) == points.bit_count()
+        assert shots.lowest(points) == ((points & -points).bit_length() - 1 if points else 64)

@@ -1,7 +1,5 @@
 """Boards for tests of graphs: from games, finished games, and crowded boards that are rare in games."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bgdata.game.codec import Boards

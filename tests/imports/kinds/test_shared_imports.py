@@ -18,14 +18,15 @@ from bgdata.game.position import START, Position, parse_key20
 from bgdata.imports.kinds import gnubg_benchmark, gnubg_benchmark_compute, gnubg_training
 from bgdata.store.dataset import Build
 from bgdata.store.manifest import RawFile
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.formats import samples
 from tests.imports.importing import IMPORTED, Imports, counts, rows
 from tests.store.toy import Notes, whole_versions
 from tests.subtests import Subtests, each
 
 each_kind = each("kind", list(IMPORTED))
-START_ID, START_BOARD = START.id, list(START.board)
+START_ID = START.id
+START_BOARD = list(START.board)
 CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
 
 
@@ -107,8 +108,10 @@ m OGMMGAAAEHJLONFCABAA 5 1 JLNLEDABAAOGMMGAAAEH 1.43587
 
 
 def test_gnubg_benchmark_is_imported(imports: Imports) -> None:
+    """Every kind of line of a benchmark file of GNU Backgammon becomes the rows that it says."""
     table = imports.text("gnubg_benchmark", BENCHMARK, "contact.bm")
-    after_42, other = parse_key20("JIGHPAABDAOAHDPAABDA"), parse_key20("OAHDOEABCBOAHDPAABDA")
+    after_42 = parse_key20("JIGHPAABDAOAHDPAABDA")
+    other = parse_key20("OAHDOEABCBOAHDPAABDA")
     third = parse_key20("OGMMGAAAEHJLONFCABAA")
     assert counts(table) == (13, 12, 1, 0)
     ours_alone = dict.fromkeys(("n_legal_plays", "game", "turn", "network"))
@@ -142,7 +145,8 @@ def test_gnubg_benchmark_is_imported(imports: Imports) -> None:
 
 
 @each_kind
-def test_rows_know_their_file_and_line(memory_path: Path, kind: str) -> None:
+def test_manifest_names_the_imported_file(memory_path: Path, kind: str) -> None:
+    """The manifest has the name, size, hash and date of the imported file, and the hash of what it unpacks to."""
     imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     os.utime(path, (0, datetime(2012, 2, 12, 12, tzinfo=UTC).timestamp()))
@@ -156,7 +160,8 @@ def test_rows_know_their_file_and_line(memory_path: Path, kind: str) -> None:
     assert found.raw_files == [RawFile(path.name, size, content, content, address, licence, "2012-02-12")]
     assert (found.dataset, found.licence, found.source) == (kind, licence, IMPORTED[kind].source)
     found = Imports(imports.folder / "other").build(kind, [packed]).manifest
-    sha256, size = hashlib.sha256(packed.read_bytes()).hexdigest(), packed.stat().st_size
+    sha256 = hashlib.sha256(packed.read_bytes()).hexdigest()
+    size = packed.stat().st_size
     assert found.raw_files == [RawFile(packed.name, size, sha256, content, address, licence, "2021-07-11")]
 
 
@@ -176,6 +181,7 @@ def test_same_file_again_is_not_imported(memory_path: Path, kind: str) -> None:
 
 @each_kind
 def test_compressed_files_give_the_same_version(memory_path: Path, kind: str) -> None:
+    """A compressed file, whatever its name ends with, gives the version of the plain file."""
     imports = Imports(memory_path)
     plain = imports.sample(kind)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
@@ -197,7 +203,8 @@ def test_files_are_read_once(memory_path: Path, kind: str, monkeypatch: pytest.M
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     opened: list[Path] = []
     computed: list[Any] = []
-    open_path, compute = Path.open, IMPORTED[kind].computation.compute
+    open_path = Path.open
+    compute = IMPORTED[kind].computation.compute
 
     def counting_open(self: Path, *arguments: Any, **options: Any) -> Any:
         opened.append(self)
@@ -271,6 +278,7 @@ def test_same_content_under_another_name_is_another_version(imports: Imports) ->
 
 @each_kind
 def test_newest_import_is_current(memory_path: Path, kind: str) -> None:
+    """Of two imports with one name the newer is current, and building the first again makes it current."""
     imports = Imports(memory_path)
     first = imports.sample(kind)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
@@ -414,6 +422,7 @@ def test_unpublished_benchmark_gives_a_warning(imports: Imports, monkeypatch: py
 
 
 def test_import_command(imports: Imports) -> None:
+    """The import command counts lines and reasons, warns about an unknown file, and with `--strict` leaves nothing."""
     path = imports.file("contact.bm", BENCHMARK + "nonsense\nmore nonsense\n")
     result = run(imports.warehouse.root, "import", "gnubg_benchmark", path)
     assert result.exit_code == 0
@@ -430,11 +439,12 @@ def test_import_command(imports: Imports) -> None:
         ["contact"],
         [],
     )
-    shown = succeeds(imports.warehouse.root, "query", "select line from quarantine", "--format", "csv")
+    shown = output_of(imports.warehouse.root, "query", "select line from quarantine", "--format", "csv")
     assert shown.split() == ["line", "14", "15"]
 
 
 def test_import_command_refuses_wrong_kinds_and_files(imports: Imports) -> None:
+    """A kind that is not imported, an unknown kind, and too many files are refused before a warehouse is made."""
     path = imports.file("x", "")
     commands: tuple[tuple[list[str | Path], str], ...] = (
         (

@@ -13,7 +13,7 @@ import pytest
 
 import bgdata
 from bgdata.equity.kinds.match_equity import PUBLISHED
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.conftest import SharedFolder, build_for_player
 from tests.formats.sessions import MAT, SGF
 
@@ -38,14 +38,15 @@ QUICK = ("--ply", "0", "--met", "published-12")
 
 @pytest.fixture(scope="module")
 def filled_root(shared_folder: SharedFolder) -> Path:
-    """A warehouse with a network, small tables, a match equity table, an imported session and a match with a gap."""
+    """A warehouse with a network, small tables, a match equity table, an imported session, and a match with a missing
+    game."""
 
     def fill(folder: Path) -> None:
         build_for_player(folder)
         (folder / "session.sgf").write_text(SGF)
-        succeeds(folder / "warehouse", "import", "matches", folder / "session.sgf")
-        (folder / "gap.mat").write_text(MISSING)
-        succeeds(folder / "warehouse", "import", "matches", folder / "gap.mat")
+        output_of(folder / "warehouse", "import", "matches", folder / "session.sgf")
+        (folder / "gap.mat").write_text(MISSING_GAMES)
+        output_of(folder / "warehouse", "import", "matches", folder / "gap.mat")
         bgdata.open_warehouse(folder / "warehouse").build("match_equity", PUBLISHED)
 
     return shared_folder("analyze-with-a-gap", fill) / "warehouse"
@@ -53,7 +54,7 @@ def filled_root(shared_folder: SharedFolder) -> Path:
 
 @pytest.fixture
 def root(filled_root: Path, memory_path: Path) -> Path:
-    """A copy of that warehouse, with files beside it."""
+    """A copy of `filled_root`, with match files beside it."""
     (memory_path / "match.mat").write_text(MATCH)
     (memory_path / "session.mat").write_text(MAT.replace("$", ""))
     (memory_path / "session.sgf").write_text(SGF)
@@ -63,14 +64,14 @@ def root(filled_root: Path, memory_path: Path) -> Path:
 
 def rows(root: Path, *arguments: str) -> list[dict[str, object]]:
     found: list[dict[str, object]] = json.loads(
-        succeeds(root / "warehouse", "analyze", *arguments, "--network", "random", "--format", "json")
+        output_of(root / "warehouse", "analyze", *arguments, "--network", "random", "--format", "json")
     )
     return found
 
 
 @pytest.mark.parametrize("name", ["session.mat", "session.sgf"])
 def test_money_session_in_every_format(root: Path, name: str) -> None:
-    """Turns sum to games, and games to players; .mat and .sgf give the same rows."""
+    """The turns of a money session sum to games, and games to players; .mat and .sgf give the same rows."""
     path = str(root / name)
     turns, games, players = (rows(root, path, "--ply", "0", *by) for by in ([], ["--by-game"], ["--by-player"]))
     assert [game["result"] for game in games] == [8, -8, -2, 4, 8, -1, *(game["result"] for game in games[6:])]
@@ -99,7 +100,8 @@ def test_money_session_in_every_format(root: Path, name: str) -> None:
 
 
 def test_jacoby_rule_is_taken_from_the_file(root: Path) -> None:
-    """The rule is read from both formats and after an import; an option overrides it, and the headline states it."""
+    """The Jacoby rule is read from both formats and after an import; an option overrides it, and the headline states
+    it."""
     silent, stating, sgf = root / "session.mat", root / "said.mat", root / "session.sgf"
     stating.write_text(f'; [Jacoby "On"]\n{silent.read_text()}')
     with_rule, without = (rows(root, str(silent), "--ply", "0", option) for option in ("--jacoby", "--no-jacoby"))
@@ -112,12 +114,12 @@ def test_jacoby_rule_is_taken_from_the_file(root: Path) -> None:
         assert rows(root, source, "--ply", "0") == by_rule
         assert rows(root, source, "--ply", "0", "--no-jacoby") == by_none
     for options, words in (([], "for money with the Jacoby rule;"), (["--no-jacoby"], "for money;")):
-        shown = succeeds(root / "warehouse", "analyze", sgf, "--ply", "0", "--network", "random", *options)
+        shown = output_of(root / "warehouse", "analyze", sgf, "--ply", "0", "--network", "random", *options)
         assert shown.startswith(f"gnubg against root, {words} analysed by random-0ply\n")
 
 
 def test_values_of_a_match_are_consistent(root: Path) -> None:
-    """The mwc at the end of a game is that at the beginning of the next."""
+    """The match winning chance at the end of a game is the one at the beginning of the next."""
     path = str(root / "match.mat")
     first, second = rows(root, path, *QUICK, "--by-game")
     assert first["unit"] == "mwc"
@@ -131,7 +133,7 @@ def test_values_of_a_match_are_consistent(root: Path) -> None:
     assert all(row["no_double"] is None for row in turns if row["game_number"] == 2), "the crawford game"
 
 
-MISSING = """\
+MISSING_GAMES = """\
  5 point match
 
  Game 1
@@ -150,27 +152,29 @@ MISSING = """\
   1) 31: 8/5 6/5                  Doubles => 2
   2)  Drops                       Wins 1 point
 """
-GAP = "game 2 is missing: game 3 begins at 0-3, and game 1 ends at 0-1"
-END = "the record ends at 0-4, before anybody has 5 points"
+GAP_NOTE = "game 2 is missing: game 3 begins at 0-3, and game 1 ends at 0-1"
+END_NOTE = "the record ends at 0-4, before anybody has 5 points"
 
 
 @pytest.mark.parametrize("command", [("analyze", *QUICK), ("luck", "--cubeful", *QUICK), ("luck", "--ply", "0")])
 def test_missing_games_are_noted(root: Path, command: tuple[str, ...]) -> None:
+    """Missing games of an imported match are reported on standard error, and in the notes of games and players."""
     warehouse = root / "warehouse"
     option = "--network" if command[0] == "analyze" else "--player"
     player = "random" if command[0] == "analyze" else "network/random"
     for form in ("table", "json"):
         result = run(warehouse, command[0], "matches/gap", *command[1:], option, player, "--by-game", "--format", form)
         assert result.exit_code == 0, result.output
-        assert result.stderr.splitlines() == [f"note on nora against ivo: {text}" for text in (GAP, END)]
+        assert result.stderr.splitlines() == [f"note on nora against ivo: {text}" for text in (GAP_NOTE, END_NOTE)]
     if command[0] == "analyze":
-        assert [row["notes"] for row in json.loads(result.stdout)] == ["", f"{GAP}; {END}"]
+        assert [row["notes"] for row in json.loads(result.stdout)] == ["", f"{GAP_NOTE}; {END_NOTE}"]
         players = run(warehouse, "analyze", "matches/gap", *QUICK, option, player, "--by-player", "--format", "json")
-        assert [row["notes"] for row in json.loads(players.stdout)] == [f"{GAP}; {END}"] * 2
+        assert [row["notes"] for row in json.loads(players.stdout)] == [f"{GAP_NOTE}; {END_NOTE}"] * 2
 
 
 def test_repairs_are_reported(root: Path) -> None:
-    """A win is cut to the points that the match lacked; `Crawford "Off"` removes the Crawford game."""
+    """Repairs are reported: a win is cut to the points that the match lacked, and `Crawford "Off"` removes the Crawford
+    game."""
     path = root / "capped.mat"
     path.write_text(MATCH.replace("Wins 3 points", "Losses 3 points").replace("      Losses", f"{'':34}Losses"))
     assert rows(root, str(path), *QUICK, "--by-game") == rows(root, str(root / "match.mat"), *QUICK, "--by-game")
@@ -191,9 +195,10 @@ def test_match_is_read_from_a_pipe(root: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_rows_have_position_score_and_cube(root: Path) -> None:
-    """The columns `match` and `turn` are those of the table `turns`, and `turn_number` counts from 1."""
+    """Rows have the position, score and cube before each act. `match` and `turn` are as in the table `turns`;
+    `turn_number` counts from 1."""
     sql = "select distinct turn, position_id from turns where variant = 'session' and action <> 'resign'"
-    stored = json.loads(succeeds(root / "warehouse", "query", sql, "--format", "json"))
+    stored = json.loads(output_of(root / "warehouse", "query", sql, "--format", "json"))
     found = rows(root, "matches/session")
     assert {(row["turn"], row["position_id"]) for row in found} == {tuple(row.values()) for row in stored}
     assert [found[0][name] for name in ("match", "turn", "game_number", "turn_number")] == [0, 0, 1, 1]
@@ -204,7 +209,8 @@ def test_rows_have_position_score_and_cube(root: Path) -> None:
 
 
 def test_text_has_turns_sums_and_errors(root: Path) -> None:
-    shown = succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, "--network", "random", "--errors", "2")
+    """The text lists turns, sums, ratings and the worst errors; options leave out turns and games."""
+    shown = output_of(root / "warehouse", "analyze", root / "match.mat", *QUICK, "--network", "random", "--errors", "2")
     assert shown.startswith("left against right, a match to 3; analysed by random-0ply\n\ngame 1: left 0, right 1\n")
     assert re.search(r"^   1  left   31      8/5 6/5 +\d\d\.\d\d %  [+-]\d\.\d{3}", shown, re.MULTILINE)
     assert re.search(r"^   4  right  double ", shown, re.MULTILINE)
@@ -214,20 +220,20 @@ def test_text_has_turns_sums_and_errors(root: Path) -> None:
     listed = re.findall(r"^(\d\.\d{3}) \S+ +game \d turn \d+ +(?:left|right) .* best: ", shown, re.MULTILINE)
     assert len(listed) == 2
     assert listed == sorted(listed, reverse=True)
-    games = succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, "--network", "random", "--by-game")
+    games = output_of(root / "warehouse", "analyze", root / "match.mat", *QUICK, "--network", "random", "--by-game")
     assert "game 1: " not in games
-    players = succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, "--network", "random", "--by-player")
+    players = output_of(root / "warehouse", "analyze", root / "match.mat", *QUICK, "--network", "random", "--by-player")
     assert "net luck" not in players.partition("luck-adj.")[0]
     given = (*QUICK, "--network", "random", "--by-player", "--format", "csv")
-    sheet = succeeds(root / "warehouse", "analyze", root / "match.mat", *given)
+    sheet = output_of(root / "warehouse", "analyze", root / "match.mat", *given)
     assert [row["player"] for row in csv.DictReader(sheet.splitlines())] == ["left", "right"]
 
 
 def test_page_and_picture_are_written(root: Path) -> None:
-    """The page is well formed, loads nothing, and shows a board for every listed error."""
+    """The page is well-formed, loads nothing, and shows a board for every listed error."""
     page, picture = root / "match.html", root / "match.png"
     options = ("--network", "random", "--errors", "3", "--page", page, "--plot", picture)
-    succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, *options)
+    output_of(root / "warehouse", "analyze", root / "match.mat", *QUICK, *options)
     text = page.read_text()
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert text.count('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 660 548"') == 3
@@ -239,14 +245,14 @@ def test_page_and_picture_are_written(root: Path) -> None:
     names = re.findall(r'id="([^"]+)"', text)
     assert len(names) == len(set(names))
     again = root / "again.html"
-    succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, *options[:4], "--page", again)
+    output_of(root / "warehouse", "analyze", root / "match.mat", *QUICK, *options[:4], "--page", again)
     assert again.read_text() == text
 
 
 def test_player_names_are_escaped(root: Path) -> None:
     path, page = root / "names.mat", root / "names.html"
     path.write_text(MATCH.replace("left ", "<b>&x"))
-    succeeds(root / "warehouse", "analyze", path, *QUICK, "--network", "random", "--page", page)
+    output_of(root / "warehouse", "analyze", path, *QUICK, "--network", "random", "--page", page)
     assert "<b>" not in page.read_text()
     assert "&lt;b&gt;&amp;x" in page.read_text()
 

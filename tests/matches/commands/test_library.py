@@ -12,13 +12,13 @@ from click.testing import Result
 from bgdata.warehouse import open_whole
 from tests.command_line import run
 from tests.imports.importing import Imports
-from tests.matches.kinds.test_match_analysis import BEAVERS, MATCH, analysed
+from tests.matches.kinds.test_match_analysis import BEAVERS, MATCH, analyse_texts
 
 
 @pytest.fixture
 def library(imports: Imports) -> Path:
-    """A warehouse with an analysed match that is in two imports."""
-    analysed(imports, "m", MATCH)
+    """A warehouse with an analysed match that is contained in two imports."""
+    analyse_texts(imports, "m", MATCH)
     imports.build("matches", [imports.file("again.mat", MATCH)], name="again")
     return imports.warehouse.root
 
@@ -40,7 +40,8 @@ def test_matches_are_listed_once(library: Path) -> None:
     assert lines[1].split()[:4] == ["ann", "bob", "3", "2"]
 
 
-def test_report_of_a_player(library: Path) -> None:
+def test_parts_of_a_report_sum_to_the_whole(library: Path) -> None:
+    """The losses of each part of a report sum to the loss of all decisions, and all players are rated beside it."""
     found = figures(run(library, "matches", "ann", "--format", "json"))
     parts = ("all", "match", "opponent", "decision", "error", "theme", "phase", "score")
     by_part = {part: [row for row in found if row["part"] == part] for part in (*parts, "field")}
@@ -75,7 +76,7 @@ def test_page_has_boards(library: Path, tmp_path: Path) -> None:
 
 
 def test_margin_is_half_of_the_interval(library: Path) -> None:
-    """Of the mean of the losses, 1.96 standard errors."""
+    """The margin of a rating is 1.96 standard errors of the mean loss."""
     losses = [
         float(row["loss"])
         for row in open_whole(library).rows("from match_analysis where player_name = 'ann' and is_decision")
@@ -84,9 +85,9 @@ def test_margin_is_half_of_the_interval(library: Path) -> None:
     assert whole["margin"] == pytest.approx(1000 * 1.96 * stdev(losses) / len(losses) ** 0.5)
 
 
-def test_trend_of_several_matches(imports: Imports, tmp_path: Path) -> None:
+def test_report_on_several_matches_has_charts(imports: Imports, tmp_path: Path) -> None:
     other = MATCH.replace("ann", "eve").replace("31: 8/5 6/5", "61: 13/7 8/7").replace("31: 24/23 8/5", "21: 13/10")
-    analysed(imports, "two", MATCH, other)
+    analyse_texts(imports, "two", MATCH, other)
     page = tmp_path / "bob.html"
     assert run(imports.warehouse.root, "matches", "bob", "--page", page).exit_code == 0
     text = page.read_text()
@@ -95,6 +96,7 @@ def test_trend_of_several_matches(imports: Imports, tmp_path: Path) -> None:
 
 
 def test_aliases_of_the_warehouse(library: Path) -> None:
+    """Players that `players.toml` joins are one player in reports, lists and views; an invalid file is reported."""
     separate = figures(run(library, "matches", "ann", "--alias", "bob", "--format", "json"))[0]
     (library / "players.toml").write_text('me = ["ann", "bob"]\n')
     try:
@@ -124,7 +126,7 @@ TREE = """(;FF[4]GM[6]AP[GNU Backgammon:1.07]MI[length:3][game:0][ws:0][bs:0]PW[
 
 
 @pytest.mark.parametrize("form", ["mat", "sgf"])
-def test_names_of_players_are_data(imports: Imports, tmp_path: Path, form: str) -> None:
+def test_odd_player_names_are_shown_literally(imports: Imports, tmp_path: Path, form: str) -> None:
     """Markup, SQL, escapes of terminals and long names stay what they are, in lists, reports and pages, as do dates,
     events, places and remarks. A line of .mat of more than 500 bytes is quarantined."""
     root = imports.warehouse.root
@@ -132,7 +134,7 @@ def test_names_of_players_are_data(imports: Imports, tmp_path: Path, form: str) 
         TREE.replace("{0}", name) if form == "sgf" else MATCH.replace(" ann : 0                    ", f" {name} : 0 ")
         for name in HOSTILE
     ]
-    analysed(imports, "m", *texts)
+    analyse_texts(imports, "m", *texts)
     players = [str(row["player_0"]) for row in figures(run(root, "matches", "--format", "json"))]
     assert len(players) == len(HOSTILE) - (form == "mat")
     assert max(map(len, players)) == (500 if form == "sgf" else 300)
@@ -161,7 +163,7 @@ def test_library_of_bad_files(imports: Imports) -> None:
         ),
         "money": BEAVERS.replace("ann", "mona"),
     }
-    analysed(imports, "m", *bad.values())
+    analyse_texts(imports, "m", *bad.values())
     found = imports.warehouse.rows("select source, line, reason from quarantine where reason not like '%see line%'")
     names = [f"m-{number}.mat" for number in range(len(bad))]
     assert [(row["source"], row["line"], row["reason"].partition(" (")[0]) for row in found] == [
@@ -193,7 +195,7 @@ def test_wrong_requests_are_refused(library: Path, tmp_path: Path) -> None:
 
 
 def test_one_analysis_is_chosen(library: Path, imports: Imports) -> None:
-    analysed(imports, "other", MATCH)
+    analyse_texts(imports, "other", MATCH)
     result = run(library, "matches", "ann")
     assert result.exit_code == 2
     assert "expected --analysis with one of" in result.stderr

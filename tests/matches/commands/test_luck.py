@@ -12,10 +12,10 @@ import pytest
 
 import bgdata
 from bgdata.equity.kinds.match_equity import PUBLISHED
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.formats.sessions import MAT, SGF
 
-WHOLE = """\
+WHOLE_GAME = """\
  1 point match
 
  Game 1
@@ -37,10 +37,10 @@ def file(root: Path, name: str, text: str) -> Path:
 
 
 def test_luck_and_skill_of_turns_sum_to_games(root: Path) -> None:
-    """The session has cubes, beavers and resignations."""
+    """Luck and skill of turns sum to those of games, in a session with cubes, beavers and resignations."""
     path = file(root, "session.mat", MAT)
-    turns = json.loads(succeeds(root, "luck", path, "--format", "json"))
-    games = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
+    turns = json.loads(output_of(root, "luck", path, "--format", "json"))
+    games = json.loads(output_of(root, "luck", path, "--by-game", "--format", "json"))
     assert [row["game_number"] for row in games] == list(range(1, 9))
     assert [row["result"] for row in games] == [2, -1, -1, 1, 1, -1, 1, -3]  # points per unit of the last cube
     assert sum(row["turns"] for row in games) == len(turns)
@@ -57,12 +57,13 @@ def test_luck_and_skill_of_turns_sum_to_games(root: Path) -> None:
 
 
 def test_csv_and_text_have_the_values_of_json(root: Path) -> None:
+    """Text and CSV have the luck and the results that JSON has."""
     path = file(root, "session.mat", MAT)
-    turns = json.loads(succeeds(root, "luck", path, "--format", "json"))
-    games = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
-    shown = csv.DictReader(succeeds(root, "luck", path, "--format", "csv").splitlines())
+    turns = json.loads(output_of(root, "luck", path, "--format", "json"))
+    games = json.loads(output_of(root, "luck", path, "--by-game", "--format", "json"))
+    shown = csv.DictReader(output_of(root, "luck", path, "--format", "csv").splitlines())
     assert [row["luck"] for row in shown] == [str(row["luck"]) for row in turns]
-    table = succeeds(root, "luck", path)
+    table = output_of(root, "luck", path)
     assert re.search(r"^   1  root +21  24/23 13/11 +\+0\.000 ", table, re.MULTILINE)
     assert re.search(r"^mean +-0\.125", table, re.MULTILINE)
     assert "cube actions are not valued" in table
@@ -70,18 +71,19 @@ def test_csv_and_text_have_the_values_of_json(root: Path) -> None:
     assert [float(row.split()[-1]) for row in rows] == pytest.approx(
         [game["luck_adjusted"] for game in games], abs=6e-4
     )
-    assert table.endswith(succeeds(root, "luck", path, "--by-game"))
+    assert table.endswith(output_of(root, "luck", path, "--by-game"))
 
 
 def test_files_and_imports_give_the_same_rows(root: Path) -> None:
-    mat, sgf = file(root, "session.mat", MAT), root / "session.sgf"
+    mat = file(root, "session.mat", MAT)
+    sgf = root / "session.sgf"
     sgf.write_text(SGF)
     options = ("--by-game", "--format", "json")
-    expected = json.loads(succeeds(root, "luck", mat, *options))
-    assert json.loads(succeeds(root, "luck", sgf, *options)) == expected
+    expected = json.loads(output_of(root, "luck", mat, *options))
+    assert json.loads(output_of(root, "luck", sgf, *options)) == expected
     warehouse = root / "warehouse"
-    succeeds(warehouse, "import", "matches", mat)
-    assert json.loads(succeeds(warehouse, "luck", "matches/session", *options)) == expected
+    output_of(warehouse, "import", "matches", mat)
+    assert json.loads(output_of(warehouse, "luck", "matches/session", *options)) == expected
 
 
 AUTOMATIC = (
@@ -91,15 +93,16 @@ AUTOMATIC = (
 
 
 def test_automatic_doubles_survive_the_import(root: Path) -> None:
-    path, warehouse = file(root, "automatic.sgf", AUTOMATIC), root / "automatic"
+    path = file(root, "automatic.sgf", AUTOMATIC)
+    warehouse = root / "automatic"
     options = ("--by-game", "--format", "json")
-    (game,) = json.loads(succeeds(root, "luck", path, *options))
+    (game,) = json.loads(output_of(root, "luck", path, *options))
     assert (game["cube_value"], game["result"]) == (4, 1)
-    succeeds(warehouse, "import", "matches", path)
-    assert json.loads(succeeds(warehouse, "luck", "matches/automatic", *options)) == [game]
+    output_of(warehouse, "import", "matches", path)
+    assert json.loads(output_of(warehouse, "luck", "matches/automatic", *options)) == [game]
 
 
-ANSWERED = """\
+ANSWERED_DOUBLE = """\
  0 point match
 
  Game 1
@@ -112,18 +115,18 @@ ANSWERED = """\
 
 @pytest.mark.parametrize(("answer", "points", "cube_value"), [("Takes", 2, 2), ("Beavers => 4", 8, 4)])
 def test_record_may_end_with_an_answer(root: Path, answer: str, points: int, cube_value: int) -> None:
-    """The final cube is the one after the answer."""
-    path = file(root, "answered.mat", ANSWERED.format(answer, points))
-    (game,) = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
+    """If a record ends with an answer to a double, the final cube is the one after the answer."""
+    path = file(root, "answered.mat", ANSWERED_DOUBLE.format(answer, points))
+    (game,) = json.loads(output_of(root, "luck", path, "--by-game", "--format", "json"))
     assert (game["cube_value"], game["result"]) == (cube_value, points / cube_value)
 
 
 def test_unfinished_game_has_no_result(root: Path) -> None:
-    path = file(root, "cut.mat", WHOLE.partition("      Wins")[0])
-    (game,) = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
+    path = file(root, "cut.mat", WHOLE_GAME.partition("      Wins")[0])
+    (game,) = json.loads(output_of(root, "luck", path, "--by-game", "--format", "json"))
     assert (game["result"], game["luck_adjusted"], game["net_drift"]) == (None, None, None)
     assert game["luck_0"] > 0
-    assert re.search(r"^ +1 +2 +1 +- .* - +-$", succeeds(root, "luck", path, "--by-game"), re.MULTILINE)
+    assert re.search(r"^ +1 +2 +1 +- .* - +-$", output_of(root, "luck", path, "--by-game"), re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -131,16 +134,16 @@ def test_unfinished_game_has_no_result(root: Path) -> None:
     [
         (("8/5 6/5", "8/5 6/4"), r"expected .*, in line 5: left play \(game 1 of .*\.mat\)"),
         (("8/5 6/5", "8/5 nonsense"), r"expected a record of whole games in .*\.mat, found in line 5: expected .*"),
-        ((WHOLE, ""), r"expected recorded games in .*\.mat, found none"),
+        ((WHOLE_GAME, ""), r"expected recorded games in .*\.mat, found none"),
     ],
 )
 def test_invalid_records_are_refused(root: Path, change: tuple[str, str], message: str) -> None:
-    path = file(root, "bad.mat", WHOLE.replace(*change))
+    path = file(root, "bad.mat", WHOLE_GAME.replace(*change))
     assert re.fullmatch(message, error_of(run(root, "luck", path), 1))
 
 
 def test_invalid_players_and_outputs_are_refused(root: Path) -> None:
-    path = file(root, "whole.mat", WHOLE)
+    path = file(root, "whole.mat", WHOLE_GAME)
     message = error_of(run(root, "luck", path, "--player", "pubeval"), 2)
     assert message == "expected a player that evaluates positions, got pubeval, which only chooses plays"
     assert re.match("expected a player among random, ", error_of(run(root, "luck", path, "--player", "nobody"), 2))
@@ -152,9 +155,9 @@ def test_invalid_players_and_outputs_are_refused(root: Path) -> None:
 
 
 def test_looking_ahead_changes_the_values(root: Path) -> None:
-    path = file(root, "whole.mat", WHOLE)
+    path = file(root, "whole.mat", WHOLE_GAME)
     static, ahead = (
-        json.loads(succeeds(root, "luck", path, "--ply", str(ply), "--format", "json"))[1] for ply in (0, 1)
+        json.loads(output_of(root, "luck", path, "--ply", str(ply), "--format", "json"))[1] for ply in (0, 1)
     )
     assert static["luck"] != ahead["luck"]
     assert static["luck"] == pytest.approx(ahead["luck"], abs=0.2)
@@ -164,24 +167,25 @@ def test_picture_is_drawn(root: Path) -> None:
     path = file(root, "session.mat", MAT)
     pictures = []
     for name in ("one.png", "two.png"):
-        succeeds(root, "luck", path, "--by-game", "--plot", root / name)
+        output_of(root, "luck", path, "--by-game", "--plot", root / name)
         pictures.append((root / name).read_bytes())
     assert pictures[0].startswith(b"\x89PNG")
     assert pictures[0] == pictures[1]
-    succeeds(root, "luck", file(root, "cut.mat", WHOLE.partition("      Wins")[0]), "--plot", root / "three.png")
+    output_of(root, "luck", file(root, "cut.mat", WHOLE_GAME.partition("      Wins")[0]), "--plot", root / "three.png")
 
 
 def test_each_match_of_a_file_has_its_own_players(root: Path) -> None:
-    path = file(root, "two.mat", WHOLE + WHOLE.replace("left", "Cid ").replace("right", "Ann  "))
-    games = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
+    """A file with two matches lists the luck of each with its own players; a picture of both is refused."""
+    path = file(root, "two.mat", WHOLE_GAME + WHOLE_GAME.replace("left", "Cid ").replace("right", "Ann  "))
+    games = json.loads(output_of(root, "luck", path, "--by-game", "--format", "json"))
     assert [(row["match"], row["player_0"], row["player_1"]) for row in games] == [
         (0, "left", "right"), (1, "Cid", "Ann"),
     ]  # fmt: skip
-    turns = json.loads(succeeds(root, "luck", path, "--format", "json"))
+    turns = json.loads(output_of(root, "luck", path, "--format", "json"))
     assert [(row["match"], row["player"]) for row in turns] == [
         (0, "left"), (0, "right"), (1, "Cid"), (1, "Ann"),
     ]  # fmt: skip
-    table = succeeds(root, "luck", path, "--by-game")
+    table = output_of(root, "luck", path, "--by-game")
     assert re.findall("match .*", table) == ["match 1 of 2: left against right", "match 2 of 2: Cid against Ann"]
     assert re.findall(r"^(\S+): (\d+) rolls", table, re.MULTILINE) == [
         ("left", "1"), ("right", "1"), ("Cid", "1"), ("Ann", "1"),
@@ -216,12 +220,13 @@ def met_root(memory_path: Path) -> Path:
 
 
 def rows(root: Path, *arguments: str | Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(succeeds(root, *arguments, "--format", "json"))
+    found: list[dict[str, Any]] = json.loads(output_of(root, *arguments, "--format", "json"))
     return found
 
 
 @pytest.mark.parametrize(("name", "options"), [("match.mat", MET), ("session.mat", ("--jacoby",))])
 def test_cubeful_turns_equal_those_of_analyze(met_root: Path, name: str, options: tuple[str, ...]) -> None:
+    """Turns with the cube have the values and luck of `bgdata analyze`, and skill is what it calls losses."""
     found = rows(met_root, "luck", met_root / name, "--cubeful", *options)
     judged = rows(met_root, "analyze", met_root / name, "--ply", "0", *options)
     assert len(found) == len(judged)
@@ -236,7 +241,7 @@ def test_cubeful_turns_equal_those_of_analyze(met_root: Path, name: str, options
 
 
 def test_cubeful_turns_sum_to_games(met_root: Path) -> None:
-    """Luck, skill and drift sum to results."""
+    """Luck, skill and drift of turns with the cube sum to the results of games."""
     turns = rows(met_root, "luck", met_root / "session.mat", "--cubeful")
     games = rows(met_root, "luck", met_root / "session.mat", "--cubeful", "--by-game")
     assert [game["result"] for game in games][:6] == [8, -8, -2, 4, 8, -1]  # the cube included
@@ -253,8 +258,9 @@ def test_cubeful_turns_sum_to_games(met_root: Path) -> None:
 
 
 def test_cubeful_text_has_the_rows(met_root: Path) -> None:
+    """The text has the figures of the rows, with dashes for an unfinished game."""
     path = met_root / "match.mat"
-    shown = succeeds(met_root, "luck", path, "--cubeful", *MET)
+    shown = output_of(met_root, "luck", path, "--cubeful", *MET)
     finished, cut = rows(met_root, "luck", path, "--cubeful", *MET, "--by-game")
     assert shown.startswith("left against right, a match to 3; analysed by ")
     figures = ("result", "net_luck", "net_skill", "net_drift", "luck_adjusted")
@@ -266,12 +272,13 @@ def test_cubeful_text_has_the_rows(met_root: Path) -> None:
         r"^left: 3 rolls, luck [+-]\d+\.\d\d %, skill [+-]\d+\.\d\d %, of it the cube ", shown, re.MULTILINE
     )
     assert re.search(r"^   4  right  double  ", shown, re.MULTILINE)
-    assert shown.endswith(succeeds(met_root, "luck", path, "--cubeful", *MET, "--by-game").partition("\n\n")[2])
-    table = csv.DictReader(succeeds(met_root, "luck", path, "--cubeful", *MET, "--format", "csv").splitlines())
+    assert shown.endswith(output_of(met_root, "luck", path, "--cubeful", *MET, "--by-game").partition("\n\n")[2])
+    table = csv.DictReader(output_of(met_root, "luck", path, "--cubeful", *MET, "--format", "csv").splitlines())
     assert [row["act"] for row in table][:4] == ["roll", "roll", "roll", "double"]
 
 
 def test_rules_and_ply_change_cubeful_values(met_root: Path) -> None:
+    """The Jacoby rule and a higher ply change values, the latter a little."""
     path = met_root / "session.mat"
     plain, jacoby = (
         rows(met_root, "luck", path, "--cubeful", rule, "--by-game") for rule in ("--no-jacoby", "--jacoby")

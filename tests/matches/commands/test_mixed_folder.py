@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import run, succeeds
+from tests.command_line import output_of, run
 from tests.imports.importing import Imports
 from tests.matches.kinds.test_match_analysis import MATCH, recipe
 
@@ -22,7 +22,7 @@ AGREEMENT = """
 
 @pytest.fixture
 def folder(tmp_path: Path, imports: Imports) -> Path:
-    """Files of gnubg, eXtreme Gammon, BGBlitz, GammonView and bgdata; one session is in four of them."""
+    """A folder with files of gnubg, eXtreme Gammon, BGBlitz, GammonView and bgdata; one session is in four of them."""
     folder = tmp_path / "mine"
     (folder / "old").mkdir(parents=True)
     for name in ("session.txt", "session_002.txt", "session_004.txt", "session_002.html.gz"):
@@ -40,24 +40,25 @@ def folder(tmp_path: Path, imports: Imports) -> Path:
 
 
 def test_library_report_and_quiz(folder: Path, tmp_path: Path, imports: Imports) -> None:
+    """Files of five formats in one folder are imported, listed, analysed, reported on and asked about."""
     root = imports.warehouse.root
     told = run(root, "import", "matches", folder, "--name", "mine")
     assert told.exit_code == 0, told.output
     assert "0 quarantined" in told.stdout
-    listed = json.loads(succeeds(root, "matches", "--format", "json"))
+    listed = json.loads(output_of(root, "matches", "--format", "json"))
     assert sorted(row["n_games"] for row in listed) == [1, 1, 2, 3, 3]
     formats = "select format, n_files from imported_matches where variant = 'mine' order by all"
-    found = json.loads(succeeds(root, "query", formats, "--format", "json"))
+    found = json.loads(output_of(root, "query", formats, "--format", "json"))
     assert {row["format"] for row in found} == {"gnubg html", "gnubg text", "mat", "bgf", "ogxm"}
     assert max(row["n_files"] for row in found) == 4
     imports.warehouse.build("match_analysis", recipe("mine"))
-    report = json.loads(succeeds(root, "matches", "Fox", "--page", tmp_path / "fox.html", "--format", "json"))
+    report = json.loads(output_of(root, "matches", "Fox", "--page", tmp_path / "fox.html", "--format", "json"))
     assert {row["part"] for row in report} >= {"all", "match", "opponent", "theme", "score", "phase", "field"}
     assert "<h1>Decisions of Fox</h1>" in (tmp_path / "fox.html").read_text()
     asked = ("--questions", "3", "--ply", "0", "--xgid", tmp_path / "fox.txt")
     assert run(root, "quiz", "Fox", *asked).exit_code == 0
     assert len((tmp_path / "fox.txt").read_text().splitlines()) == 3
-    agreed = json.loads(succeeds(root, "query", AGREEMENT, "--format", "json"))
+    agreed = json.loads(output_of(root, "query", AGREEMENT, "--format", "json"))
     assert [(row["analyst"], row["n"]) for row in agreed] == [
         ("bgblitz", 55),
         ("bgsage", 55),

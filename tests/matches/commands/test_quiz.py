@@ -19,7 +19,7 @@ from tests.subtests import each
 
 @pytest.fixture(scope="module")
 def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the small warehouse, whose players err."""
+    """A copy of the small warehouse, in whose analysed matches players err."""
     folder = tmp_path_factory.mktemp("quiz") / "warehouse"
     shutil.copytree(small_root, folder)
     return folder
@@ -32,14 +32,15 @@ def player(root: Path) -> str:
     return str(row["player"])
 
 
-def answered(root: Path, tmp_path: Path, given: str, *arguments: str) -> Result:
-    """A quiz with these answers, at 0-ply."""
+def run_quiz(root: Path, tmp_path: Path, given: str, *arguments: str) -> Result:
+    """Run a quiz at 0-ply in which the user types `given`."""
     words = ["--warehouse", str(root), "quiz", *arguments, "--ply", "0", "--results", str(tmp_path / "results.json")]
     return CliRunner().invoke(main, words, input=given)
 
 
-def test_dialogue(root: Path, player: str, tmp_path: Path) -> None:
-    found = answered(root, tmp_path, "nonsense\n1\nquit\n", player, "--questions", "2")
+def test_quiz_asks_until_the_user_quits(root: Path, player: str, tmp_path: Path) -> None:
+    """The quiz shows boards, repeats a question after nonsense, judges the answer, and stores the results."""
+    found = run_quiz(root, tmp_path, "nonsense\n1\nquit\n", player, "--questions", "2")
     assert found.exit_code == 0, found.output
     assert "question 1 of " in found.output
     assert "expected a number from 1 to" in found.output
@@ -53,21 +54,21 @@ def test_dialogue(root: Path, player: str, tmp_path: Path) -> None:
 
 
 def test_end_of_the_input_ends_the_quiz(root: Path, player: str, tmp_path: Path) -> None:
-    found = answered(root, tmp_path, "", player)
+    found = run_quiz(root, tmp_path, "", player)
     assert found.exit_code == 0, found.output
     assert found.output.rstrip().endswith("or quit: quit")
     assert not (tmp_path / "results.json").exists()
 
 
 def test_wrong_answer_comes_again_and_right_one_rests(root: Path, tmp_path: Path) -> None:
-    """Every answer of the first session is the first one that is shown; in the second, only failed ones are due."""
-    first = answered(root, tmp_path, "1\n" * 50, "--from", "decisions", "--questions", "50")
+    """A question answered wrongly is asked again in the next session; one answered rightly is not."""
+    first = run_quiz(root, tmp_path, "1\n" * 50, "--from", "decisions", "--questions", "50")
     assert first.exit_code == 0, first.output
     n_wrong = first.output.count("\nwrong: ")
-    second = answered(root, tmp_path, "1\n" * 50, "--from", "decisions", "--questions", "50")
+    second = run_quiz(root, tmp_path, "1\n" * 50, "--from", "decisions", "--questions", "50")
     n_due = second.output.count("question ")
     assert n_due == first.output.count("question ")  # box 1 is asked in the next session
-    third = answered(root, tmp_path, "", "--from", "decisions", "--questions", "50")
+    third = run_quiz(root, tmp_path, "", "--from", "decisions", "--questions", "50")
     if n_wrong:
         assert f"question 1 of {n_wrong}" in third.output
     else:
@@ -75,7 +76,7 @@ def test_wrong_answer_comes_again_and_right_one_rests(root: Path, tmp_path: Path
 
 
 @each("source", ["decisions", "openings"])
-def test_questions_of_tables(root: Path, tmp_path: Path, source: str) -> None:
+def test_questions_from_tables_are_listed(root: Path, tmp_path: Path, source: str) -> None:
     listing, page = tmp_path / "list.txt", tmp_path / "page.html"
     found = run(root, "quiz", "--from", source, "--questions", "3", "--xgid", listing, "--page", page)
     assert found.exit_code == 0, found.output
@@ -87,7 +88,7 @@ def test_questions_of_tables(root: Path, tmp_path: Path, source: str) -> None:
     assert found.output.count("wrote ") == 2
 
 
-def test_same_seed_same_page(root: Path, player: str, tmp_path: Path) -> None:
+def test_page_depends_on_the_seed(root: Path, player: str, tmp_path: Path) -> None:
     pages = [tmp_path / f"{number}.html" for number in range(3)]
     for page, seed in zip(pages, ("1", "1", "2"), strict=True):
         arguments = ("--about", "plays", "--ply", "0", "--seed", seed, "--page", page)
@@ -96,6 +97,8 @@ def test_same_seed_same_page(root: Path, player: str, tmp_path: Path) -> None:
 
 
 def test_deck_for_anki(root: Path, player: str, tmp_path: Path) -> None:
+    """The deck has a card for each question, with the board in front and the answer behind; a second deck has the same
+    cards."""
     pytest.importorskip("genanki", reason="the extra matches is not installed")
     deck = tmp_path / "errors.apkg"
     found = run(root, "quiz", player, "--ply", "0", "--questions", "4", "--anki", deck)
@@ -118,7 +121,7 @@ def test_deck_for_anki(root: Path, player: str, tmp_path: Path) -> None:
         assert connection.execute("select guid, flds, tags from notes").fetchall() == notes
 
 
-def test_wrong_requests(root: Path, player: str, tmp_path: Path) -> None:
+def test_invalid_quiz_options_are_refused(root: Path, player: str, tmp_path: Path) -> None:
     bad = tmp_path / "bad.json"
     bad.write_text("{}")
     for arguments, code, message in (

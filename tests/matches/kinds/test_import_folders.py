@@ -29,13 +29,13 @@ BINARY = Path(__file__).parents[2] / "formats/binary"
 TEXT = (BINARY / "session.mat").read_bytes()
 
 
-def imported(imports: Imports, *paths: Path) -> Table:
+def import_paths(imports: Imports, *paths: Path) -> Table:
     return import_files(imports.warehouse, "matches", paths, Progress(), name="mine")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two sessions in five files, two of them in an archive in a subfolder, and files without matches."""
+    """A folder with two sessions in five files, two of them in an archive in a subfolder, and files without matches."""
     (tmp_path / "mine/2025").mkdir(parents=True)
     for form in ("xg", "bgf"):
         (tmp_path / f"mine/any-{form}.dat").write_bytes((BINARY / f"session.{form}").read_bytes())
@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_folder_with_archives_is_imported_once(folder: Path, imports: Imports) -> None:
-    table = imported(imports, folder)
+    table = import_paths(imports, folder)
     found = rows(table, "imported_matches")
     assert [(row["source"], row["format"], row["n_games"], row["n_files"]) for row in found] == [
         ("any-bgf.dat", "bgf", 3, 3), ("b:session.mat", "mat", 8, 1),
@@ -63,13 +63,14 @@ def test_folder_with_archives_is_imported_once(folder: Path, imports: Imports) -
 
 
 def test_same_match_is_known_in_every_order(folder: Path, imports: Imports) -> None:
-    played = {rows(imported(imports, BINARY / f"session.{form}"), "imported_matches")[0]["played"] for form in
+    played = {rows(import_paths(imports, BINARY / f"session.{form}"), "imported_matches")[0]["played"] for form in
               ("mat", "xg", "bgf", "ogxm")}  # fmt: skip
     assert len(played) == 1
-    assert played <= {row["played"] for row in rows(imported(imports, folder), "imported_matches")}
+    assert played <= {row["played"] for row in rows(import_paths(imports, folder), "imported_matches")}
 
 
 def test_matches_of_different_rolls_or_lengths_are_kept(tmp_path: Path, imports: Imports) -> None:
+    """Matches with other rolls or another length are different matches; other names of players do not matter."""
     text = TEXT.decode()
     assert text.count("0 point match") == 1
     for name, other in (
@@ -79,7 +80,7 @@ def test_matches_of_different_rolls_or_lengths_are_kept(tmp_path: Path, imports:
         (tmp_path / f"{name}.mat").write_text(other)
     (tmp_path / "names.mat").write_text(text.replace("Fox", "Wolf"))
     (tmp_path / "as.mat").write_text(text)
-    found = rows(imported(imports, tmp_path), "imported_matches")
+    found = rows(import_paths(imports, tmp_path), "imported_matches")
     assert sorted(row["n_files"] for row in found) == [1, 1, 2]
 
 
@@ -87,12 +88,13 @@ def test_few_rolls_are_the_same_only_between_the_same_players(tmp_path: Path, im
     short = " 1 point match\n\n Game 1\n {} : 0       bob : 0\n  1) 31: 8/5 6/5\n      Wins 1 point\n"
     for number, name in enumerate(("ann", "eve", "ann")):
         (tmp_path / f"{number}.mat").write_text(short.format(name))
-    found = rows(imported(imports, tmp_path), "imported_matches")
+    found = rows(import_paths(imports, tmp_path), "imported_matches")
     assert [(row["player_0"], row["n_files"]) for row in found] == [("ann", 2), ("eve", 1)]
 
 
 def test_analysis_of_two_programs_is_stored(folder: Path, imports: Imports) -> None:
-    table = imported(imports, folder)
+    """The analyses in files of eXtreme Gammon and BGBlitz are stored for the same turns, each once."""
+    table = import_paths(imports, folder)
     said = rows(table, "foreign_analysis")
     assert {row["analyst"] for row in said} == {"xg", "bgblitz"}
     keys = [(row["game"], row["turn"], row["subject"], row["analyst"], row["choice"]) for row in said]
@@ -112,7 +114,7 @@ def test_analysis_of_two_programs_is_stored(folder: Path, imports: Imports) -> N
 
 def test_damaged_file_among_others_is_quarantined(folder: Path, imports: Imports) -> None:
     (folder / "bad.xg").write_bytes((BINARY / "session.xg").read_bytes()[:9000])
-    found = list(rows(imported(imports, folder), "quarantine"))
+    found = list(rows(import_paths(imports, folder), "quarantine"))
     assert [(row["source"], row["line"]) for row in found] == [("bad.xg", 1)]
     assert "expected a whole file of eXtreme Gammon in bad.xg, found damage" in found[0]["reason"]
 
@@ -124,11 +126,11 @@ def test_folders_and_archives_without_matches_are_refused(tmp_path: Path, import
         archive.writestr("readme.txt", "Nothing")
     for name in ("none", "none.zip"):
         with pytest.raises(MissingFileError, match=rf"expected files with matches in .*{name}, found none in 1 files"):
-            imported(imports, tmp_path / name)
+            import_paths(imports, tmp_path / name)
 
 
 def archive_of(path: Path, name: str = "a.mat") -> Path:
-    """A zip archive that contains one match file."""
+    """Write a zip archive that contains one match file."""
     with ZipFile(path / "x.zip", "w") as archive:
         archive.writestr(name, TEXT)
     return path / "x.zip"
@@ -140,7 +142,7 @@ def test_archives_are_recognized(tmp_path: Path) -> None:
 
 
 def tar_of(path: Path, mode: Literal["w", "w:gz", "w:bz2"], **contents: bytes) -> Path:
-    """A tar archive, packed as `mode` says, of a folder, a link, and files with these contents."""
+    """Write a tar archive, packed as `mode` says, with a folder, a link, and files with these contents."""
     with tarfile.open(path, mode) as archive:
         for name, kind in (("old", tarfile.DIRTYPE), ("old/link.mat", tarfile.SYMTYPE)):
             other = tarfile.TarInfo(name)
@@ -155,14 +157,14 @@ def tar_of(path: Path, mode: Literal["w", "w:gz", "w:bz2"], **contents: bytes) -
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2"])
 def test_tar_archives_are_read(tmp_path: Path, imports: Imports, mode: Literal["w", "w:gz", "w:bz2"]) -> None:
-    """Alone and in a folder; their links are left out."""
+    """Tar archives are read alone and in a folder; their links are left out."""
     (tmp_path / "mine").mkdir()
     path = tar_of(tmp_path / "mine/any.dat", mode, b=sessions.MAT.encode(), a=TEXT)
     (tmp_path / "mine/other.mat").write_bytes(TEXT)
     assert is_archive(path)
     (tmp_path / "new").mkdir()
     assert [each.name for each in unpack_archive(path, tmp_path / "new")] == ["a.mat", "b.mat"]
-    found = rows(imported(imports, tmp_path / "mine"), "imported_matches")
+    found = rows(import_paths(imports, tmp_path / "mine"), "imported_matches")
     assert sorted((row["n_games"], row["n_files"]) for row in found) == [(3, 2), (8, 1)]
 
 
@@ -172,8 +174,8 @@ def cut_zip(path: Path) -> bytes:
 
 
 def test_files_that_cannot_be_unpacked_are_set_aside(tmp_path: Path, imports: Imports) -> None:
-    """Each in a line of its own, with its name and the reason, in a folder and in an archive; the others are
-    imported, a packed text without matches is left out."""
+    """Each file that cannot be unpacked gets a line with its name and the reason, in a folder and in an archive. The
+    others are imported; a packed text without matches is left out."""
     packed = gzip.compress(TEXT)
     wrong = bytearray(packed)
     wrong[len(packed) // 2] ^= 1
@@ -198,7 +200,7 @@ def test_files_that_cannot_be_unpacked_are_set_aside(tmp_path: Path, imports: Im
         for path in (each for each in folder.rglob("*") if each.is_file()):
             archive.write(path, path.relative_to(folder))
     for given in (folder, tmp_path / "all.zip"):
-        table = imported(imports, given)
+        table = import_paths(imports, given)
         (match,) = rows(table, "imported_matches")
         assert (match["source"], match["n_files"]) == ("whole.mat", 1)
         found = {row["source"]: (row["line"], row["text"].strip(), row["reason"]) for row in rows(table, "quarantine")}
@@ -209,13 +211,13 @@ def test_files_that_cannot_be_unpacked_are_set_aside(tmp_path: Path, imports: Im
 
 
 def test_damaged_file_by_name_is_an_error(tmp_path: Path, imports: Imports) -> None:
-    """Also beside a whole one."""
+    """A damaged file that is named on its own is an error, also beside a whole one."""
     (tmp_path / "whole.mat").write_bytes(TEXT)
     (tmp_path / "cut.mat.gz").write_bytes(gzip.compress(TEXT)[:-40])
     (tmp_path / "cut.zip").write_bytes(cut_zip(tmp_path))
     for name, reason in (("cut.mat.gz", "expected packed data in"), ("cut.zip", "expected a whole zip archive in")):
         with pytest.raises(CorruptFileError, match=rf"^{reason} .*/{name}, found: "):
-            imported(imports, tmp_path / "whole.mat", tmp_path / name)
+            import_paths(imports, tmp_path / "whole.mat", tmp_path / name)
 
 
 def test_bad_tar_archives_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,7 +284,8 @@ PLAYERS = {
 def test_names_in_other_encodings_are_read(
     tmp_path: Path, imports: Imports, encoding: str, players: tuple[str, str]
 ) -> None:
-    """Alone, packed, in archives and in .sgf; files in UTF-8 and UTF-16 beside them are read as such."""
+    """Player names in other encodings are read: alone, packed, in archives and in .sgf. Files in UTF-8 and UTF-16
+    beside them are read as such."""
     session = TEXT.decode()
     names = re.search(r"^ *(\w+) *: 0 +(\w+) *: 0", session, re.M)
     assert names
@@ -327,9 +330,10 @@ EXPORTS = Path(__file__).parents[2] / "formats/exports"
 
 
 def test_games_of_exports_are_one_match(tmp_path: Path, imports: Imports) -> None:
+    """gnubg's exports of single games are joined to one match; a missing game is noted."""
     for name in ("session.txt", "session_002.txt", "session_004.txt"):
         (tmp_path / name).write_bytes((EXPORTS / name).read_bytes())
-    table = imported(imports, tmp_path)
+    table = import_paths(imports, tmp_path)
     (match,) = rows(table, "imported_matches")
     assert match["source"] == "session.txt"
     assert match["format"] == "gnubg text"
@@ -351,7 +355,7 @@ def test_games_of_exports_are_one_match(tmp_path: Path, imports: Imports) -> Non
 def test_exports_of_a_match_in_two_formats_are_the_same(tmp_path: Path, imports: Imports) -> None:
     for name in ("session_002.txt", "session_002.html.gz"):
         (tmp_path / name).write_bytes((EXPORTS / name).read_bytes())
-    (match,) = rows(imported(imports, tmp_path), "imported_matches")
+    (match,) = rows(import_paths(imports, tmp_path), "imported_matches")
     assert match["n_files"] == 2
 
 
@@ -359,4 +363,4 @@ def test_two_exports_of_the_same_game_number_are_two_matches(tmp_path: Path, imp
     text = (EXPORTS / "session_002.txt").read_text()
     (tmp_path / "a.txt").write_text(text)
     (tmp_path / "a_002.txt").write_text(text.replace("24/20 13/10", "13/9 13/10"))
-    assert [row["n_games"] for row in rows(imported(imports, tmp_path), "imported_matches")] == [1, 1]
+    assert [row["n_games"] for row in rows(import_paths(imports, tmp_path), "imported_matches")] == [1, 1]

@@ -15,7 +15,7 @@ from bgdata.equity.cube import CubeRules
 from bgdata.equity.kinds.match_equity import PUBLISHED
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.matches.acts import ActKind, CubeValues, Judged, totals_of
+from bgdata.matches.acts import ActKind, CubeValues, JudgedAct, totals_of
 from bgdata.matches.kinds.match_analysis import DATASET, MatchAnalysisParameters
 from bgdata.matches.kinds.match_analysis_compute import ANSWER, DOUBLE, counts_for_pr, error_of
 from bgdata.matches.kinds.matches_compute import matches_of
@@ -27,7 +27,7 @@ from bgdata.store.dataset import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
-from tests.command_line import succeeds
+from tests.command_line import output_of
 from tests.imports.importing import Imports
 from tests.subtests import each
 
@@ -59,8 +59,8 @@ def recipe(name: str) -> MatchAnalysisParameters:
     return replace(DATASET.smallest, source=VersionRef("matches", name))
 
 
-def analysed(imports: Imports, name: str, *texts: str, progress: Progress | None = None, **changes: Any) -> Table:
-    """The analysis of an import of files with these texts, by the smallest recipe with these changes."""
+def analyse_texts(imports: Imports, name: str, *texts: str, progress: Progress | None = None, **changes: Any) -> Table:
+    """Import files with these texts as `name`, and analyse them with the smallest parameters and these changes."""
     files = [imports.file(f"{name}-{number}.mat", text) for number, text in enumerate(texts)]
     imports.build("matches", files, name=name)
     return imports.warehouse.build("match_analysis", replace(recipe(name), **changes), progress=progress)
@@ -71,7 +71,8 @@ def rows(table: Table) -> list[dict[str, Any]]:
 
 
 def test_rows_have_plays_losses_and_luck(imports: Imports) -> None:
-    table = analysed(imports, "m", MATCH)
+    """Each decision of a small match is a row with its game, turn, player, score and action; only plays have luck."""
+    table = analyse_texts(imports, "m", MATCH)
     found = rows(table)
     names = ("game", "turn", "subject", "game_number", "turn_number", "player_name", "away", "opponent_away", "made")
     assert [tuple(row[name] for name in names) for row in found] == [
@@ -92,8 +93,8 @@ def test_rows_have_plays_losses_and_luck(imports: Imports) -> None:
 
 
 def test_sums_equal_those_of_judge_all(imports: Imports) -> None:
-    """A money session and a match are judged by the same network."""
-    table = analysed(imports, "both", MATCH, SESSION)
+    """Sums over the rows of a money session and a match equal those of `judge_all`."""
+    table = analyse_texts(imports, "both", MATCH, SESSION)
     context = Context(recipe("both"), imports.warehouse.made_from(table), imports.warehouse)
     player = LookaheadPlayer(open_roller(context), 0)
     source = imports.warehouse.open("matches", "both")
@@ -114,16 +115,18 @@ def test_sums_equal_those_of_judge_all(imports: Imports) -> None:
 
 
 def test_rows_equal_those_of_analyze(imports: Imports) -> None:
-    """A match, a session with beavers, and games for money that end in bearoffs of the exact table: each decision has
-    the same loss, luck, play and cube action in the table and in `bgdata analyze`."""
-    root, other, texts = imports.warehouse.root, imports.folder / "other", []
+    """For a match, a session with beavers and games that end in exact bearoffs, each decision has the loss, luck, play
+    and cube action that `bgdata analyze` gives."""
+    root = imports.warehouse.root
+    other = imports.folder / "other"
+    texts = []
     for option in ("--no-jacoby", "--jacoby"):
-        succeeds(other, "selfplay", "--cube-model", "0.7", "--games", "3", option)
+        output_of(other, "selfplay", "--cube-model", "0.7", "--games", "3", option)
     for table in bgdata.open_warehouse(other).versions("cubeful_selfplay"):
-        succeeds(other, "export", "text", table.name, "--format", "mat", "-o", imports.folder / "made.mat")
+        output_of(other, "export", "text", table.name, "--format", "mat", "-o", imports.folder / "made.mat")
         texts.append((imports.folder / "made.mat").read_text())
     largest: dict[str, Any] = {"table_points": 6, "table_checkers": 6}  # which `bgdata analyze` chooses
-    found = rows(analysed(imports, "all", MATCH, SESSION, BEAVERS, *texts, **largest))
+    found = rows(analyse_texts(imports, "all", MATCH, SESSION, BEAVERS, *texts, **largest))
     options = ("--network", "tiny", "--ply", "0", "--met", "published-12", "--format", "json")
     turns = {(row["match"], row["game_number"], row["turn"]): row for row in turns_of(root, *options)}
     assert len({row["match"] for row in found}) > 4
@@ -142,13 +145,13 @@ def test_rows_equal_those_of_analyze(imports: Imports) -> None:
 
 
 def turns_of(root: Path, *options: str) -> list[dict[str, Any]]:
-    """The turns of the import `all` by `bgdata analyze`."""
-    found: list[dict[str, Any]] = json.loads(succeeds(root, "analyze", "matches/all", *options))
+    """The turns that `bgdata analyze` lists for the import `all`."""
+    found: list[dict[str, Any]] = json.loads(output_of(root, "analyze", "matches/all", *options))
     return found
 
 
 class Notes(Progress):
-    """Progress that keeps messages."""
+    """Progress that keeps all messages."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -158,22 +161,23 @@ class Notes(Progress):
 
 
 def test_games_are_judged_once(imports: Imports) -> None:
-    """Games that another version contains are copied from it, with the same digest."""
-    notes, judged = Notes(), "games were judged before"
-    analysed(imports, "old", SESSION, progress=notes)
+    """Games that another version contains are copied from it, and the digest is the same."""
+    notes = Notes()
+    judged = "games were judged before"
+    analyse_texts(imports, "old", SESSION, progress=notes)
     assert not [text for text in notes.notes if judged in text]
-    both = analysed(imports, "new", MATCH, SESSION, progress=notes)
+    both = analyse_texts(imports, "new", MATCH, SESSION, progress=notes)
     assert [text for text in notes.notes if judged in text] == [f"3 of 5 {judged}"]
     for table in list(imports.warehouse.versions("match_analysis")):
         imports.warehouse.open("match_analysis", table.manifest.variant)
     other = Imports(imports.folder / "other")
-    assert analysed(other, "new", MATCH, SESSION).manifest.digest == both.manifest.digest
+    assert analyse_texts(other, "new", MATCH, SESSION).manifest.digest == both.manifest.digest
     assert {row["game"] for row in rows(both)} == set(range(5))
 
 
 def test_only_new_matches_are_replayed(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A match that is added to a library costs only itself: the games of others are not read again."""
-    analysed(imports, "mine", SESSION)
+    """When a match is added to a library, the games of the others are not replayed."""
+    analyse_texts(imports, "mine", SESSION)
     replayed: list[int] = []
 
     def replay(*args: Any, **options: Any) -> Situation:
@@ -181,16 +185,16 @@ def test_only_new_matches_are_replayed(imports: Imports, monkeypatch: pytest.Mon
         return replayed_situation(*args, **options)
 
     monkeypatch.setattr(source_games, "replayed_situation", replay)
-    table = analysed(imports, "mine", SESSION, MATCH)
+    table = analyse_texts(imports, "mine", SESSION, MATCH)
     assert replayed == [1, 2, 1, 2], "for their keys, and to be judged"
     assert {row["match"] for row in rows(table)} == {0, 1}
 
 
 def test_equal_games_of_two_matches_have_their_own_rows(imports: Imports) -> None:
-    """They are judged once, or copied, but each row has the numbers of its game and match."""
+    """Two equal games are judged once or copied, but have rows with their own numbers of match and game."""
     other = MATCH.replace("42: 8/4 6/4", "42: 13/7")
     for name in ("first", "again"):
-        found = rows(analysed(imports, name, MATCH, other))
+        found = rows(analyse_texts(imports, name, MATCH, other))
         first, second = ([row for row in found if row["game"] == game] for game in (0, 2))
         assert [row["match"] for row in first + second] == [0] * len(first) + [1] * len(first)
         names = ("turn", "subject", "xgid", "made", "best", "loss", "luck")
@@ -199,13 +203,13 @@ def test_equal_games_of_two_matches_have_their_own_rows(imports: Imports) -> Non
 
 def test_another_score_is_judged_anew(imports: Imports) -> None:
     notes = Notes()
-    analysed(imports, "old", MATCH)
-    analysed(imports, "new", MATCH.replace(" 3 point match", " 5 point match"), progress=notes)
+    analyse_texts(imports, "old", MATCH)
+    analyse_texts(imports, "new", MATCH.replace(" 3 point match", " 5 point match"), progress=notes)
     assert not [text for text in notes.notes if "judged before" in text]
 
 
 def test_views_list_players_errors_and_matches(imports: Imports) -> None:
-    analysed(imports, "m", MATCH)
+    analyse_texts(imports, "m", MATCH)
     imports.build("matches", [imports.file("again.mat", MATCH)], name="again")
     with imports.warehouse.connect() as connection:
         errors = connection.sql("select player, error, loss from my_errors").fetchall()
@@ -238,10 +242,10 @@ def test_missing_source_is_refused(imports: Imports) -> None:
         imports.warehouse.build("match_analysis", recipe("none"))
 
 
-def judgement(no_double: float, double_take: float, loss: float = 0.0, kind: ActKind = ActKind.ROLL) -> Judged:
-    """A cube decision with these equities."""
+def judgement(no_double: float, double_take: float, loss: float = 0.0, kind: ActKind = ActKind.ROLL) -> JudgedAct:
+    """A judged cube decision with these equities."""
     act: Any = type("Act", (), {"kind": kind})
-    return Judged(act, 2.0, 0, 0, 0, None, CubeValues(2 * no_double, 2 * double_take, 2.0), cube_loss=2 * loss)
+    return JudgedAct(act, 2.0, 0, 0, 0, None, CubeValues(2 * no_double, 2 * double_take, 2.0), cube_loss=2 * loss)
 
 
 @each(
@@ -261,7 +265,7 @@ def test_answers_that_count_for_pr() -> None:
     assert not counts_for_pr(judgement(0.5, 1.0005), ANSWER)
 
 
-def test_words_for_errors() -> None:
+def test_errors_are_named() -> None:
     assert error_of(DOUBLE, "no double", 0.1) == "missed double"
     assert error_of(DOUBLE, "double", 0.1) == "wrong double"
     assert error_of(ANSWER, "pass", 0.1) == "wrong pass"

@@ -16,9 +16,9 @@ from bgdata.matches.rolling_out import AnalysedDecision
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
-from tests.command_line import run, succeeds
+from tests.command_line import output_of, run
 from tests.imports.importing import Imports
-from tests.matches.kinds.test_match_analysis import BEAVERS, MATCH, SESSION, Notes, analysed, rows
+from tests.matches.kinds.test_match_analysis import BEAVERS, MATCH, SESSION, Notes, analyse_texts, rows
 from tests.subtests import each
 
 ERRORS = """ 3 point match
@@ -36,23 +36,23 @@ def recipe(name: str, **changes: Any) -> MatchRolloutParameters:
     return replace(DATASET.smallest, source=VersionRef("match_analysis", name), **changes)
 
 
-def rolled_out(imports: Imports, analysis: Table, progress: Notes | None = None, **changes: Any) -> Table:
-    """The rollouts of an analysis by the smallest recipe with these changes."""
+def roll_out_analysis(imports: Imports, analysis: Table, progress: Notes | None = None, **changes: Any) -> Table:
+    """Roll out an analysis with the smallest parameters and these changes."""
     wanted = DATASET.complete(recipe(analysis.manifest.variant, **changes), imports.warehouse)
     return imports.warehouse.build("match_rollouts", wanted, progress=progress)
 
 
 def mwc_of(imports: Imports, away: int, opponent_away: int) -> float:
-    """The match winning chances at a score before the Crawford game."""
+    """The match winning chance at a score before the Crawford game."""
     met = first_met(imports.warehouse.build("match_equity", PUBLISHED).arrays())
     return met.mwc(away, opponent_away)
 
 
 def test_errors_are_rolled_out(imports: Imports) -> None:
-    """Every decision that loses enough has its choices once, with one that was made and one by the analysis."""
-    analysis = analysed(imports, "m", ERRORS)
+    """Every decision that loses enough has its choices once; one is marked as made, one as best by the analysis."""
+    analysis = analyse_texts(imports, "m", ERRORS)
     errors = {(row["xgid"], row["subject"], row["made"]): row["best"] for row in rows(analysis) if row["loss"] >= 0.001}
-    found = rows(rolled_out(imports, analysis))
+    found = rows(roll_out_analysis(imports, analysis))
     assert {row["subject"] for row in found} >= {"play", "double"}
     assert {(row["xgid"], row["subject"], row["action"]) for row in found if row["is_made"]} == set(errors)
     for number in {row["decision"] for row in found}:
@@ -66,17 +66,17 @@ def test_errors_are_rolled_out(imports: Imports) -> None:
 
 
 def test_values_are_those_of_bgdata_rollout(imports: Imports) -> None:
-    """With the same seed of the dice, `bgdata rollout` has the same values and losses, of plays and of a double."""
+    """With the same seed, `bgdata rollout` gives the same values and losses, for plays and for a double."""
     largest: dict[str, Any] = {"table_points": 6, "table_checkers": 6}  # which `bgdata rollout` chooses
-    analysis = analysed(imports, "m", ERRORS, **largest)
-    found = rows(rolled_out(imports, analysis, most_plays=0, within=0.0, **largest))
+    analysis = analyse_texts(imports, "m", ERRORS, **largest)
+    found = rows(roll_out_analysis(imports, analysis, most_plays=0, within=0.0, **largest))
     for subject in ("play", "double"):
         own = [row for row in found if row["subject"] == subject]
         own = [row for row in own if row["decision"] == own[0]["decision"]]
         seed = AnalysedDecision(own[0]["xgid"], subject, "", "").seed
         options = ["--network", "tiny", "--trials", "72", "--seed", str(seed), "--met", "published-12"]
         options += ["--plays", "30", "--within", "3"] if subject == "play" else []
-        text = succeeds(imports.warehouse.root, "rollout", own[0]["xgid"], *options, "--format", "json")
+        text = output_of(imports.warehouse.root, "rollout", own[0]["xgid"], *options, "--format", "json")
         values = {row["choice"]: row["value"] for row in json.loads(text)}
         names = {"double": "double, take"}
         for row in own:
@@ -87,11 +87,11 @@ def test_values_are_those_of_bgdata_rollout(imports: Imports) -> None:
 
 
 def test_answer_is_valued_for_its_player(imports: Imports) -> None:
-    """A pass of a cube that is a take: the values of both answers are the opponent's chances turned around."""
-    analysis = analysed(imports, "m", ERRORS)
+    """The values of a take and a pass are for the player who answers: the opponent's chances turned around."""
+    analysis = analyse_texts(imports, "m", ERRORS)
     (answer,) = [row for row in rows(analysis) if row["subject"] == "answer"]
     assert answer["loss"] > 0.05, "the pass is an error"
-    own = [row for row in rows(rolled_out(imports, analysis)) if row["subject"] == "answer"]
+    own = [row for row in rows(roll_out_analysis(imports, analysis)) if row["subject"] == "answer"]
     assert [(row["action"], row["is_made"], row["is_best_by_analysis"]) for row in own] == [
         ("take", False, True),
         ("pass", True, False),
@@ -102,39 +102,40 @@ def test_answer_is_valued_for_its_player(imports: Imports) -> None:
 
 
 def test_decisions_are_rolled_out_once(imports: Imports) -> None:
-    """Decisions that another version contains are copied from it, with the same digest as without it."""
-    notes, before = Notes(), "were rolled out before"
-    old = rolled_out(imports, analysed(imports, "old", MATCH), notes)
+    """Decisions that another version contains are copied from it, and the digest is the same as without it."""
+    notes = Notes()
+    before = "were rolled out before"
+    old = roll_out_analysis(imports, analyse_texts(imports, "old", MATCH), notes)
     assert not [text for text in notes.notes if before in text]
-    both = rolled_out(imports, analysed(imports, "new", ERRORS, MATCH), notes)
+    both = roll_out_analysis(imports, analyse_texts(imports, "new", ERRORS, MATCH), notes)
     count, whole = (int(table.manifest.statistics["decisions"]) for table in (old, both))
     assert [text for text in notes.notes if before in text] == [f"{count} of {whole} decisions {before}"]
     assert 0 < count < whole
     other = Imports(imports.folder / "other")
-    assert rolled_out(other, analysed(other, "new", ERRORS, MATCH)).manifest.digest == both.manifest.digest
+    assert roll_out_analysis(other, analyse_texts(other, "new", ERRORS, MATCH)).manifest.digest == both.manifest.digest
 
 
 def test_sessions_with_beavers_are_left_out(imports: Imports) -> None:
-    """Their decisions are analysed, but not rolled out; those of another session are."""
-    analysis = analysed(imports, "both", BEAVERS, SESSION, ERRORS)
+    """Decisions of a session with beavers are analysed but not rolled out; those of another session are."""
+    analysis = analyse_texts(imports, "both", BEAVERS, SESSION, ERRORS)
     beavers = {row["match"] for row in rows(analysis) if row["made"] == "beaver"}
     assert len(beavers) == 1
     left_out = {row["xgid"] for row in rows(analysis) if row["match"] in beavers}
-    found = rows(rolled_out(imports, analysis))
+    found = rows(roll_out_analysis(imports, analysis))
     assert {row["unit"] for row in found} == {"points", "mwc"}
     assert not left_out & {row["xgid"] for row in found}
 
 
-def test_money_is_in_points(imports: Imports) -> None:
+def test_values_in_money_play_are_in_points(imports: Imports) -> None:
     session = ERRORS.replace(" 3 point match", " 0 point match")
-    found = rows(rolled_out(imports, analysed(imports, "money", session)))
+    found = rows(roll_out_analysis(imports, analyse_texts(imports, "money", session)))
     assert {(row["unit"], row["loss_mwc"]) for row in found} == {("points", None)}
     (passed,) = [row for row in found if row["action"] == "pass"]
     assert passed["value"] == -1
 
 
-def test_nothing_to_roll_out_is_an_empty_table(imports: Imports) -> None:
-    table = rolled_out(imports, analysed(imports, "m", MATCH), least_loss=5.0)
+def test_analysis_without_large_errors_gives_an_empty_table(imports: Imports) -> None:
+    table = roll_out_analysis(imports, analyse_texts(imports, "m", MATCH), least_loss=5.0)
     assert rows(table) == []
 
 
@@ -158,8 +159,9 @@ def test_wrong_parameters_are_refused(change: dict[str, Any], message: str) -> N
 
 
 def test_match_equity_table_is_that_of_the_analysis(imports: Imports) -> None:
-    """Unless another is given, whether or not the version of the analysis is."""
-    analysis = analysed(imports, "m", MATCH)
+    """Rollouts use the analysis's match equity table unless another is given, whether or not the analysis is named by
+    version."""
+    analysis = analyse_texts(imports, "m", MATCH)
     source = VersionRef.parse(analysis.name)
     for given in (source, replace(source, version="")):
         wanted = replace(DATASET.smallest, source=given, met="")
@@ -169,7 +171,7 @@ def test_match_equity_table_is_that_of_the_analysis(imports: Imports) -> None:
 
 
 def test_missing_analysis_is_refused(imports: Imports) -> None:
-    analysed(imports, "m", MATCH)
+    analyse_texts(imports, "m", MATCH)
     with pytest.raises(MissingTableError, match="match_analysis/none"):
         DATASET.complete(recipe("none"), imports.warehouse)
     result = run(imports.warehouse.root, "build", "match_rollouts", "--set", "source=match_analysis/none")
@@ -178,11 +180,12 @@ def test_missing_analysis_is_refused(imports: Imports) -> None:
 
 
 def test_errors_are_shown_with_their_rollouts(imports: Imports) -> None:
-    """In the view, the report and its page, also after the matches were imported and analysed again."""
-    analysis = analysed(imports, "m", ERRORS)
+    """The view, the report and its page show the rollouts of errors, also after matches are imported and analysed
+    again."""
+    analysis = analyse_texts(imports, "m", ERRORS)
     root = imports.warehouse.root
-    assert "by rollout" not in succeeds(root, "matches", "ann")
-    succeeds(root, "build", "match_rollouts", *settings_of(recipe(analysis.manifest.variant)))
+    assert "by rollout" not in output_of(root, "matches", "ann")
+    output_of(root, "build", "match_rollouts", *settings_of(recipe(analysis.manifest.variant)))
     found = imports.warehouse.rows("from my_errors where loss >= 0.001")
     table = imports.warehouse.open("match_rollouts", DATASET.slug(recipe(analysis.manifest.variant)))
     made = {(row["xgid"], row["action"]): row for row in rows(table) if row["is_made"]}
@@ -194,12 +197,12 @@ def test_errors_are_shown_with_their_rollouts(imports: Imports) -> None:
         assert (row["rollout_best"] == row["made"]) == (row["rollout_loss"] == 0)
     (worst, *_) = [row for row in found if row["player"] == "ann"]
     page = imports.folder / "ann.html"
-    lines = succeeds(root, "matches", "ann", "--page", page).splitlines()
+    lines = output_of(root, "matches", "ann", "--page", page).splitlines()
     heading = lines[lines.index(next(line for line in lines if "worst errors" in line)) + 1]
     assert "by rollout" in heading
     assert f"{worst['rollout_loss']:.4f}" in "".join(lines)
     assert "rollout, 72 games" in page.read_text()
-    analysed(imports, "m", MATCH, ERRORS)
+    analyse_texts(imports, "m", MATCH, ERRORS)
     assert imports.warehouse.rows("from my_errors where rollout_loss is not null")
 
 

@@ -24,7 +24,7 @@ SGF_ROOT = "FF[4]GM[6]PW[ann]PB[bob]MI[length:{length}][game:{game}][ws:{white}]
 
 
 def games(table: Table, name: str = "games") -> list[Row]:
-    """The games, or rows of another table, without the name of their version."""
+    """The rows of the table `games`, or of another one, for one version, without the version's name."""
     found = rows(table, name)
     assert {row.pop("corpus") for row in found} <= {f"matches/{table.manifest.variant}"}
     return found
@@ -35,7 +35,7 @@ def turns(table: Table, game: int | None = None) -> list[Row]:
 
 
 def sgf(nodes: str, length: int = 3, game: int = 0, white: int = 0, black: int = 0, more: str = "") -> str:
-    """One game as an SGF tree."""
+    """The text of one game as an SGF tree."""
     root = SGF_ROOT.format(length=length, game=game, white=white, black=black)
     return f"(;{root}{more}{nodes})\n"
 
@@ -54,7 +54,7 @@ def test_sample_has_rows_of_games_and_turns(imports: Imports) -> None:
 
 
 def test_cube_actions_are_rows(imports: Imports) -> None:
-    """The rows name the player on roll and the acting player, and their play is empty."""
+    """Cube actions are rows with the player on roll and the acting player, and an empty play."""
     table = imports.text(
         "matches", sgf(";W[42hdfd];B[double];W[take];B[31qtst];W[double];B[drop]", more="RE[W+2]"), "x.sgf"
     )
@@ -72,6 +72,7 @@ def test_cube_actions_are_rows(imports: Imports) -> None:
 
 
 def test_crawford_and_unfinished_games_are_marked(imports: Imports) -> None:
+    """Crawford games and unfinished games are marked, and a double in a Crawford game is quarantined."""
     text = (
         sgf(";W[31hefe]", more="RU[Crawford]RE[W+2R]")
         + sgf(";W[double];B[take]", game=1, white=2, more="RU[Crawford:CrawfordGame]RE[B+1R]")
@@ -106,7 +107,7 @@ def test_several_files_are_one_version(imports: Imports) -> None:
 
 
 def check_equal_plays(mat: Table, sgf: Table) -> None:
-    """Compare games and plays of both formats; only .sgf has takes after beavers and resignations."""
+    """Check that games and plays of both formats are equal. Only .sgf has takes after beavers, and resignations."""
     without = [{**row, "is_crawford": None, "n_turns": None} for row in games(sgf)]
     assert [{**row, "n_turns": None} for row in games(mat)] == without
     for game in range(len(without)):
@@ -145,7 +146,7 @@ def test_automatic_doubles_are_exported(imports: Imports) -> None:
 
 
 def test_jacoby_rule_is_exported(imports: Imports) -> None:
-    """The rule is read from both formats, and written to .mat."""
+    """The Jacoby rule is read from both formats, and written to .mat."""
     text = f'; [Jacoby "On"]\n{sessions.MAT}'
     session = sgf(";W[31hefe]", length=0)
     tables = [imports.text("matches", text, "x.mat"), imports.text("matches", AUTOMATIC + session, "x.sgf", name="sgf")]
@@ -162,7 +163,7 @@ def test_automatic_doubles_cannot_be_exported(imports: Imports) -> None:
 
 
 def test_winner_of_unknown_points_is_not_stored(imports: Imports) -> None:
-    """The result is null, because the points are unknown; the resignation is a turn."""
+    """A game won by a resignation of unknown points has no result; the resignation is a turn."""
     table = imports.text("matches", sgf(";W[31hefe]", more="RE[W+R]"), "x.sgf")
     assert quarantined(table) == []
     assert [(row["winner"], row["points_won"]) for row in games(table)] == [(None, None)]
@@ -170,7 +171,7 @@ def test_winner_of_unknown_points_is_not_stored(imports: Imports) -> None:
 
 
 def test_hits_are_marked_if_the_file_lacks_them(imports: Imports) -> None:
-    """.sgf does not mark hits; the export takes them from the board."""
+    """Hits, which .sgf does not mark, are taken from the board for the export."""
     table = imports.text("matches", sessions.SGF, "x.sgf")
     path = imports.folder / "x.mat"
     write_text(table, "mat", path)
@@ -212,7 +213,7 @@ def test_numbers_beyond_their_columns_are_refused(imports: Imports, numbers: dic
         assert (games(table)[0]["points_won"], turns(table)[0]["cube_value"]) == (16384, 16384)
 
 
-NOTED = """\
+NOTED_MATCH = """\
  3 point match
 
  Game 1
@@ -230,8 +231,8 @@ NOTED = """\
 
 
 def test_notes_are_stored(imports: Imports) -> None:
-    """Notes tell repairs, lenient readings and missing games, by game, file and line."""
-    files = [imports.file("plain.mat", " 0 point match\n"), imports.file("noted.mat", NOTED)]
+    """Notes about repairs, lenient readings and missing games are stored by game, file and line."""
+    files = [imports.file("plain.mat", " 0 point match\n"), imports.file("noted.mat", NOTED_MATCH)]
     table = imports.build("matches", files, name="noted")
     assert quarantined(table) == []
     assert [(row["score_0"], row["winner"], row["points_won"]) for row in games(table)] == [(0, 0, 3), (1, 1, 1)]
@@ -251,6 +252,7 @@ def test_sgf_notes_have_the_line_of_their_game(imports: Imports) -> None:
 
 
 def test_format_is_found_by_content_not_name(imports: Imports) -> None:
+    """A file is read by its content, whatever its name or encoding."""
     mat = sessions.MAT.encode()
     tables = [imports.text("matches", mat, name, name="x") for name in ("x.mat", "x.sgf", "x.txt", "x")]
     tables += [
@@ -294,7 +296,7 @@ save("session")
 
 @needs_gnubg_tool("gnubg")
 def test_matches_played_by_gnubg_are_imported_and_exported(imports: Imports, tmp_path: Path) -> None:
-    """The `.mat` and `.sgf` files give equal plays, and the export equals the `.mat` file byte for byte."""
+    """gnubg's `.mat` and `.sgf` files give equal plays, and the export equals the `.mat` file byte for byte."""
     matches = re.sub("names = .*", 'names = [("Ann Lee", "B")]', MATCHES)
     ask_gnubg(f"{PREAMBLE}{matches}{SESSION}", tmp_path)
     for name in ("match0", "session"):

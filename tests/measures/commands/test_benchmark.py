@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bgdata.evaluation.players import DEFAULT_NETWORK
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.formats import samples
 from tests.imports.importing import Imports
 
@@ -20,11 +20,12 @@ ROWS = samples.BENCHMARK_ROWS.decode().splitlines(keepends=True)
 
 @pytest.fixture
 def imports(memory_path: Path) -> Imports:
-    """Import into an empty warehouse."""
+    """An empty warehouse into which files can be imported."""
     return Imports(memory_path)
 
 
 def test_benchmark_files_are_imported_and_scored(imports: Imports) -> None:
+    """Files given with --bm are imported and scored; later calls score the imported benchmarks."""
     files = [imports.file("contact.bm", "".join(ROWS[:2])), imports.file("race.bm", "".join(ROWS[2:5]))]
     options = [argument for path in files for argument in ("--bm", str(path))]
     result = run(imports.warehouse.root, "benchmark", "pubeval", *options, "--format", "csv")
@@ -42,16 +43,17 @@ def test_benchmark_files_are_imported_and_scored(imports: Imports) -> None:
     ]
     assert float(contact["low"]) <= float(contact["error_rate"]) <= float(contact["high"])
     # again, on all imported sets, or on one
-    shown = json.loads(succeeds(imports.warehouse.root, "benchmark", "pubeval", "--format", "json"))
+    shown = json.loads(output_of(imports.warehouse.root, "benchmark", "pubeval", "--format", "json"))
     assert [(row["benchmark"], row["error_rate"]) for row in shown] == [
         (row["benchmark"], pytest.approx(float(row["error_rate"]))) for row in (contact, race)
     ]
-    shown = json.loads(succeeds(imports.warehouse.root, "benchmark", "random", "--on", "race", "--format", "json"))
+    shown = json.loads(output_of(imports.warehouse.root, "benchmark", "random", "--on", "race", "--format", "json"))
     assert [(row["player"], row["benchmark"]) for row in shown] == [("random", "gnubg_benchmark/race")]
-    assert "percent best" in succeeds(imports.warehouse.root, "benchmark", "pubeval")
+    assert "percent best" in output_of(imports.warehouse.root, "benchmark", "pubeval")
 
 
 def test_sets_are_found_by_name_and_version(imports: Imports) -> None:
+    """A benchmark is found by variant, by kind and variant, and by version; without a name, all current ones."""
     tables = [
         imports.text("gnubg_benchmark", "".join(ROWS[begin:end]), name)
         for begin, end, name in ((0, 1, "contact.bm"), (1, 3, "contact2.bm"), (2, 5, "contact.bm"))
@@ -60,7 +62,7 @@ def test_sets_are_found_by_name_and_version(imports: Imports) -> None:
 
     def scored(*sets: str) -> list[tuple[str, str, int]]:
         options = [argument for name in sets for argument in ("--on", name)]
-        shown = json.loads(succeeds(root, "benchmark", "pubeval", *options, "--format", "json"))
+        shown = json.loads(output_of(root, "benchmark", "pubeval", *options, "--format", "json"))
         return [(row["benchmark"], row["version"], row["decisions"]) for row in shown]
 
     first, other, second = ((*table.name.rsplit("/", 1), rows) for table, rows in zip(tables, (1, 2, 3), strict=True))
@@ -77,7 +79,7 @@ def test_sets_are_found_by_name_and_version(imports: Imports) -> None:
 def test_file_of_several_classes_is_one_set(imports: Imports) -> None:
     rows = samples.shared_file("gnubg", "benchmark_samples.bm").read_bytes().splitlines(keepends=True)
     path = imports.file("all.bm", b"".join(row.split(b" ", 2)[2] for row in rows))
-    (row,) = json.loads(succeeds(imports.warehouse.root, "benchmark", "random", "--bm", path, "--format", "json"))
+    (row,) = json.loads(output_of(imports.warehouse.root, "benchmark", "random", "--bm", path, "--format", "json"))
     assert (row["benchmark"], row["decisions"]) == ("gnubg_benchmark/all", 43)
     with imports.warehouse.connect() as connection:
         counted = connection.sql("select class, count(*) from benchmark_scores group by class order by class")
@@ -86,21 +88,23 @@ def test_file_of_several_classes_is_one_set(imports: Imports) -> None:
 
 
 def test_games_print_points_and_shares(imports: Imports) -> None:
+    """A series of games is printed as points and shares, as text, JSON and CSV, and stored by player, opponent and
+    seed."""
     root = imports.warehouse.root
-    shown = succeeds(root, "benchmark", "pubeval", "--against", "random", "--games", "40")
+    shown = output_of(root, "benchmark", "pubeval", "--against", "random", "--games", "40")
     assert re.fullmatch(
         r"pubeval \(0-ply\) against random \(0-ply\): \+\d\.\d{4} \+/- 0\.\d{4} points per game in 40 games of "
         r"\d+\.\d turns\nwon \d+\.\d %, with a gammon or more \d+\.\d %, with a backgammon \d+\.\d %; "
         r"lost a gammon or more \d+\.\d %, a backgammon \d+\.\d %\n",
         shown,
     )
-    (row,) = json.loads(succeeds(root, "benchmark", "random", "--games", "40", "--seed", "3", "--format", "json"))
+    (row,) = json.loads(output_of(root, "benchmark", "random", "--games", "40", "--seed", "3", "--format", "json"))
     assert row["player"] == "random"
     assert row["opponent"] == "pubeval"
     assert row["games"] == 40
     assert row["ply"] == 0
     assert row["points_per_game"] < -1
-    entries = csv.DictReader(succeeds(root, "benchmark", "random", "--games", "40", "--format", "csv").splitlines())
+    entries = csv.DictReader(output_of(root, "benchmark", "random", "--games", "40", "--format", "csv").splitlines())
     assert [entry["percent_gammons_lost"] for entry in entries] != [
         str(row["percent_gammons_lost"])
     ]  # the seed differs
@@ -112,18 +116,19 @@ def test_games_print_points_and_shares(imports: Imports) -> None:
 
 
 def test_luck_option_adds_luck_adjusted_result(network_root: Path, tmp_path: Path) -> None:
+    """`--luck` adds the luck-adjusted result to the same games, as text and as JSON."""
     root = tmp_path / "warehouse"
     shutil.copytree(network_root, root)
     series = ("benchmark", "pubeval", "--against", "random", "--games", "4")
-    plain, judged = succeeds(root, *series), succeeds(root, *series, "--luck")
+    plain, judged = output_of(root, *series), output_of(root, *series, "--luck")
     assert judged.startswith(plain.removesuffix("\n"))
     assert re.fullmatch(
         r"\nluck-adjusted: \+\d\.\d{4} \+/- \d\.\d{4} points per game, \d+\.\d times less noise\n",
         judged.removeprefix(plain.removesuffix("\n")),
     )
-    (row,) = json.loads(succeeds(root, *series, "--luck", "--format", "json"))
+    (row,) = json.loads(output_of(root, *series, "--luck", "--format", "json"))
     assert f"luck-adjusted: {row['hedged_points_per_game']:+.4f} +/- {row['hedged_standard_error']:.4f} " in judged
-    (row,) = json.loads(succeeds(root, *series, "--format", "json"))
+    (row,) = json.loads(output_of(root, *series, "--format", "json"))
     assert (row["hedged_points_per_game"], row["hedged_standard_error"]) == (None, None)
 
 
@@ -131,14 +136,16 @@ def test_network_is_scored_under_its_full_name(imports: Imports) -> None:
     name = f"network/{DEFAULT_NETWORK}"
     path = imports.file("contact.bm", "".join(ROWS[:2]))
     (row,) = csv.DictReader(
-        succeeds(imports.warehouse.root, "benchmark", "network", "--bm", path, "--format", "csv").splitlines()
+        output_of(imports.warehouse.root, "benchmark", "network", "--bm", path, "--format", "csv").splitlines()
     )
     assert (row["player"], row["decisions"]) == (name, "2")
-    shown = succeeds(imports.warehouse.root, "benchmark", "network", "--games", "4")
+    shown = output_of(imports.warehouse.root, "benchmark", "network", "--games", "4")
     assert shown.startswith(f"{name} (0-ply) against pubeval (0-ply): ")
 
 
 def test_invalid_game_options_are_refused(imports: Imports) -> None:
+    """Invalid numbers, players and combinations of options are refused before a warehouse is made."""
+
     def error(code: int, *arguments: str | Path) -> str:
         return error_of(run(imports.warehouse.root, "benchmark", *arguments), code)
 
@@ -159,6 +166,8 @@ def test_invalid_game_options_are_refused(imports: Imports) -> None:
 
 
 def test_missing_sets_and_files_are_refused(imports: Imports) -> None:
+    """Missing warehouses, benchmarks, files and players give one-line errors that say what to try."""
+
     def error(code: int, *arguments: str | Path) -> str:
         return error_of(run(imports.warehouse.root, "benchmark", *arguments), code)
 

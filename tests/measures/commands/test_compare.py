@@ -19,7 +19,7 @@ from bgdata.measures.kinds.reference_scores import GROUPS
 from bgdata.measures.kinds.rollout_decisions import DATASET as DECISIONS
 from bgdata.measures.steps.sets import best_first
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
 PLAYERS = ("network/tiny", "network/tiny:1")
 OWN_SET = f"rollout_decisions/{DECISIONS.slug(DECISIONS.smallest)}"
@@ -27,12 +27,13 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def texts(path: Path) -> set[str]:
-    """All texts of an SVG picture."""
+    """All texts in an SVG picture."""
     return {"".join(text.itertext()) for text in ElementTree.parse(path).iter(f"{SVG}text")}
 
 
 def compare_twice(warehouse: Warehouse, path: Path, *arguments: str) -> tuple[list[str], set[str]]:
-    """(printed lines, texts of the picture); a second run builds nothing and repeats both."""
+    """Run the command twice and check that the second run builds nothing and prints and draws the same. Returns the
+    printed lines, and the texts of the picture."""
     shown = run(warehouse.root, *arguments, "--plot", path)
     assert shown.exit_code == 0, shown.output
     first = path.read_bytes()
@@ -44,6 +45,7 @@ def compare_twice(warehouse: Warehouse, path: Path, *arguments: str) -> tuple[li
 
 
 def test_themes_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path) -> None:
+    """Errors by theme are printed for each player and drawn, as SVG or PNG."""
     (title, heads, *rows), picture = compare_twice(warehouse, tmp_path / "themes.svg", "compare", *PLAYERS)
     place = warehouse.open("reference_positions", "2-by-tiny-seed-1").name
     assert title == f"RMSE of cubeless_equity (points), test split of {place}"
@@ -53,13 +55,14 @@ def test_themes_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path) -> N
     figure = r"\d\.\d{4} \+/- \d\.\d{4}"
     assert re.fullmatch(rf"all +14 +{figure} +{figure} +\d\.\d{{4}}", rows[-1])
     assert {title, "rollouts themselves", "network/tiny:0", "network/tiny:1", *THEMES, "all"} <= picture
-    succeeds(warehouse.root, "compare", "network/tiny", "--plot", tmp_path / "themes.png")
+    output_of(warehouse.root, "compare", "network/tiny", "--plot", tmp_path / "themes.png")
     assert (tmp_path / "themes.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_theme_rows_are_written_as_csv_and_json(warehouse: Warehouse) -> None:
+    """CSV and JSON have the rows of the view `reference_errors` for the split and quantity, in the players' order."""
     options = ("compare", *reversed(PLAYERS), "--split", "validation", "--quantity", "lose_gammon")
-    shown = json.loads(succeeds(warehouse.root, *options, "--format", "json"))
+    shown = json.loads(output_of(warehouse.root, *options, "--format", "json"))
     assert [(row["player"], row["ply"]) for row in shown[:: len(GROUPS)]] == [("network/tiny", 1), ("network/tiny", 0)]
     assert [row["theme"] for row in shown] == 2 * list(GROUPS)
     with warehouse.connect() as connection:
@@ -70,12 +73,12 @@ def test_theme_rows_are_written_as_csv_and_json(warehouse: Warehouse) -> None:
     order = [(row["player"], row["ply"], row["theme"]) for row in shown]
     expected.sort(key=lambda row: order.index((row["player"], row["ply"], row["theme"])))
     assert shown == expected
-    rows = list(csv.DictReader(succeeds(warehouse.root, *options, "--format", "csv").splitlines()))
+    rows = list(csv.DictReader(output_of(warehouse.root, *options, "--format", "csv").splitlines()))
     assert [float(row["rmse"]) for row in rows] == [row["rmse"] for row in shown]
 
 
 def test_default_players_by_theme_are_all_with_results(small_root: Path) -> None:
-    heads = succeeds(small_root, "compare", "--reference", "2-by-tiny-seed-1").splitlines()[1]
+    heads = output_of(small_root, "compare", "--reference", "2-by-tiny-seed-1").splitlines()[1]
     assert re.split(r"  +", heads) == ["theme", "positions", "network/tiny:0 without tables", "rollouts"]
 
 
@@ -84,7 +87,7 @@ def theme_row(player: str, theme: str, rmse: float, *, has_tables: bool = True) 
 
 
 def test_players_are_in_given_order_or_best_first() -> None:
-    """A network without tables is a separate player."""
+    """Named players come in that order, others best first. A network without tables is a separate player."""
     rows = [theme_row("a", "all", 0.2), theme_row("b", "all", 0.1), theme_row("b", "blitz", 0.5)]
     rows += [theme_row("a", "blitz", 0.0), theme_row("b", "all", 0.3, has_tables=False)]
     found = chosen_rows(rows, [])
@@ -101,34 +104,37 @@ def test_missing_reference_scores_are_refused(warehouse: Warehouse, memory_path:
     assert message == f"expected reference positions in {memory_path / 'none'}, found none; try: bgdata reference"
     assert not (memory_path / "none").exists()
     (scores,) = warehouse.versions("reference_scores")
-    succeeds(warehouse.root, "rm", scores.name)
+    output_of(warehouse.root, "rm", scores.name)
     message = error_of(run(warehouse.root, "compare"), 2)
     place = warehouse.open("reference_positions", "2-by-tiny-seed-1").name
     assert message == f"expected players that were asked about {place}, found none; try: bgdata compare network"
 
 
 def test_error_rates_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path) -> None:
-    """Players that only choose plays are included."""
+    """Error rates on benchmarks are printed and drawn, also of players that only choose plays."""
     given = ("compare", "network/tiny", "pubeval", "random", "--benchmarks")
     (title, heads, *lines), picture = compare_twice(warehouse, tmp_path / "rates.svg", *given)
     assert title == (
         "error rate (thousandths of a point per decision), and difference from network/tiny:0 on the same decisions"
     )
     assert heads.split() == ["network/tiny:0", "pubeval:0", "random:0"]
-    assert lines[::4] == ["gnubg_benchmark/contact, 1 decisions", f"{OWN_SET}, 3 decisions"]
+    judge = f"judge {warehouse.open('network', 'tiny').name}"
+    assert lines[:8:4] == ["gnubg_benchmark/contact, 1 decisions", f"{OWN_SET}, 3 decisions, {judge}"]
+    assert lines[8].endswith(", 3 decisions, judge network/tiny b49ded87")
     figure, difference = r"\d+\.\d\d \+/- \d+\.\d\d", r"[+-]\d+\.\d\d \+/- \d+\.\d\d"
     assert re.fullmatch(rf"  error rate +{figure} +{figure} +{figure}", lines[5])
     assert re.fullmatch(rf"  difference +{difference} +{difference}", lines[6])
     assert re.fullmatch(r"  same choices +[0-3] +[0-3]", lines[7])
     names = {"network/tiny:0", "pubeval:0", "random:0", "difference from network/tiny:0,", "below 0: better"}
     assert names <= picture
-    succeeds(warehouse.root, *given[:2], "--benchmarks", "--plot", tmp_path / "rates.png")
+    output_of(warehouse.root, *given[:2], "--benchmarks", "--plot", tmp_path / "rates.png")
     assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_rows_equal_those_of_the_views(warehouse: Warehouse) -> None:
+    """JSON and CSV have the rates of the view `benchmark_summary` and the differences of `benchmark_differences`."""
     options = ("compare", "pubeval", "random", "network/tiny", "--on", OWN_SET)
-    shown = json.loads(succeeds(warehouse.root, *options, "--format", "json"))
+    shown = json.loads(output_of(warehouse.root, *options, "--format", "json"))
     assert [(row["player"], row["benchmark"]) for row in shown] == [
         (name, OWN_SET) for name in ("pubeval", "random", "network/tiny")
     ]
@@ -148,29 +154,30 @@ def test_rows_equal_those_of_the_views(warehouse: Warehouse) -> None:
     assert [row["other_player"] for row in shown] == [None, "pubeval", "pubeval"]
     for row in shown[1:]:
         assert row["difference"] == pytest.approx(row["error_rate"] - shown[0]["error_rate"])
-    rows = list(csv.DictReader(succeeds(warehouse.root, *options, "--format", "csv").splitlines()))
+    rows = list(csv.DictReader(output_of(warehouse.root, *options, "--format", "csv").splitlines()))
     assert [float(row["error_rate"]) for row in rows] == [row["error_rate"] for row in shown]
 
 
 def test_default_players_on_benchmarks_are_all_with_scores(warehouse: Warehouse) -> None:
-    succeeds(warehouse.root, "compare", "random", "network/tiny", "--on", OWN_SET)
-    _, heads, *lines = succeeds(warehouse.root, "compare", "--benchmarks").splitlines()
-    rows = json.loads(succeeds(warehouse.root, "compare", "--on", OWN_SET, "--format", "json"))
+    """Without named players, all that have scores are compared, the lowest error rate first."""
+    output_of(warehouse.root, "compare", "random", "network/tiny", "--on", OWN_SET)
+    _, heads, *lines = output_of(warehouse.root, "compare", "--benchmarks").splitlines()
+    rows = json.loads(output_of(warehouse.root, "compare", "--on", OWN_SET, "--format", "json"))
     rates = [row["error_rate"] for row in rows]
     assert rates == sorted(rates)
     assert sorted(heads.split()) == ["network/tiny:0", "pubeval:0", "random:0"]
     assert len(lines) == 8
     (only,) = {line for line in lines[1:4] if line.startswith("  error rate")}
     assert len(re.findall(r"\+/-", only)) == 1  # pubeval is the only player with a score on that set
-    alone = succeeds(warehouse.root, "compare", "--on", "contact").splitlines()
+    alone = output_of(warehouse.root, "compare", "--on", "contact").splitlines()
     assert alone[0] == "error rate (thousandths of a point per decision)"
     assert len(alone) == 4
 
 
 def row_of(player: str, benchmark: str, rate: float, **more: Any) -> dict[str, Any]:
     return {
-        "player": player, "ply": 0, "benchmark": benchmark, "decisions": 1000, "error_rate": rate,
-        "standard_error": 0.5, **more,
+        "player": player, "ply": 0, "benchmark": benchmark, "judge": None, "decisions": 1000,
+        "error_rate": rate, "standard_error": 0.5, **more,
     }  # fmt: skip
 
 
@@ -181,7 +188,7 @@ def test_players_are_ordered_by_sets_then_error_rate() -> None:
 
 
 def test_missing_figures_are_blank() -> None:
-    """A set without a score, and the error of a difference on a single decision, are missing."""
+    """The figures of a benchmark without a score, and the error of a difference on a single decision, are blank."""
     other = {"other_player": "a", "other_ply": 0, "same_choices": 7, "difference": -1.0}
     rows = [
         row_of("a", "x", 3),
@@ -238,7 +245,7 @@ def test_missing_benchmark_scores_are_refused(warehouse: Warehouse, memory_path:
 
 
 def test_older_version_of_a_benchmark_is_refused(warehouse: Warehouse, tmp_path: Path) -> None:
-    """SQL shows no rows of an older version."""
+    """A version that is not current is refused, because SQL shows none of its rows."""
     old = warehouse.open("gnubg_benchmark", "contact")
     kind = warehouse.kinds["gnubg_benchmark"]
     (path,) = kind.computation.write_sample(tmp_path)  # type: ignore[attr-defined]
@@ -246,8 +253,8 @@ def test_older_version_of_a_benchmark_is_refused(warehouse: Warehouse, tmp_path:
     new = warehouse.build(kind.name, kind.smallest, files=[path])
     message = error_of(run(warehouse.root, "compare", "pubeval", "--on", old.name), 2)
     assert message == f"expected the current version {new.name}, got {old.name}; try: bgdata use"
-    succeeds(warehouse.root, "benchmark", "random", "--on", old.name)
-    shown = json.loads(succeeds(warehouse.root, "compare", "pubeval", "--on", "contact", "--format", "json"))
+    output_of(warehouse.root, "benchmark", "random", "--on", old.name)
+    shown = json.loads(output_of(warehouse.root, "compare", "pubeval", "--on", "contact", "--format", "json"))
     assert [(row["player"], row["benchmark_version"]) for row in shown] == [("pubeval", new.folder.name)]
-    shown = json.loads(succeeds(warehouse.root, "compare", "--on", "contact", "--format", "json"))
+    shown = json.loads(output_of(warehouse.root, "compare", "--on", "contact", "--format", "json"))
     assert [row["player"] for row in shown] == ["pubeval"]

@@ -10,7 +10,7 @@ import pytest
 
 import bgdata
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
 CORPUS = "selfplay/pubeval-20-seed-3"
 ROLLER = ("--network", "tiny", "--trials", "72", "--truncate", "1")
@@ -25,9 +25,10 @@ def unscored(warehouse: Warehouse) -> Warehouse:
 
 
 def test_decisions_are_made_and_scored_on(unscored: Warehouse) -> None:
+    """A benchmark is made, a player is scored on it, and the exported file gives the same error rate."""
     root = unscored.root
     given = ("--decisions", "2", "--plays", "3", "--until", "0.5", "--most-trials", "72")
-    shown = succeeds(root, "decisions", CORPUS, *ROLLER, *given).splitlines()
+    shown = output_of(root, "decisions", CORPUS, *ROLLER, *given).splitlines()
     table = unscored.open("rollout_decisions", "contact-2-of-pubeval-20-seed-3")
     assert shown[0] == str(table.folder)
     assert shown[1].startswith("2 decisions, 6 plays, 432 games: standard errors of 0.0")
@@ -37,23 +38,23 @@ def test_decisions_are_made_and_scored_on(unscored: Warehouse) -> None:
     assert parameters["network_version"] == unscored.open("network", "tiny").folder.name
     name = "rollout_decisions/contact-2-of-pubeval-20-seed-3"
     for options in ((), ("--on", name)):
-        (row,) = json.loads(succeeds(root, "benchmark", "pubeval", *options, "--format", "json"))
+        (row,) = json.loads(output_of(root, "benchmark", "pubeval", *options, "--format", "json"))
         assert (row["player"], row["benchmark"], row["decisions"]) == ("pubeval", name, 2)
-    written = succeeds(root, "export", "text", name, "--format", "gnubg-benchmark", "-o", str(root / "contact.bm"))
+    written = output_of(root, "export", "text", name, "--format", "gnubg-benchmark", "-o", str(root / "contact.bm"))
     assert written.startswith("wrote ")
     rows = json.loads(
-        succeeds(root, "benchmark", "pubeval", "--bm", root / "contact.bm", "--on", name, "--format", "json")
+        output_of(root, "benchmark", "pubeval", "--bm", root / "contact.bm", "--on", name, "--format", "json")
     )
     assert [entry["benchmark"] for entry in rows] == ["gnubg_benchmark/contact", name]
     assert rows[0]["error_rate"] == rows[1]["error_rate"] == row["error_rate"]
     # without options, imported sets and sets made here
-    rows = json.loads(succeeds(root, "benchmark", "pubeval", "--format", "json"))
+    rows = json.loads(output_of(root, "benchmark", "pubeval", "--format", "json"))
     assert [entry["benchmark"] for entry in rows] == ["gnubg_benchmark/contact", name]
 
 
 def test_unreached_standard_errors_are_reported(unscored: Warehouse) -> None:
     given = ("--decisions", "1", "--until", "1e-30", "--most-trials", "144", "--seed", "1")
-    shown = succeeds(unscored.root, "decisions", CORPUS, *ROLLER[:4], "--truncate", "3", *given).splitlines()
+    shown = output_of(unscored.root, "decisions", CORPUS, *ROLLER[:4], "--truncate", "3", *given).splitlines()
     assert shown[2] == (
         "expected standard errors of at most 1e-30, got larger ones for 5 plays after 144 trials; "
         "try: --most-trials 576"
@@ -63,7 +64,7 @@ def test_unreached_standard_errors_are_reported(unscored: Warehouse) -> None:
 
 def test_one_per_game_and_settled_at_are_applied(unscored: Warehouse) -> None:
     given = ("--decisions", "2", "--most-trials", "72", "--one-per-game", "--settled-at", "4")
-    succeeds(unscored.root, "decisions", CORPUS, *ROLLER, *given)
+    output_of(unscored.root, "decisions", CORPUS, *ROLLER, *given)
     table = unscored.open("rollout_decisions", "contact-2-of-pubeval-20-seed-3")
     parameters = table.manifest.parameters
     assert (parameters["one_per_game"], parameters["settled_at"], parameters["until"]) == (True, 4.0, 0.005)

@@ -14,33 +14,34 @@ from bgdata.errors import InvalidParameterError, UnknownPlayerError
 from bgdata.evaluation import gnubg, programs
 from bgdata.measures.kinds.ladder import Entrant
 from bgdata.measures.steps.ladder import check_games, dice_seed, ladder_players, series_of
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
-FEW = ("--games", "4", "--seed", "1")
+FEW_GAMES = ("--games", "4", "--seed", "1")
 
 
 @pytest.fixture
 def root(network_root: Path, tmp_path: Path) -> Path:
-    """A copy of the warehouse with the network of the package, without hidden files, which other tests write."""
+    """A copy of the warehouse with the network of the package, without the hidden files that other tests write."""
     return Path(shutil.copytree(network_root, tmp_path / "warehouse", ignore=shutil.ignore_patterns(".*")))
 
 
 def game_versions(root: Path) -> set[str]:
-    """The versions with games of ladders, in a warehouse."""
+    """The versions with games of ladders in the warehouse `root`."""
     warehouse = bgdata.open_warehouse(root)
     return {table.name for kind in ("game_scores", "cubeful_scores") for table in warehouse.versions(kind)}
 
 
 def test_new_player_adds_only_its_own_games(root: Path) -> None:
-    first = succeeds(root, "ladder", "pubeval", "--alone", *FEW).splitlines()
+    """A new player costs the games of its own pairings; a second run plays nothing."""
+    first = output_of(root, "ladder", "pubeval", "--alone", *FEW_GAMES).splitlines()
     assert first[0].endswith(": 4 games of 1 pairings")
     assert [line.split()[1] for line in first[2:4]] == ["diverse-19", "pubeval"]
     before = game_versions(root)
-    again = run(root, "ladder", *FEW)
+    again = run(root, "ladder", *FEW_GAMES)
     assert again.exit_code == 0
     assert again.stdout.splitlines() == first
     assert game_versions(root) == before
-    more = succeeds(root, "ladder", "random", *FEW).splitlines()
+    more = output_of(root, "ladder", "random", *FEW_GAMES).splitlines()
     assert more[0].endswith(": 12 games of 3 pairings")
     assert len(game_versions(root) - before) == 2
     assert before < game_versions(root)
@@ -53,16 +54,17 @@ def test_more_games_are_added_as_new_parts(root: Path, monkeypatch: pytest.Monke
     from bgdata.measures.steps import ladder
 
     monkeypatch.setattr(ladder, "CUBELESS_GAMES", 4)
-    succeeds(root, "ladder", "pubeval", "--alone", *FEW)
+    output_of(root, "ladder", "pubeval", "--alone", *FEW_GAMES)
     before = game_versions(root)
-    found = succeeds(root, "ladder", "--games", "12", "--seed", "1")
+    found = output_of(root, "ladder", "--games", "12", "--seed", "1")
     assert ": 12 games of 1 pairings" in found
     assert len(game_versions(root)) == len(before) + 2
     assert before < game_versions(root)
 
 
 def test_cube_ladder_leaves_out_players_without_evaluations(root: Path, tmp_path: Path) -> None:
-    arguments = ("network/contact-160", "pubeval", "--alone", "--for", "money", "--for", "match-2", *FEW)
+    """In ladders with the cube, players that only choose plays are left out, and a line says so."""
+    arguments = ("network/contact-160", "pubeval", "--alone", "--for", "money", "--for", "match-2", *FEW_GAMES)
     found = run(root, "ladder", *arguments, "--plot", tmp_path / "a.svg", "--format", "csv")
     assert found.exit_code == 0, found.output
     rows = list(csv.DictReader(found.stdout.splitlines()))
@@ -77,7 +79,7 @@ def test_cube_ladder_leaves_out_players_without_evaluations(root: Path, tmp_path
 
 
 def test_low_rating_is_written_as_a_number_in_the_picture(root: Path, tmp_path: Path) -> None:
-    stdout = succeeds(root, "ladder", "random", "--alone", *FEW, "--plot", tmp_path / "a.svg")
+    stdout = output_of(root, "ladder", "random", "--alone", *FEW_GAMES, "--plot", tmp_path / "a.svg")
     rating = next(line.split()[3] for line in stdout.splitlines() if " random " in line)
     assert f">← {float(rating):.2f}" in (tmp_path / "a.svg").read_text()
 
@@ -88,10 +90,10 @@ def test_missing_programs_are_left_out(root: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(gnubg.GnubgPlayer, "__init__", missing)
     monkeypatch.setattr(programs.BgsagePlayer, "__init__", missing)
-    found = run(root, "ladder", "gnubg", "pubeval", "--alone", *FEW)
+    found = run(root, "ladder", "gnubg", "pubeval", "--alone", *FEW_GAMES)
     assert found.exit_code == 0
     assert "left out of cubeless: gnubg (0-ply): expected it to be installed" in found.stderr
-    assert "installed" in error_of(run(root, "ladder", "gnubg:3", "pubeval", "--alone", *FEW), 2)
+    assert "installed" in error_of(run(root, "ladder", "gnubg:3", "pubeval", "--alone", *FEW_GAMES), 2)
 
 
 @pytest.mark.parametrize(

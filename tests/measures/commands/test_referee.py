@@ -11,9 +11,9 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
-FEW = ("--decisions", "20")
+FEW_DECISIONS = ("--decisions", "20")
 
 
 @pytest.fixture
@@ -26,7 +26,8 @@ def root(memory_path: Path) -> Path:
 
 
 def test_mean_loss_and_worst_choices_are_printed(root: Path) -> None:
-    shown = succeeds(root, "referee", "random", *FEW)
+    """The command prints the mean loss, the losses of the worst shares, and the worst choices."""
+    shown = output_of(root, "referee", "random", *FEW_DECISIONS)
     lines = shown.splitlines()
     assert lines[0] == "random (0-ply) in 20 bearoff decisions judged by bearoff_two_sided/6x4:"
     assert re.fullmatch(
@@ -42,7 +43,7 @@ def test_mean_loss_and_worst_choices_are_printed(root: Path) -> None:
 
 def test_csv_has_a_row_for_the_player(root: Path) -> None:
     (row,) = csv.DictReader(
-        succeeds(root, "referee", "pubeval", *FEW, "--table", "6x4", "--format", "csv").splitlines()
+        output_of(root, "referee", "pubeval", *FEW_DECISIONS, "--table", "6x4", "--format", "csv").splitlines()
     )
     assert row["player"] == "pubeval"
     assert row["referee"] == "6x4"
@@ -51,14 +52,16 @@ def test_csv_has_a_row_for_the_player(root: Path) -> None:
 
 
 def test_network_is_judged_without_its_tables(root: Path) -> None:
-    (row,) = json.loads(succeeds(root, "referee", "network", "--no-tables", *FEW, "--seed", "2", "--format", "json"))
+    (row,) = json.loads(
+        output_of(root, "referee", "network", "--no-tables", *FEW_DECISIONS, "--seed", "2", "--format", "json")
+    )
     assert not row["has_tables"]
     assert row["mean_loss"] > 0
-    assert ", without tables)" in succeeds(root, "referee", "network", "--no-tables", *FEW, "--seed", "2")
+    assert ", without tables)" in output_of(root, "referee", "network", "--no-tables", *FEW_DECISIONS, "--seed", "2")
 
 
 def test_network_with_tables_loses_nothing(root: Path) -> None:
-    shown = succeeds(root, "referee", "network", *FEW, "--seed", "2")
+    shown = output_of(root, "referee", "network", *FEW_DECISIONS, "--seed", "2")
     assert "mean loss 0.000000 +/- 0.000000 points per decision, 0.00 % of the choices wrong" in shown
     assert "best" not in shown  # no wrong choice is listed
 
@@ -94,5 +97,5 @@ def test_missing_table_is_refused(memory_path: Path) -> None:
 
 @pytest.mark.gnubg
 def test_gnubg_uses_its_own_tables(root: Path) -> None:
-    (row,) = json.loads(succeeds(root, "referee", "gnubg", *FEW, "--format", "json"))
+    (row,) = json.loads(output_of(root, "referee", "gnubg", *FEW_DECISIONS, "--format", "json"))
     assert row["mean_loss"] < 1e-3

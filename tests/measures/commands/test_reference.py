@@ -11,14 +11,15 @@ import pytest
 
 from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
 ROLLER = ("--network", "tiny", "--trials", "72", "--truncate", "2")
-FEW = (*ROLLER, "--positions", "2", "--until", "0.5", "--most-trials", "72", "--seed", "1")
+FEW_POSITIONS = (*ROLLER, "--positions", "2", "--until", "0.5", "--most-trials", "72", "--seed", "1")
 
 
 def test_every_theme_has_a_row(warehouse: Warehouse) -> None:
-    shown = succeeds(warehouse.root, "reference", *FEW).splitlines()
+    """The command prints a row for each theme, with its positions, standard error and games, as text, JSON and CSV."""
+    shown = output_of(warehouse.root, "reference", *FEW_POSITIONS).splitlines()
     version = warehouse.open("network", "tiny").folder.name
     table = warehouse.open("reference_positions", "2-by-tiny-seed-1")
     assert shown[0] == str(table.folder)
@@ -27,22 +28,23 @@ def test_every_theme_has_a_row(warehouse: Warehouse) -> None:
     assert all(line.split()[1] == "2" and line.split()[3] == "144" for line in shown[2:])
     parameters = table.manifest.parameters
     assert (parameters["network_version"], parameters["until"], parameters["turns"]) == (version, 0.5, 2)
-    rows = json.loads(succeeds(warehouse.root, "reference", *FEW, "--format", "json"))
+    rows = json.loads(output_of(warehouse.root, "reference", *FEW_POSITIONS, "--format", "json"))
     assert [row["theme"] for row in rows] == list(THEMES)
     assert set(rows[0]) == {"theme", "positions", "mean_standard_error", "reached_share", "games", "source_games"}
     assert {row["reached_share"] for row in rows} == {1.0}
-    found = list(csv.DictReader(succeeds(warehouse.root, "reference", *FEW, "--format", "csv").splitlines()))
+    found = list(csv.DictReader(output_of(warehouse.root, "reference", *FEW_POSITIONS, "--format", "csv").splitlines()))
     assert [row["source_games"] for row in found] == [str(row["source_games"]) for row in rows]
 
 
 def test_unreached_standard_errors_are_reported(warehouse: Warehouse) -> None:
     given = ("--positions", "2", "--until", "1e-30", "--most-trials", "144", "--seed", "1")
-    shown = succeeds(warehouse.root, "reference", *ROLLER, *given).splitlines()
+    shown = output_of(warehouse.root, "reference", *ROLLER, *given).splitlines()
     assert shown[-1].startswith("expected standard errors of at most 1e-30, got larger ones for ")
     assert shown[-1].endswith(" positions after 144 trials; try: --most-trials 576")
 
 
 def test_sources_and_standard_error_have_defaults(warehouse: Warehouse) -> None:
+    """Sources given by option, and the default standard error, are stored as parameters."""
     given = (
         "--positions",
         "2",
@@ -55,7 +57,7 @@ def test_sources_and_standard_error_have_defaults(warehouse: Warehouse) -> None:
         "--source",
         "pubeval+random",
     )
-    succeeds(warehouse.root, "reference", *ROLLER, *given)
+    output_of(warehouse.root, "reference", *ROLLER, *given)
     parameters = warehouse.open("reference_positions", "2-by-tiny-seed-4").manifest.parameters
     assert parameters["sources"] == ["network", "pubeval+random"]
     assert parameters["until"] == 0.007
@@ -85,14 +87,14 @@ CHECK = (*ROLLER, "--reference", "2-by-tiny-seed-1", "--checked", "14", "--seed"
 
 
 def test_another_player_rolls_out_a_sample(warehouse: Warehouse) -> None:
-    """PubEval rolls out one position of each theme; the printed rows equal those of the view."""
-    shown = succeeds(warehouse.root, "check-reference", "pubeval", *CHECK).splitlines()
+    """PubEval rolls out one position of each theme again, and the printed rows equal those of the view."""
+    shown = output_of(warehouse.root, "check-reference", "pubeval", *CHECK).splitlines()
     table = warehouse.open("reference_checks", "14-of-2-by-tiny-seed-1-by-pubeval-0ply-seed-3")
     assert shown[0] == str(table.folder)
     assert shown[1].split()[:4] == ["theme", "positions", "mean", "difference"]
     assert [line.split()[0] for line in shown[2:]] == [*sorted(THEMES), "all"]
     assert [line.split()[1] for line in shown[2:]] == ["1"] * 14 + ["14"]
-    rows = json.loads(succeeds(warehouse.root, "check-reference", "pubeval", *CHECK, "--format", "json"))
+    rows = json.loads(output_of(warehouse.root, "check-reference", "pubeval", *CHECK, "--format", "json"))
     differences = np.asarray(table.array("differences"))
     assert rows[-1]["mean_difference"] == pytest.approx(differences.mean())
     assert rows[-1]["rms_difference"] == pytest.approx(table.manifest.statistics["rms_difference"])

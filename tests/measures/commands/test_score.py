@@ -22,12 +22,12 @@ from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.measures.steps import scores, sets
 from bgdata.measures.steps.scores import Amount, full_name, opponent_of
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.kept import link
 
-NOTHING = ("--games", "0", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs")  # only quick measures
-FEW = ("--games", "4", "--luck-adjusted-games", "0", "--decisions", "20")
-GNUBG = "games against gnubg: expected GNU Backgammon on this machine, found none (Debian package gnubg)"
+NO_GAMES = ("--games", "0", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs")  # only quick measures
+FEW_GAMES = ("--games", "4", "--luck-adjusted-games", "0", "--decisions", "20")
+GNUBG_MISSING = "games against gnubg: expected GNU Backgammon on this machine, found none (Debian package gnubg)"
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,8 @@ def warehouse(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> War
 
 @pytest.fixture(autouse=True)
 def without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pretend that gnubg and bgsage are missing, because their games take minutes; measure speeds only briefly."""
+    """Pretend that gnubg and bgsage are not installed, because their games take minutes, and measure speeds only
+    briefly."""
 
     def open_named_player(
         name: str, ply: int = 0, warehouse: Warehouse | None = None, *, tables: bool = True
@@ -53,15 +54,17 @@ def without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_everything_is_measured_only_once(warehouse: Warehouse) -> None:
-    shown = run(warehouse.root, "score", "network/tiny", *FEW, "--against", "random")
+    """The first run prints every measure that is available here and what is left out; the second one repeats it without
+    building."""
+    shown = run(warehouse.root, "score", "network/tiny", *FEW_GAMES, "--against", "random")
     assert shown.exit_code == 0
     first, *rows = shown.stdout.splitlines()
     assert re.fullmatch(
         r"network/tiny \(0-ply\), version [0-9a-f]{8}: .*/scores/network-tiny-0ply/r1-[0-9a-f]{8}", first
     )
-    own_sets = [f"rollout_decisions/{variant}" for variant in warehouse.variants("rollout_decisions")]
-    sets = ["gnubg_benchmark/contact", *own_sets]
-    rivals = [f"{shipped()}-0ply", "pubeval-0ply", "random-0ply"]
+    kinds = ("gnubg_benchmark", "judged_decisions", "rollout_decisions")
+    sets = [f"{kind}/{variant}" for kind in kinds for variant in warehouse.variants(kind)]
+    rivals = [f"{shipped_slug()}-0ply", "pubeval-0ply", "random-0ply"]
     *rows, title, heads = rows[: -1 - len(THEMES)]
     assert [tuple(row.split()[:2]) for row in rows if not row.startswith("error_rate_difference")] == [
         ("points_per_game", "pubeval-0ply"),
@@ -93,38 +96,38 @@ def test_everything_is_measured_only_once(warehouse: Warehouse) -> None:
     place = r"reference_positions/2-by-tiny-seed-1/r2-[0-9a-f]{8}"
     assert re.fullmatch(rf"speed: [\d,]+ positions a second, 0-ply, \d+ threads?, median of 3 runs on {place}", speed)
     assert [line for line in shown.stderr.splitlines() if line.startswith("left out: ")] == [
-        f"left out: {GNUBG}",
+        f"left out: {GNUBG_MISSING}",
         "left out: games against bgsage: expected bgsage, found none",
     ]
-    again = run(warehouse.root, "score", "network/tiny", *FEW, "--against", "random:0", "--no-programs")
+    again = run(warehouse.root, "score", "network/tiny", *FEW_GAMES, "--against", "random:0", "--no-programs")
     assert again.stdout == shown.stdout
     assert ": built " not in again.stderr
     assert "left out" not in again.stderr
 
 
-def shipped() -> str:
-    """The part of variants' names for the network that comes with bgdata."""
+def shipped_slug() -> str:
+    """The name of the network that comes with bgdata, as part of variants' names."""
     return full_name("network").replace("/", "-")
 
 
 def test_rows_are_written_as_csv_and_json(warehouse: Warehouse) -> None:
-    """Rows of `scores` and of differences have the same columns."""
-    few = ("score", "pubeval", *FEW, "--no-programs")
-    shown = json.loads(succeeds(warehouse.root, *few, "--format", "json"))
+    """CSV and JSON have a row for every figure and every difference, with the same columns."""
+    few = ("score", "pubeval", *FEW_GAMES, "--no-programs")
+    shown = json.loads(output_of(warehouse.root, *few, "--format", "json"))
     with warehouse.connect() as connection:
         relation = connection.sql("select * exclude variant from scores where variant = 'pubeval-0ply'")
         own = [row for row in shown if row["measure"] != "error_rate_difference"]
         assert [tuple(row.values()) for row in own] == relation.fetchall()
         assert list(shown[0]) == relation.columns
-    assert {row["against"].split()[1] for row in shown if row not in own} == {f"{shipped()}-0ply"}
-    rows = list(csv.DictReader(succeeds(warehouse.root, *few, "--format", "csv").splitlines()))
+    assert {row["against"].split()[1] for row in shown if row not in own} == {f"{shipped_slug()}-0ply"}
+    rows = list(csv.DictReader(output_of(warehouse.root, *few, "--format", "csv").splitlines()))
     assert [row["measure"] for row in rows] == [row["measure"] for row in shown]
     assert "points_per_game" not in {row["measure"] for row in shown}  # no player plays against itself
 
 
 def test_values_by_theme_equal_those_of_plain_sql(warehouse: Warehouse) -> None:
-    """Plain SQL computes every quantity from the rows of both tables."""
-    rows = json.loads(succeeds(warehouse.root, "score", "network/tiny", *NOTHING, "--format", "json"))
+    """RMSE, MAE and bias by theme equal those that plain SQL computes from the rows of both tables."""
+    rows = json.loads(output_of(warehouse.root, "score", "network/tiny", *NO_GAMES, "--format", "json"))
     found = {(row["measure"], row["against"]): row for row in rows if row["unit"] in ("points", "chance")}
     place = "reference_positions/2-by-tiny-seed-1"
     with warehouse.connect() as connection:
@@ -148,9 +151,9 @@ def test_values_by_theme_equal_those_of_plain_sql(warehouse: Warehouse) -> None:
 
 
 def test_differences_are_from_the_named_rivals(warehouse: Warehouse) -> None:
-    """The differences are on the same decisions, without any games."""
-    options = ("score", "network/tiny", *NOTHING, "--against", "random", "--format", "json")
-    rows = json.loads(succeeds(warehouse.root, *options))
+    """Error rates are compared with those of the named rivals on the same decisions, without any games."""
+    options = ("score", "network/tiny", *NO_GAMES, "--against", "random", "--format", "json")
+    rows = json.loads(output_of(warehouse.root, *options))
     (own_set,) = (f"rollout_decisions/{variant}" for variant in warehouse.variants("rollout_decisions"))
     (row,) = (row for row in rows if row["against"] == f"{own_set} random-0ply")
     with warehouse.connect() as connection:
@@ -168,23 +171,24 @@ def test_differences_are_from_the_named_rivals(warehouse: Warehouse) -> None:
 
 
 def test_picture_shows_the_figures_of_the_table(warehouse: Warehouse, tmp_path: Path) -> None:
-    """A second run writes the same file."""
+    """The picture contains the figures by theme, and a second run writes the same file."""
     picture = tmp_path / "player.svg"
-    shown = run(warehouse.root, "score", "network/tiny", *NOTHING, "--plot", picture)
+    shown = run(warehouse.root, "score", "network/tiny", *NO_GAMES, "--plot", picture)
     assert shown.exit_code == 0, shown.output
     assert f"wrote {picture}" in shown.stderr.splitlines()
     texts = {"".join(text.itertext()) for text in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")}
     title = "network/tiny:0, test split of reference_positions/2-by-tiny-seed-1"
     assert {title, "RMSE", "MAE", "bias", *CHANCES, *THEMES, "all"} <= texts
     first = picture.read_bytes()
-    succeeds(warehouse.root, "score", "network/tiny", *NOTHING, "--plot", picture)
+    output_of(warehouse.root, "score", "network/tiny", *NO_GAMES, "--plot", picture)
     assert picture.read_bytes() == first
-    succeeds(warehouse.root, "score", "network/tiny", *NOTHING, "--plot", tmp_path / "player.png", "--format", "csv")
+    output_of(warehouse.root, "score", "network/tiny", *NO_GAMES, "--plot", tmp_path / "player.png", "--format", "csv")
     assert (tmp_path / "player.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_luck_adjusted_games_are_measured(network_root: Path, tmp_path: Path) -> None:
-    """The network that judges luck brings its bearoff tables; measures without inputs are left out."""
+    """Luck-adjusted games are played with the bearoff tables of the network that judges luck; measures without inputs
+    are left out."""
     root = tmp_path / "warehouse"
     shutil.copytree(network_root, root)
     for kind in ("bearoff_two_sided", "bearoff_one_sided", "bearoff_gammon"):
@@ -247,7 +251,7 @@ def test_bearoffs_are_left_out_without_a_table(memory_path: Path) -> None:
 def test_measures_that_a_player_lacks_are_left_out(
     warehouse: Warehouse, player: tuple[str, ...], message: str, measure: str
 ) -> None:
-    shown = run(warehouse.root, "score", *player, *FEW, "--no-programs")
+    shown = run(warehouse.root, "score", *player, *FEW_GAMES, "--no-programs")
     assert shown.exit_code == 0
     assert f"left out: {message}" in shown.stderr.splitlines()
     assert measure not in shown.stdout
@@ -266,12 +270,14 @@ def test_opponents_are_parsed() -> None:
 
 
 def test_invalid_options_are_refused(memory_path: Path) -> None:
+    """Invalid players and amounts are refused before anything is written."""
+
     def error(code: int, *arguments: str) -> str:
         return error_of(run(memory_path / "none", "score", *arguments), code)
 
     assert error(2, "nobody").startswith("expected a player among random, pubeval, ")
     assert error(2, "pubeval", "--against", "nobody").startswith("expected a player among random, pubeval, ")
-    assert error(2, "pubeval", "--against", "gnubg") == GNUBG.partition(": ")[2]
+    assert error(2, "pubeval", "--against", "gnubg") == GNUBG_MISSING.partition(": ")[2]
     assert error(2, "pubeval", "--against", "gnubg:x") == "expected a player such as gnubg or gnubg:2, got 'gnubg:x'"
     assert error(2, "pubeval", "--games", "5") == "expected an even number of at least 4 games, got 5"
     assert error(2, "pubeval", "--luck-adjusted-games", "2") == "expected an even number of at least 4 games, got 2"
@@ -289,8 +295,8 @@ def test_invalid_options_are_refused(memory_path: Path) -> None:
 
 
 def test_versions_are_shared_with_other_commands(warehouse: Warehouse) -> None:
-    """One example is the games of `bgdata benchmark PLAYER --games`."""
-    run(warehouse.root, "score", "random", *FEW, "--no-programs")
+    """The games of `bgdata benchmark PLAYER --games`, for example, are not played again."""
+    run(warehouse.root, "score", "random", *FEW_GAMES, "--no-programs")
     assert warehouse.find(warehouse.kind("game_scores"), GameParameters("random", 0, "1", "pubeval", 0, "2", 4))
     shown = run(warehouse.root, "benchmark", "random", "--games", "4")
     assert "already built" in shown.stderr

@@ -34,7 +34,7 @@ START = list(parse_key20("OAHDPAABDAOAHDPAABDA").board)
 
 
 def decisions(*losses: list[float]) -> RolledOutDecisions:
-    """Decisions with the same position and roll, and one play for each loss."""
+    """Decisions with the same position and roll, and one rolled-out play for each loss."""
     counts = [len(some) for some in losses]
     return RolledOutDecisions(
         boards=np.array([START] * len(losses), np.int8),
@@ -45,7 +45,7 @@ def decisions(*losses: list[float]) -> RolledOutDecisions:
     )
 
 
-THREE = decisions([0, 0.25, 0.5], [0, 0.125], [0, 0, 1.5, 2])
+THREE_DECISIONS = decisions([0, 0.25, 0.5], [0, 0.125], [0, 0, 1.5, 2])
 
 
 @pytest.mark.parametrize(
@@ -59,10 +59,10 @@ THREE = decisions([0, 0.25, 0.5], [0, 0.125], [0, 0, 1.5, 2])
     ],
 )
 def test_choices_lose_as_much_as_their_rollouts(chosen: list[list[int]], ranks: list[int], losses: list[float]) -> None:
-    """An unlisted play loses as much as the last listed one."""
-    found = rank_choices(THREE, np.array(chosen, np.int8))
+    """A choice loses what its rollout says; one that was not rolled out loses as much as the worst that was."""
+    found = rank_choices(THREE_DECISIONS, np.array(chosen, np.int8))
     assert found.tolist() == ranks
-    assert losses_of(THREE, found).tolist() == losses
+    assert losses_of(THREE_DECISIONS, found).tolist() == losses
 
 
 @pytest.mark.parametrize(
@@ -103,13 +103,14 @@ def scores(
 
 @pytest.fixture
 def imports(memory_path: Path) -> Imports:
-    """Imports with a benchmark of two decisions."""
+    """A warehouse with an imported benchmark of two decisions."""
     found = Imports(memory_path)
     found.text("gnubg_benchmark", BENCHMARK)
     return found
 
 
 def test_rows_of_pubeval_equal_its_choices(imports: Imports) -> None:
+    """Rows have PubEval's choices with their ranks and losses, and the summary has the manifest's statistics."""
     table = scores(imports)
     benchmark = imports.warehouse.open("gnubg_benchmark", "contact")
     assert table.folder.parent.name == "pubeval-0ply-imported-contact"
@@ -137,6 +138,7 @@ def test_rows_of_pubeval_equal_its_choices(imports: Imports) -> None:
         "2",
         "gnubg_benchmark/contact",
         benchmark.folder.name,
+        None,
         "contact",
         2,
         *(statistics[name] for name in names),
@@ -145,7 +147,7 @@ def test_rows_of_pubeval_equal_its_choices(imports: Imports) -> None:
 
 
 def test_new_benchmark_version_has_new_scores(imports: Imports) -> None:
-    """The old scores stay, but views do not show them."""
+    """After a benchmark is imported again, its old scores stay, but views do not show them."""
     first = scores(imports)
     assert scores(imports).folder == first.folder
     imports.text("gnubg_benchmark", BENCHMARK + b"# more\n" + BENCHMARK, "contact.bm")
@@ -158,7 +160,7 @@ def test_new_benchmark_version_has_new_scores(imports: Imports) -> None:
 
 
 def test_smallest_parameters_name_the_sample(imports: Imports) -> None:
-    """Scores always name a version, so the declaration names the version of the sample."""
+    """The smallest parameters name the version of the sample, because scores always name a version."""
     sample = Imports(imports.folder / "sample").sample("gnubg_benchmark")
     kind = imports.warehouse.kind("benchmark_scores")
     assert kind.smallest == ScoreParameters.on(sample, "pubeval", 0, "2")
@@ -177,7 +179,7 @@ def test_changed_scores_are_found(imports: Imports, name: str, found: str) -> No
 
 
 def test_benchmark_without_decisions_has_no_error_rate(imports: Imports) -> None:
-    """A file with rollouts only, for example, has none."""
+    """The scores on a benchmark without decisions, such as a file with rollouts only, have no error rate."""
     imports.text("gnubg_benchmark", "#R JIGHPAABDAOAHDPAABDA 0.47 0.12 0.005 0.14 0.006\n")
     assert scores(imports).manifest.statistics["decisions"] == 0
     with imports.warehouse.connect() as connection:
@@ -219,8 +221,8 @@ def test_invalid_parameters_are_refused(imports: Imports) -> None:
 # ----------------------------------------------------------------- on the published rows
 
 
-def published(imports: Imports) -> dict[str, int]:
-    """Import the 43 rows, one file per class, and return the number of rows by class."""
+def import_published(imports: Imports) -> dict[str, int]:
+    """Import the 43 published rows, one file per class, and return the number of rows by class."""
     rows = samples.shared_file("gnubg", "benchmark_samples.bm").read_bytes().splitlines(keepends=True)
     found = {}
     for class_ in ("contact", "race", "crashed"):
@@ -230,7 +232,8 @@ def published(imports: Imports) -> dict[str, int]:
 
 
 def test_pubeval_loses_less_than_random_on_the_published_rows(imports: Imports) -> None:
-    assert published(imports) == {"contact": 15, "race": 14, "crashed": 14}
+    """PubEval loses less than random play in every class of the published rows, and best plays lose nothing."""
+    assert import_published(imports) == {"contact": 15, "race": 14, "crashed": 14}
     for class_ in ("contact", "race", "crashed"):
         pubeval, at_random = (
             scores(imports, name, version=version, class_=class_).manifest.statistics
@@ -254,10 +257,10 @@ def test_pubeval_loses_less_than_random_on_the_published_rows(imports: Imports) 
 def test_gnubg_has_known_error_rates_on_the_published_rows(
     imports: Imports, ply: int, expected: dict[str, float]
 ) -> None:
-    """Compare with figures of gnubg 1.07 that an independent script computed."""
+    """gnubg 1.07 has the error rates that an independent script computed."""
     if not gnubg_version().startswith("1.07"):
         pytest.skip(f"the figures are of gnubg 1.07, this is {gnubg_version()}")
-    published(imports)
+    import_published(imports)
     for class_, error_rate in expected.items():
         statistics = scores(imports, "gnubg", ply, f"{gnubg_version()}-external", class_).manifest.statistics
         assert statistics["error_rate"] == pytest.approx(error_rate, rel=2e-6)

@@ -52,7 +52,7 @@ from tests.oracles import needs_gnubg_tool
 from tests.rechecking import check_sample, inputs_of
 from tests.subtests import each
 
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 BLITZ = parse_xgid("XGID=-aBCBaD-A-A----------AcbhA:0:0:1:00:0:0:0:0:10").position
 MIDDLE = parse_xgid("XGID=---aaBD-C---bD---dbeB-----:0:0:1:00:0:0:0:3:10").position
 MONEY = Stakes(Money(is_jacoby=False))
@@ -61,21 +61,22 @@ QUESTIONS = [CubeQuestion(BLITZ, MONEY), CubeQuestion(MIDDLE, Stakes(MatchScore(
 
 
 def small_table(root: Path) -> Table:
-    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
+    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALLEST))
 
 
 def small_context(warehouse: Warehouse, **changes: Any) -> Context[Any]:
-    wanted = replace(SMALL, **changes)
-    return Context(wanted, inputs_of(warehouse, DATASET, SMALL), warehouse)
+    wanted = replace(SMALLEST, **changes)
+    return Context(wanted, inputs_of(warehouse, DATASET, SMALLEST), warehouse)
 
 
 def test_decisions_are_close_turns_of_different_games(small_root: Path) -> None:
-    """Each is a turn of the games at which the player on roll may double, and is close by `decide_cube`."""
+    """Each decision is a turn of another game at which the player on roll may double, and is close by `decide_cube`."""
     warehouse = bgdata.open_warehouse(small_root)
     context = small_context(warehouse)
-    player, rules = open_roller(context), CubeRules(CONSTANT_STRATEGY, first_met(context.inputs["met"].arrays()))
-    rows = warehouse.rows(f"from cube_benchmark where variant = '{DATASET.slug(SMALL)}' order by decision")
-    assert len(rows) == SMALL.decisions
+    player = open_roller(context)
+    rules = CubeRules(CONSTANT_STRATEGY, first_met(context.inputs["met"].arrays()))
+    rows = warehouse.rows(f"from cube_benchmark where variant = '{DATASET.slug(SMALLEST)}' order by decision")
+    assert len(rows) == SMALLEST.decisions
     assert Counter(row["score"] == "money" for row in rows) == {True: 2, False: 2}
     assert len({(row["score"] == "money", row["game"]) for row in rows}) == len(rows)
     for row in rows:
@@ -96,21 +97,25 @@ def test_decisions_are_close_turns_of_different_games(small_root: Path) -> None:
         decision = decide_cube(chances, stakes, rules)
         assert decision.may_double
         point = 1.0 if isinstance(stakes.score, Money) else normalised_point(stakes, rules)
-        assert min(abs(decision.double_gain), abs(decision.take_gain)) <= SMALL.window * point + 1e-6
+        assert min(abs(decision.double_gain), abs(decision.take_gain)) <= SMALLEST.window * point + 1e-6
         if isinstance(stakes.score, MatchScore):
             assert min(stakes.score.away, stakes.score.opponent_away) >= 2
             assert not stakes.is_crawford
 
 
 def test_values_are_those_of_rollouts_with_the_cube(small_root: Path) -> None:
-    warehouse, table = bgdata.open_warehouse(small_root), small_table(small_root)
+    """The values and standard errors of each decision equal those of a rollout with its seed."""
+    warehouse = bgdata.open_warehouse(small_root)
+    table = small_table(small_root)
     context = small_context(warehouse)
-    rules, chooser = CubeRules(met=first_met(context.inputs["met"].arrays())), open_roller(context).chooser
+    rules = CubeRules(met=first_met(context.inputs["met"].arrays()))
+    chooser = open_roller(context).chooser
     arrays = table.arrays()
     for row, xgid in enumerate(text_column(arrays, "xgids").to_pylist()):
         position, stakes = question_of(xgid)
-        starts, seed = [*decision_starts(position, stakes).values()], int(arrays["seeds"][row])
-        found = roll_out_with_cube(starts, chooser, rules, SMALL.limits(), seed)
+        starts = [*decision_starts(position, stakes).values()]
+        seed = int(arrays["seeds"][row])
+        found = roll_out_with_cube(starts, chooser, rules, SMALLEST.limits(), seed)
         values = found.values.tolist()
         if isinstance(stakes.score, MatchScore):
             values = [normalised_equity(value, stakes, rules) for value in values]
@@ -120,7 +125,8 @@ def test_values_are_those_of_rollouts_with_the_cube(small_root: Path) -> None:
 
 
 def test_columns_follow_from_the_values(small_root: Path) -> None:
-    rows = bgdata.open_warehouse(small_root).rows(f"from cube_benchmark where variant = '{DATASET.slug(SMALL)}'")
+    """Match winning chances convert back to the values in points; money games have none."""
+    rows = bgdata.open_warehouse(small_root).rows(f"from cube_benchmark where variant = '{DATASET.slug(SMALLEST)}'")
     met = published_met()
     for row in rows:
         assert row["judge"].startswith("network/tiny/")
@@ -136,9 +142,10 @@ def test_columns_follow_from_the_values(small_root: Path) -> None:
 
 
 def test_themes_have_equal_shares(small_root: Path) -> None:
-    """A theme that is frequent gets no more than its share while others have close decisions."""
+    """A frequent theme gets no more than its share while other themes have close decisions."""
     context = small_context(bgdata.open_warehouse(small_root), decisions=24)
-    player, rules = open_roller(context), CubeRules(met=first_met(context.inputs["met"].arrays()))
+    player = open_roller(context)
+    rules = CubeRules(met=first_met(context.inputs["met"].arrays()))
     found = close_candidates(context.inputs["money_games"], context.parameters, player, rules)
     assert (np.diff(found.hashes.astype(object)) > 0).all()
     frequent = Counter(candidates_of(context.inputs["money_games"], context.parameters).themes.tolist())
@@ -161,8 +168,10 @@ def test_best_actions_are_named() -> None:
 
 
 def test_changed_values_are_found(small_root: Path) -> None:
-    warehouse, table = bgdata.open_warehouse(small_root), small_table(small_root)
-    inputs, generator = inputs_of(warehouse, DATASET, SMALL), np.random.default_rng(0)
+    warehouse = bgdata.open_warehouse(small_root)
+    table = small_table(small_root)
+    inputs = inputs_of(warehouse, DATASET, SMALLEST)
+    generator = np.random.default_rng(0)
     assert check_sample(DATASET, table, inputs, 10, generator) == "all 4 decisions"
     for name in ("values", "standard_errors", "trials", "boards", "judge"):
         corrupted = Corrupted(table, name, np.asarray(table.array(name)) + 1)
@@ -192,10 +201,10 @@ def test_changed_values_are_found(small_root: Path) -> None:
 )
 def test_wrong_parameters_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
-        DATASET.check_parameters(replace(SMALL, **change))
+        DATASET.check_parameters(replace(SMALLEST, **change))
 
 
-def test_too_few_decisions_are_one_error(small_root: Path) -> None:
+def test_too_few_decisions_give_a_one_line_error(small_root: Path) -> None:
     context = small_context(bgdata.open_warehouse(small_root), window=1e-9)
     with pytest.raises(
         InvalidParameterError, match=r"expected 2 close cube decisions in cubeful_selfplay/.*found 0; try"
@@ -203,7 +212,7 @@ def test_too_few_decisions_are_one_error(small_root: Path) -> None:
         sample_arrays(context)
 
 
-def test_missing_judge_is_one_error(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_judge_gives_a_one_line_error(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gnubg, "find_gnubg_tool", lambda _name: None)
     gnubg.gnubg_version.cache_clear()
     result = run(small_root, "build", "cube_benchmark", "--set", "judge=gnubg")
@@ -212,37 +221,37 @@ def test_missing_judge_is_one_error(small_root: Path, monkeypatch: pytest.Monkey
     gnubg.gnubg_version.cache_clear()
 
 
-class Answer:
-    """What the stand-in for bgsage answers."""
+class FakeAnswer:
+    """An answer of the stand-in for bgsage, with values that depend on the seed."""
 
     def __init__(self, seed: int) -> None:
         self.equity_nd, self.equity_dt = 0.5 + seed % 2 / 10, 0.75
         self.equity_nd_se, self.equity_dt_se = 0.03, 0.04
 
 
-class StandIn:
-    """A module with the analyzer of bgsage, which records what it is asked."""
+class FakeBgsage:
+    """A stand-in for the module of bgsage, which records what its analyzer is asked."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []
         self.settings: dict[str, Any] = {}
         self.seed = 0
 
-    def BgBotAnalyzer(self, **settings: Any) -> StandIn:  # noqa: N802
+    def BgBotAnalyzer(self, **settings: Any) -> FakeBgsage:  # noqa: N802
         self.settings = settings
         return self
 
     def set_seed(self, seed: int) -> None:
         self.seed = seed
 
-    def cube_action(self, board: list[int], cube: int, owner: str, **rules: Any) -> Answer:
+    def cube_action(self, board: list[int], cube: int, owner: str, **rules: Any) -> FakeAnswer:
         self.asked.append((board, cube, owner, rules))
-        return Answer(self.seed)
+        return FakeAnswer(self.seed)
 
 
 def test_bgsage_is_asked_in_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rounds with seeds of their own are averaged until both standard errors are small enough."""
-    module = StandIn()
+    """Rounds with different seeds are averaged until both standard errors are small enough."""
+    module = FakeBgsage()
     monkeypatch.setitem(__import__("sys").modules, "bgsage", module)
     found = roll_out_by_bgsage(QUESTIONS[2], GameLimits(0, 100, 0.02, 1000), 6)
     assert module.settings["eval_level"] == "rollout"
@@ -257,22 +266,23 @@ def test_bgsage_is_asked_in_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert module.asked[0] == (list(BLITZ.board), 1, "centered", {"jacoby": False, "beaver": False})
 
 
-def test_bgsage_rolls_out_like_us() -> None:
+def test_bgsage_rollouts_agree_with_ours() -> None:
     pytest.importorskip("bgsage")
     assert BgsagePlayer().version
     check_rollouts(roll_out_by_bgsage)
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_rolls_out_like_us() -> None:
+def test_gnubg_rollouts_agree_with_ours() -> None:
     check_rollouts(roll_out_by_gnubg)
 
 
 def check_rollouts(roll_out: Any) -> None:
-    """The judge's values are those of our rollouts, within errors and a difference in skill."""
-    judge = Judge(replace(SMALL, trials=288, met="own"), shipped_player(), published_met())
+    """Check that a judge's values are those of our rollouts, within errors and a difference in skill."""
+    judge = Judge(replace(SMALLEST, trials=288, met="own"), shipped_player(), published_met())
     for question in QUESTIONS:
-        ours, theirs = judge.roll_out(question, 1), roll_out(question, GameLimits(0, 144, 1.0, 144), 1)
+        ours = judge.roll_out(question, 1)
+        theirs = roll_out(question, GameLimits(0, 144, 1.0, 144), 1)
         assert theirs.games == 144
         for place in (0, 1):
             error = np.hypot(ours.standard_errors[place], theirs.standard_errors[place])
@@ -282,8 +292,9 @@ def check_rollouts(roll_out: Any) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_values_of_gnubg_are_near_ours() -> None:
-    """Before the roll, at money and match scores, with the cube centered and owned."""
-    player, rules = LookaheadPlayer(shipped_player()), CubeRules(met=published_met())
+    """gnubg's values before the roll are near ours, for money and at match scores, with the cube centered and owned."""
+    player = LookaheadPlayer(shipped_player())
+    rules = CubeRules(met=published_met())
     for ply in (0, 1):
         found = gnubg_values(QUESTIONS, ply)
         assert found[:, 2] == pytest.approx(1.0, abs=1e-5)
@@ -291,8 +302,8 @@ def test_values_of_gnubg_are_near_ours() -> None:
     assert gnubg_values([], 0).shape == (0, 3)
 
 
-def test_values_looked_ahead_begin_with_the_model() -> None:
-    """At 0-ply both are the model's; with the cube on the way the value of a double is that after it."""
+def test_values_at_0_ply_equal_the_cube_model() -> None:
+    """At 0-ply the values of both actions are the cube model's; one ply further they are near them."""
     rules = CubeRules(met=published_met())
     player = LookaheadPlayer(shipped_player())
     by_model = model_values(player, QUESTIONS, rules, local=False)

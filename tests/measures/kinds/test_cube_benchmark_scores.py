@@ -20,18 +20,19 @@ from bgdata.measures.kinds.cube_benchmark_scores import DATASET, MODELS, CubeSco
 from bgdata.measures.kinds.cube_benchmark_scores_compute import action_losses, player_actions
 from bgdata.store.parameters import VersionRef
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.contract.kinds import Corrupted
 from tests.oracles import needs_gnubg_tool
 from tests.rechecking import check_sample, inputs_of
 from tests.subtests import each
 
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 SET = BENCHMARK.slug(BENCHMARK.smallest)
 
 
 def test_losses_are_against_the_better_action() -> None:
-    """A double is worth its best answer; an answer is judged whether or not the double is right."""
+    """The loss of a double is against its best answer; that of an answer does not depend on whether the double is
+    right."""
     judged = np.array([[0.5, 0.7]] * 4 + [[0.9, 1.3]] * 4 + [[1.1, 1.3]] * 2)
     doubled = np.array([True, True, False, False] * 2 + [True, False])
     taken = np.array([True, False] * 5)
@@ -40,17 +41,17 @@ def test_losses_are_against_the_better_action() -> None:
     )
 
 
-def test_actions_follow_from_values() -> None:
-    """Equal values: the player doubles, and passes."""
+def test_players_take_the_action_with_the_better_value() -> None:
+    """A player takes the better action by its values; if they are equal, it doubles, and passes."""
     doubled, taken = player_actions(np.array([[0.5, 0.4], [0.5, 0.6], [0.8, 1.2], [1.1, 1.2], [0.4, 0.4], [1.0, 1.0]]))
     assert doubled.tolist() == [False, True, True, False, True, True]
     assert taken.tolist() == [True, True, False, False, True, False]
 
 
 def test_scores_are_those_of_the_rows(small_root: Path) -> None:
-    """The statistics and the summary are the means of the losses, by theme and score too."""
+    """The statistics and the summary, by theme and score too, are means of the losses in the rows."""
     warehouse = bgdata.open_warehouse(small_root)
-    table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    table = warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
     judged = warehouse.open(BENCHMARK.name, SET)
     rows = warehouse.rows(f"from cube_benchmark_scores where variant = '{table.manifest.variant}' order by decision")
     assert [row["xgid"] for row in rows] == text_column(judged.arrays(), "xgids").to_pylist()
@@ -73,7 +74,8 @@ def test_scores_are_those_of_the_rows(small_root: Path) -> None:
 
 def test_changed_scores_are_found(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    table, inputs = warehouse.open(DATASET.name, DATASET.slug(SMALL)), inputs_of(warehouse, DATASET, SMALL)
+    table = warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
+    inputs = inputs_of(warehouse, DATASET, SMALLEST)
     assert check_sample(DATASET, table, inputs, 10, np.random.default_rng(0)) == "all 4 decisions"
     for name in ("values", "losses", "themes"):
         corrupted = Corrupted(table, name, np.asarray(table.array(name)) + 1)
@@ -82,16 +84,16 @@ def test_changed_scores_are_found(small_root: Path) -> None:
 
 
 def test_command_scores_each_cube_model(warehouse: Warehouse) -> None:
-    """One row for each model: at 0-ply not the one that looks ahead with the cube."""
+    """The command prints one row for each cube model; at 0-ply it leaves out the one that looks ahead with the cube."""
     for ply, models in ((0, MODELS[:-1]), (1, MODELS)):
         options = ("network/tiny", "--on", "cube", "--ply", str(ply), "--format", "json")
-        rows = json.loads(succeeds(warehouse.root, "benchmark", *options))
+        rows = json.loads(output_of(warehouse.root, "benchmark", *options))
         assert [row["cube_model"] for row in rows] == list(models)
         for row in rows:
             assert (row["player"], row["ply"], row["decisions"]) == ("network/tiny", ply, 4)
             assert row["judge"].startswith("network/tiny/")
             assert row["low"] <= row["error_rate"] <= row["high"]
-    lines = succeeds(warehouse.root, "benchmark", "network/tiny", "--on", "cube").splitlines()
+    lines = output_of(warehouse.root, "benchmark", "network/tiny", "--on", "cube").splitlines()
     assert lines[0].split()[:3] == ["judge", "cube", "model"]
     assert len(lines) == len(MODELS)
     shown = warehouse.rows("select distinct cube_model from cube_benchmark_summary")
@@ -100,7 +102,7 @@ def test_command_scores_each_cube_model(warehouse: Warehouse) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_gnubg_is_scored_by_its_own_model(warehouse: Warehouse) -> None:
-    (row,) = json.loads(succeeds(warehouse.root, "benchmark", "gnubg", "--on", "cube", "--format", "json"))
+    (row,) = json.loads(output_of(warehouse.root, "benchmark", "gnubg", "--on", "cube", "--format", "json"))
     assert (row["player"], row["cube_model"], row["decisions"]) == ("gnubg", "", 4)
     table = warehouse.open(DATASET.name, f"gnubg-0ply-on-{SET}")
     questions = [question_of(text) for text in text_column(table.arrays(), "xgids").to_pylist()]
@@ -129,7 +131,7 @@ def test_gnubg_is_scored_by_its_own_model(warehouse: Warehouse) -> None:
 )
 def test_wrong_parameters_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
-        DATASET.check_parameters(replace(SMALL, **change))
+        DATASET.check_parameters(replace(SMALLEST, **change))
 
 
 def test_parameters_of_a_version_name_its_table(small_root: Path) -> None:

@@ -23,23 +23,25 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
 
-SMALL = DATASET.smallest
-NAMED = tuple(VersionRef("game_scores", name, "r1-01234567") for name in ("a", "b"))
-TRUE = (0.0, 0.04, -0.6, -3.5, 0.01)
+SMALLEST = DATASET.smallest
+NAMED_SOURCES = tuple(VersionRef("game_scores", name, "r1-01234567") for name in ("a", "b"))
+TRUE_RATINGS = (0.0, 0.04, -0.6, -3.5, 0.01)
 
 
-def simulated(generator: np.random.Generator, scale: float, error: float) -> list[Pairing]:
-    """All pairings of players rated TRUE, with normal errors."""
+def simulated_pairings(generator: np.random.Generator, scale: float, error: float) -> list[Pairing]:
+    """Simulated results of all pairings of players whose ratings are TRUE, with normal errors."""
     return [
-        Pairing(a, b, expected_points(TRUE[a] - TRUE[b], scale) + error * float(generator.normal()), error)
-        for a, b in combinations(range(len(TRUE)), 2)
+        Pairing(
+            a, b, expected_points(TRUE_RATINGS[a] - TRUE_RATINGS[b], scale) + error * float(generator.normal()), error
+        )
+        for a, b in combinations(range(len(TRUE_RATINGS)), 2)
     ]
 
 
 def test_exact_results_reproduce_the_ratings() -> None:
-    pairings = [each._replace(error=0.01) for each in simulated(np.random.default_rng(0), 3.0, 0.0)]
-    found = fit_ratings(len(TRUE), 0, pairings, 3.0)
-    assert found.values == pytest.approx(TRUE, abs=1e-7)
+    pairings = [each._replace(error=0.01) for each in simulated_pairings(np.random.default_rng(0), 3.0, 0.0)]
+    found = fit_ratings(len(TRUE_RATINGS), 0, pairings, 3.0)
+    assert found.values == pytest.approx(TRUE_RATINGS, abs=1e-7)
     assert found.chi_square == pytest.approx(0, abs=1e-9)
     assert found.degrees_of_freedom == 10 - 4
 
@@ -62,12 +64,14 @@ def test_ratings_of_two_players_match_values_by_hand(
 
 
 def test_standard_errors_equal_the_spread_of_simulations() -> None:
-    generator, error = np.random.default_rng(3), 0.02
-    fits = [fit_ratings(len(TRUE), 0, simulated(generator, 3.0, error), 3.0) for _ in range(300)]
+    """The standard errors of ratings equal their spread over 300 simulations, and chi-square its degrees of freedom."""
+    generator = np.random.default_rng(3)
+    error = 0.02
+    fits = [fit_ratings(len(TRUE_RATINGS), 0, simulated_pairings(generator, 3.0, error), 3.0) for _ in range(300)]
     values = np.array([fit.values for fit in fits])
     reported = np.array([np.sqrt(np.diagonal(fit.covariances)) for fit in fits]).mean(axis=0)
     spread = values.std(axis=0)
-    assert values.mean(axis=0) == pytest.approx(TRUE, abs=0.01)
+    assert values.mean(axis=0) == pytest.approx(TRUE_RATINGS, abs=0.01)
     assert spread[1:] == pytest.approx(
         reported[1:], rel=0.2
     )  # reported errors are a little larger, because they are never reduced
@@ -75,7 +79,7 @@ def test_standard_errors_equal_the_spread_of_simulations() -> None:
 
 
 def test_contradicting_results_widen_intervals() -> None:
-    """The players are like rock, paper and scissors."""
+    """Players who beat each other in a circle, like rock, paper and scissors, have wider intervals."""
     circle = [Pairing(0, 1, 0.5, 0.01), Pairing(1, 2, 0.5, 0.01), Pairing(2, 0, 0.5, 0.01)]
     found = fit_ratings(3, 0, circle, 3.0)
     assert found.values == pytest.approx([0, 0, 0], abs=1e-9)
@@ -108,21 +112,22 @@ def test_infinite_results_raise(points: float, error: float) -> None:
 
 
 def ladder_of(warehouse: Warehouse, *series: GameParameters) -> LadderParameters:
-    """Parameters of a ladder of these games, which are built first."""
+    """The parameters of a ladder of these series of games, which are built first."""
     names = [warehouse.build("game_scores", each).name for each in series]
     return LadderParameters(sources=tuple(sorted(map(VersionRef.parse, names), key=str)))
 
 
 def games(player: str, opponent: str, seed: int = 1, count: int = 8) -> GameParameters:
-    """Some games of players that need no tables."""
+    """The parameters of a few games between players that need no tables."""
     versions = {"pubeval": "2", "random": "1"}
     return GameParameters(player, 0, versions[player], opponent, 0, versions[opponent], count, seed)
 
 
 def test_rows_of_the_smallest_ladder_equal_its_ratings(small_root: Path) -> None:
+    """The ladder of one pairing has the rating and interval that follow from its pairs of games."""
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, "cubeless")
-    played = warehouse.open("game_scores", SMALL.sources[0].variant)
+    played = warehouse.open("game_scores", SMALLEST.sources[0].variant)
     outcomes = np.asarray(played.array("outcomes"), np.float64)
     pairs = (outcomes[::2] + outcomes[1::2]) / 2
     error = pairs.std(ddof=1) / len(pairs) ** 0.5
@@ -130,7 +135,8 @@ def test_rows_of_the_smallest_ladder_equal_its_ratings(small_root: Path) -> None
     with warehouse.connect() as connection:
         rows = connection.sql("select * exclude variant from ladder order by rank").fetchall()
         (pairing,) = connection.sql("select * exclude variant from ladder_pairings").fetchall()
-    rating, rating_error = expected.values[1], expected.covariances[1][1] ** 0.5
+    rating = expected.values[1]
+    rating_error = expected.covariances[1][1] ** 0.5
     assert rows[0] == (1, "pubeval", 0, "2", 0.0, 0.0, 0.0, 0.0, 1, 40)
     assert rows[1][:4] == (2, "random", 0, "1")
     assert rows[1][4:8] == pytest.approx(
@@ -154,7 +160,7 @@ def test_parts_of_a_pairing_are_joined_in_either_order(warehouse: Warehouse) -> 
 
 
 def test_parts_with_the_same_dice_are_refused(warehouse: Warehouse) -> None:
-    """The eight games of a seed are the first of its twelve."""
+    """Two series of a pairing with the same seed are refused, because the games of one are the first of the other."""
     parameters = ladder_of(warehouse, games("pubeval", "random", 1), games("pubeval", "random", 1, count=12))
     with pytest.raises(InvalidParameterError, match="expected other dice in each part of a pairing, got game_scores/"):
         warehouse.build(DATASET.name, parameters)
@@ -173,7 +179,7 @@ def test_changed_ratings_are_found(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = Table(warehouse.open(DATASET.name, "cubeless").folder)
     table._arrays = {**table.arrays(), "ratings": np.asarray(table.array("ratings")) + 0.01}
-    inputs = {"smallest": warehouse.open("game_scores", SMALL.sources[0].variant)}
+    inputs = {"smallest": warehouse.open("game_scores", SMALLEST.sources[0].variant)}
     with pytest.raises(CheckFailedError, match=r"expected ratings of .* in row 0 of ladder/cubeless/"):
         check_sample(DATASET, table, inputs, 5, np.random.default_rng(0))
 
@@ -217,15 +223,15 @@ def test_ladder_of_unconnected_pairings_is_refused(warehouse: Warehouse) -> None
         ({"play": "money"}, "expected sources cubeful_scores/VARIANT/VERSION, got 'game_scores/"),
         ({"zero": "no player"}, "expected the name of a player"),
         ({"sources": ()}, "expected sources in order, each once"),
-        ({"sources": SMALL.sources * 2}, "expected sources in order, each once"),
-        ({"sources": NAMED[::-1]}, "expected sources in order, each once"),
+        ({"sources": SMALLEST.sources * 2}, "expected sources in order, each once"),
+        ({"sources": NAMED_SOURCES[::-1]}, "expected sources in order, each once"),
         ({"sources": (VersionRef("game_scores", "x"),)}, "expected sources game_scores/VARIANT/VERSION, got"),
         ({"sources": (VersionRef("selfplay", "x", "r1-01234567"),)}, "expected sources game_scores/VARIANT/VERSION"),
     ],
 )
 def test_invalid_parameters_are_refused(warehouse: Warehouse, change: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
-        warehouse.build(DATASET.name, replace(SMALL, **change))  # type: ignore[arg-type]
+        warehouse.build(DATASET.name, replace(SMALLEST, **change))  # type: ignore[arg-type]
 
 
 def test_games_of_another_play_are_refused(warehouse: Warehouse) -> None:

@@ -24,21 +24,22 @@ from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample, inputs_of
 
-SMALL = DATASET.smallest
-JUDGED = replace(SMALL, games=4, luck=True)
+SMALLEST = DATASET.smallest
+JUDGED = replace(SMALLEST, games=4, luck=True)
 SMALL_MATCHES = CUBEFUL.smallest
 
 
 def network_parameters(warehouse: Warehouse) -> GameParameters:
-    """Parameters of the tiny network against PubEval."""
+    """The parameters of games of the tiny network against PubEval."""
     version = open_named_player("network/tiny", 0, warehouse).version
     return GameParameters("network/tiny", 0, version, "pubeval", 0, "2", 40)
 
 
 def test_rows_and_statistics_equal_the_games(small_root: Path) -> None:
+    """Rows, statistics and the summary equal the games that `play_games` plays again."""
     warehouse = bgdata.open_warehouse(small_root)
-    table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
-    games = play_games(PubEval(), RandomPlayer(), SMALL.games, SMALL.seed)
+    table = warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
+    games = play_games(PubEval(), RandomPlayer(), SMALLEST.games, SMALLEST.seed)
     result = result_of(games)
     with warehouse.connect() as connection:
         rows = connection.sql(
@@ -46,7 +47,7 @@ def test_rows_and_statistics_equal_the_games(small_root: Path) -> None:
         ).fetchall()
     (found,) = warehouse.rows("from game_summary")
     columns = games.numbers, games.outcomes, games.turns, games.begins
-    nothing = [None] * SMALL.games
+    nothing = [None] * SMALLEST.games
     assert rows == list(zip(*(column.tolist() for column in columns), nothing, nothing, strict=True))
     assert np.isnan(table.array("lucks")).all()
     assert [found[name] for name in found if name.startswith("hedged_")] == [None, None]
@@ -54,16 +55,17 @@ def test_rows_and_statistics_equal_the_games(small_root: Path) -> None:
     assert expected.items() <= found.items()
     assert (found["win_share"], found["turns_per_game"]) == (result.win_share, result.mean_turns)
     names = {"player": "pubeval", "ply": 0, "player_version": "2", "opponent": "random", "opponent_ply": 0}
-    assert {**names, "opponent_version": "1", "seed": SMALL.seed, "games": SMALL.games}.items() <= found.items()
+    assert {**names, "opponent_version": "1", "seed": SMALLEST.seed, "games": SMALLEST.games}.items() <= found.items()
     assert table.folder.parent.name == "pubeval-0ply-against-random-0ply-40-seed-2"
 
 
 @pytest.mark.parametrize("luck", [False, True])
 def test_statistics_match_values_by_hand(luck: bool) -> None:
-    """Gammons include backgammons; hedged results are those of pairs."""
+    """Shares and means of a few games are as computed by hand: gammons include backgammons, hedged results are those of
+    pairs."""
     outcomes, lucks = np.array([1, 1, 2, -3, 3, -1, -2, -2], np.int8), np.array([0.5, -0.5, 0, 0, 1, 0, -2, -2])
     arrays: dict[str, Any] = {"outcomes": outcomes, "turns": np.full(8, 50, np.int32), "lucks": lucks}
-    found = DATASET.computation.statistics(Computed(replace(SMALL, luck=luck), arrays))
+    found = DATASET.computation.statistics(Computed(replace(SMALLEST, luck=luck), arrays))
     shares = [found[name] for name in found if name.endswith("_share")]
     assert shares == [4 / 8, 2 / 8, 1 / 8, 3 / 8, 1 / 8]
     won, win_gammon, win_backgammon, lose_gammon, lose_backgammon = shares
@@ -77,16 +79,17 @@ def test_statistics_match_values_by_hand(luck: bool) -> None:
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory, network_root: Path) -> Path:
-    """A warehouse with four games, whose luck the default network and its tables judged."""
+def root_with_luck(tmp_path_factory: pytest.TempPathFactory, network_root: Path) -> Path:
+    """A warehouse with four games, whose luck the default network and its tables have measured."""
     root = tmp_path_factory.mktemp("judged") / "warehouse"
     shutil.copytree(network_root, root, ignore=shutil.ignore_patterns(".*"))
     bgdata.open_warehouse(root).build(DATASET.name, JUDGED)
     return root
 
 
-def test_luck_equals_that_of_the_judge(judged: Path) -> None:
-    warehouse = bgdata.open_warehouse(judged)
+def test_luck_equals_that_of_the_judge(root_with_luck: Path) -> None:
+    """The stored luck is the one that the judging network measures, and luck-adjusted results follow from it."""
+    warehouse = bgdata.open_warehouse(root_with_luck)
     table = warehouse.open(DATASET.name, "pubeval-0ply-against-random-0ply-4-seed-2-luck")
     judge = open_named_player("network", 0, warehouse)
     assert isinstance(judge, KernelPlayer)
@@ -103,8 +106,8 @@ def test_luck_equals_that_of_the_judge(judged: Path) -> None:
     assert summary == (hedged.mean(), pair_error(games.numbers, hedged))
 
 
-def test_changed_luck_is_found(judged: Path) -> None:
-    warehouse = bgdata.open_warehouse(judged)
+def test_changed_luck_is_found(root_with_luck: Path) -> None:
+    warehouse = bgdata.open_warehouse(root_with_luck)
     table = warehouse.open(DATASET.name, DATASET.slug(JUDGED))
     inputs = warehouse.find_inputs(DATASET, JUDGED) or {}
     check_sample(DATASET, table, inputs, 4, np.random.default_rng(0))
@@ -126,13 +129,13 @@ def test_network_plays_with_the_tables_of_the_warehouse(warehouse: Warehouse) ->
 def test_unknown_players_are_refused(memory_path: Path) -> None:
     warehouse = bgdata.open_warehouse(memory_path)
     with pytest.raises(UnknownPlayerError, match=r"expected a player among random, pubeval, .*, got nobody"):
-        warehouse.build(DATASET.name, replace(SMALL, player="nobody"))
+        warehouse.build(DATASET.name, replace(SMALLEST, player="nobody"))
     with pytest.raises(MissingTableError, match=r"no network/x in .* \(have: none\); try: bgdata train td x"):
-        warehouse.build(DATASET.name, replace(SMALL, player="network/x"))
+        warehouse.build(DATASET.name, replace(SMALLEST, player="network/x"))
 
 
 def test_games_of_a_changed_player_are_not_replayed(warehouse: Warehouse) -> None:
-    """A player changes with its tables, or when it is trained again."""
+    """`verify` skips games of a player that has other tables now, or has been trained again."""
     built = warehouse.build(DATASET.name, network_parameters(warehouse))
     table = Corrupted(built, "turns", np.array(built.array("turns")) + 1)
     shutil.rmtree(warehouse.root / "bearoff_two_sided" / "6x6")
@@ -141,6 +144,7 @@ def test_games_of_a_changed_player_are_not_replayed(warehouse: Warehouse) -> Non
 
 
 def test_cubeful_rows_equal_the_games(warehouse: Warehouse) -> None:
+    """Rows of games with the cube equal the games that `play_cubeful` plays again."""
     version = open_named_player("network/contact-160", 0, warehouse, tables=False).version
     parameters = replace(SMALL_MATCHES, length=0, games=6, opponent="network/contact-160", opponent_version=version)
     table = warehouse.build(CUBEFUL.name, parameters)
@@ -168,7 +172,7 @@ def test_match_results_are_plus_or_minus_one(small_root: Path) -> None:
 
 @pytest.mark.parametrize("length", [0, 3])
 def test_luck_of_cubeful_games_is_subtracted(network_root: Path, tmp_path: Path, length: int) -> None:
-    """For a player against itself, the results of a pair cancel."""
+    """Luck-adjusted results have less noise; for a player against itself, the results of a pair cancel."""
     shutil.copytree(network_root, tmp_path / "warehouse", ignore=shutil.ignore_patterns(".*"))
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     player = open_named_player("network/contact-160", 0, warehouse)

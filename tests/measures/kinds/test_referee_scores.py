@@ -31,14 +31,14 @@ from bgdata.warehouse import Warehouse
 from tests.reference.bearoff_chances import EXACT, covered_by
 from tests.reference.referee import exact_values, verdict
 
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 POINTS, CHECKERS = 5, 3
 COUNT = 100
 TOLERANCE = 1e-5
 
 
-def verdicts(tables: BearoffArrays, decisions: Decisions, chosen: Array) -> dict[str, Array]:
-    return referee.verdicts(partial(referee.bearoff_equities, tables), decisions, chosen, TOLERANCE)
+def judge_bearoff_choices(tables: BearoffArrays, decisions: Decisions, chosen: Array) -> dict[str, Array]:
+    return referee.judge_choices(partial(referee.bearoff_equities, tables), decisions, chosen, TOLERANCE)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,8 @@ def decisions(tables: BearoffArrays) -> Decisions:
 def test_decisions_are_all_covered_turns_of_games(
     tables: BearoffArrays, decisions: Decisions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Decisions are in the order of the games, for any number of games played at a time."""
+    """Decisions are all turns that the table covers, in the order of the games, for any number of games played at a
+    time."""
     games = self_play(PubEval().chooser, 400, seed=5)  # more than the decisions need
     several = play_counts(games.boards, games.dice) > 1
     covered = [covered_by(board, (POINTS, CHECKERS), 0, 0) == EXACT for board in games.boards.tolist()]
@@ -78,8 +79,9 @@ def test_decisions_are_all_covered_turns_of_games(
 def test_losses_match_the_reference(
     tables: BearoffArrays, decisions: Decisions, player: RandomPlayer | PubEval
 ) -> None:
+    """The loss, the rank and the best play of each choice equal those of a recursive reference."""
     chosen = player.choose_plays(decisions.boards, decisions.rolls)
-    found = verdicts(tables, decisions, chosen)
+    found = judge_bearoff_choices(tables, decisions, chosen)
     wrong = 0
     for row, (board, roll) in enumerate(zip(decisions.boards.tolist(), decisions.rolls.tolist(), strict=True)):
         values = exact_values(board, roll[0], roll[1], POINTS)
@@ -93,37 +95,41 @@ def test_losses_match_the_reference(
 
 
 def test_only_best_plays_lose_nothing(tables: BearoffArrays, decisions: Decisions) -> None:
-    """Ranks of all plays of every decision follow from the losses of the reference."""
+    """The ranks of all plays of every decision follow from the losses of the reference; only best plays lose
+    nothing."""
     offsets, after_play = batch_plays(decisions.boards, decisions.rolls)
     every = np.repeat(np.arange(COUNT), np.diff(offsets))
     asked = Decisions(decisions.boards[every], decisions.rolls[every], decisions.games[every])
-    found = verdicts(tables, asked, flip_boards(after_play))
+    found = judge_bearoff_choices(tables, asked, flip_boards(after_play))
     for decision in range(COUNT):
         losses = found["losses"][offsets[decision] : offsets[decision + 1]]
         ranks = found["ranks"][offsets[decision] : offsets[decision + 1]]
         assert losses.min() == 0
         assert ranks.tolist() == [int((losses < loss - 1e-5).sum()) for loss in losses]
-    judged = verdicts(tables, decisions, found["best"][offsets[:-1]])
+    judged = judge_bearoff_choices(tables, decisions, found["best"][offsets[:-1]])
     assert not judged["losses"].any()
     assert not judged["ranks"].any()
 
 
 def test_bearing_off_the_last_checker_is_judged(tables: BearoffArrays) -> None:
-    """The roll is 6 and 1 with checkers on points 4 and 1; bearing off both wins at once."""
+    """With 6 and 1 and checkers on points 4 and 1, bearing off both wins at once and loses nothing."""
     board = np.zeros((1, 26), np.int8)
     board[0, [1, 4, 24]] = 1, 1, -1
     roll = np.array([[6, 1]], np.int8)
     _, after = batch_plays(board, roll)
-    found = verdicts(tables, Decisions(board.repeat(2, 0), roll.repeat(2, 0), np.arange(2)), flip_boards(after))
+    found = judge_bearoff_choices(
+        tables, Decisions(board.repeat(2, 0), roll.repeat(2, 0), np.arange(2)), flip_boards(after)
+    )
     assert sorted(found["losses"]) == [0, 2]  # the opponent bears off with any roll
     assert not found["best"].clip(max=0).any()  # no checker of the player is left
 
 
 def test_invalid_choices_and_counts_raise(tables: BearoffArrays, decisions: Decisions) -> None:
+    """An illegal choice, wrong numbers, and a table that no game reaches raise."""
     chosen = PubEval().choose_plays(decisions.boards, decisions.rolls)
     chosen[7] = decisions.boards[7]
     with pytest.raises(InvalidPositionError, match=r"expected a legal play of \[\d, \d\] from \[.*\], got \[.*\]"):
-        verdicts(tables, decisions, chosen)
+        judge_bearoff_choices(tables, decisions, chosen)
     for count in (0, -1):
         with pytest.raises(UsageError, match=f"expected at least 1 decision, got {count}"):
             exact_decisions(tables, count, seed=1)
@@ -136,6 +142,7 @@ def test_invalid_choices_and_counts_raise(tables: BearoffArrays, decisions: Deci
 
 
 def test_contact_decisions_have_contact_and_a_choice() -> None:
+    """Random contact decisions have contact, at most two checkers and more than one legal play, by the seed."""
     found = contact_decisions(all_layouts(2), 500, seed=7)
     assert len(found.boards) == len(found.rolls) == 500
     for board, roll in zip(found.boards.tolist(), found.rolls.tolist(), strict=True):
@@ -163,11 +170,12 @@ def test_layouts_that_passed_are_not_in_contact() -> None:
 
 
 def test_contact_losses_equal_those_of_legal_plays(tmp_path: Path) -> None:
+    """The losses, ranks and best plays in contact endgames equal those over all legal plays."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = EndgameTable(warehouse.build("contact_endgame", EndgameParameters(2)))
     decisions = contact_decisions(all_layouts(2), 200, seed=3)
     chosen = PubEval().choose_plays(decisions.boards, decisions.rolls)
-    found = referee.verdicts(partial(referee.contact_equities, table.stored), decisions, chosen, TOLERANCE)
+    found = referee.judge_choices(partial(referee.contact_equities, table.stored), decisions, chosen, TOLERANCE)
     for row, (board, roll) in enumerate(zip(decisions.boards.tolist(), decisions.rolls.tolist(), strict=True)):
         values = {}
         for play in legal_plays(Position(board), roll):
@@ -185,10 +193,11 @@ def test_illegal_choice_in_contact_is_refused(tmp_path: Path) -> None:
     equities = warehouse.build("contact_endgame", EndgameParameters(1)).array("equities")
     decisions = contact_decisions(all_layouts(1), 3, seed=3)
     with pytest.raises(InvalidPositionError, match="expected a legal play of "):
-        referee.verdicts(partial(referee.contact_equities, equities), decisions, decisions.boards, TOLERANCE)
+        referee.judge_choices(partial(referee.contact_equities, equities), decisions, decisions.boards, TOLERANCE)
 
 
 def test_rows_and_summary_equal_the_losses(small_root: Path) -> None:
+    """Rows have the choices, ranks and losses of the arrays; the summary's standard error treats games as clusters."""
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, "pubeval-0ply-3x3-20-seed-1")
     chosen = open_named_player("pubeval").choose_plays(table.array("boards"), table.array("rolls"))
@@ -221,11 +230,13 @@ def test_rows_and_summary_equal_the_losses(small_root: Path) -> None:
 
 
 def test_network_with_tables_loses_nothing(warehouse: Warehouse) -> None:
-    """`tests/measures/commands/test_referee.py` measures the network's losses without tables."""
-    means, versions = [], set()
+    """A network with bearoff tables loses nothing. `tests/measures/commands/test_referee.py` measures one without
+    tables."""
+    means = []
+    versions = set()
     for tables in (True, False):
         version = open_named_player("network/tiny", 0, warehouse, tables=tables).version
-        parameters = replace(SMALL, player="network/tiny", version=version, tables=tables)
+        parameters = replace(SMALLEST, player="network/tiny", version=version, tables=tables)
         versions.add(version)
         means.append(warehouse.build(DATASET.name, parameters).manifest.statistics["mean_loss"])
     assert means[0] < 1e-6
@@ -239,6 +250,6 @@ def test_players_that_cannot_be_judged_raise(memory_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r"^expected a network to play without tables, got pubeval, which plays as it is$"
     ):
-        warehouse.build(DATASET.name, replace(SMALL, tables=False))
+        warehouse.build(DATASET.name, replace(SMALLEST, tables=False))
     with pytest.raises(MissingTableError, match=r"no network/x in .*; try: bgdata train td x"):
-        warehouse.build(DATASET.name, replace(SMALL, player="network/x"))
+        warehouse.build(DATASET.name, replace(SMALLEST, player="network/x"))

@@ -37,6 +37,7 @@ def test_sampled_rows_cover_all_themes() -> None:
 
 
 def test_differences_equal_those_from_the_reference(warehouse: Warehouse) -> None:
+    """The differences equal those of a rollout by PubEval with the same dice, and z-scores follow from them."""
     table = warehouse.open(DATASET.name, DATASET.slug(DATASET.smallest))
     reference = warehouse.open("reference_positions", DATASET.smallest.reference.variant)
     rows = np.asarray(table.array("rows"))
@@ -60,7 +61,7 @@ def test_differences_equal_those_from_the_reference(warehouse: Warehouse) -> Non
 
 
 def test_dice_differ_from_the_reference_for_the_same_seed(warehouse: Warehouse) -> None:
-    """With the same player and number of games, differences are as large as the standard errors."""
+    """The same player with the same seed and number of games differs by as much as the standard errors."""
     shared = ("network", "trials", "until", "most_trials", "turns", "seed")
     same = {name: getattr(REFERENCES.smallest, name) for name in shared}
     version = open_network_player("network/tiny", 0, warehouse).version
@@ -73,7 +74,7 @@ def test_dice_differ_from_the_reference_for_the_same_seed(warehouse: Warehouse) 
 
 
 def test_rounding_errors_count_as_zero() -> None:
-    """If tables end every game, equities differ only by rounding, and have no z-score."""
+    """If tables end every game, equities differ only by rounding, and there is no z-score."""
     arrays = {
         "boards": np.zeros((4, 26), np.int8),
         "themes": np.zeros(4, np.uint8),

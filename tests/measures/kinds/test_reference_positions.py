@@ -49,22 +49,24 @@ from tests.evaluation.sample_networks import pips_networks, pips_player
 from tests.rechecking import check_sample, inputs_of
 from tests.selfplay.test_training_games import start_boards
 
-SMALL = DATASET.smallest
-ROWS = len(THEMES) * SMALL.positions
+SMALLEST = DATASET.smallest
+ROWS = len(THEMES) * SMALLEST.positions
 COUNT, SEED = 8, 5
 PUBEVAL, RANDOM = PubEval().chooser, RandomPlayer(3).chooser
 NUMBERS = np.arange(22)
 STARTS = (NUMBERS % len(Start)).astype(np.int8)
 
 
-def judged(boards: Boards) -> np.ndarray:
-    """Chances by a network that sees only pip counts."""
+def chances_by_pips(boards: Boards) -> np.ndarray:
+    """The chances of boards by a network that sees only pip counts."""
     return evaluations(pips_networks(), NO_TABLES, boards).chances
 
 
 def sample_sources() -> Sources:
-    network, pubeval, random = pips_player().chooser, PubEval().chooser, RandomPlayer(1).chooser
-    return Sources([(network, network), (pubeval, pubeval), (network, pubeval), (random, random)], judged)
+    network = pips_player().chooser
+    pubeval = PubEval().chooser
+    random = RandomPlayer(1).chooser
+    return Sources([(network, network), (pubeval, pubeval), (network, pubeval), (random, random)], chances_by_pips)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +75,7 @@ def sample() -> Positions:
 
 
 def are_same(one: Positions, other: Positions) -> bool:
-    """Whether all arrays are equal."""
+    """Whether all arrays of two samples are equal."""
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in Positions._fields)
 
 
@@ -87,12 +89,13 @@ def test_every_theme_has_equally_many_positions(sample: Positions) -> None:
 
 
 def test_positions_are_distinct_undecided_and_from_all_sources(sample: Positions) -> None:
-    """No source contributes more than twice its share; small bearoffs and decided races are left out."""
+    """Positions are distinct, small bearoffs and decided races are left out, and no source contributes more than twice
+    its share."""
     assert len(np.unique(position_hashes(sample.boards))) == len(sample.boards)
     pairs = list(zip(sample.themes.tolist(), sample.games.tolist(), strict=True))
     assert pairs == sorted(set(pairs))
     assert (position_classes(sample.boards) != PositionClass.BEAROFF_TWO_SIDED).all()
-    chances = judged(sample.boards[sample.themes >= Theme.RACE])
+    chances = chances_by_pips(sample.boards[sample.themes >= Theme.RACE])
     assert (np.minimum(chances, 1 - chances).max(axis=1) > 0.05).all()
     sources = game_plan(sample.games, 4).sources.tolist()
     taken = Counter(zip(sample.themes.tolist(), halves_of_games(SEED, sample.games).tolist(), sources, strict=True))
@@ -110,7 +113,7 @@ def test_sample_does_not_depend_on_rounds(sample: Positions, monkeypatch: pytest
 
 
 def test_positions_are_drawn_from_their_games(sample: Positions) -> None:
-    """Replaying some games alone finds their positions."""
+    """Playing some games again, alone, gives their positions."""
     rows = np.flatnonzero(sample.themes == Theme.CRASHED)
     drawn = draw_positions(sample_sources(), SEED, sample.games[rows])
     found = drawn.rows(np.flatnonzero(drawn.themes == Theme.CRASHED))
@@ -118,7 +121,7 @@ def test_positions_are_drawn_from_their_games(sample: Positions) -> None:
 
 
 def test_game_gives_one_position_of_each_theme() -> None:
-    """The position is not always from the first or last turn."""
+    """A game gives at most one position of each theme, not always from its first or last turn."""
     games = np.arange(11 * 4 * 20)
     drawn = draw_positions(sample_sources(), SEED, games)
     pairs = list(zip(drawn.games.tolist(), drawn.themes.tolist(), strict=True))
@@ -177,7 +180,7 @@ def test_games_begin_from_their_start() -> None:
 
 
 def test_games_are_legal_to_the_end() -> None:
-    """Every position follows from the one before by a player's play for some roll; the last one can end the game."""
+    """Every position follows from the one before by a player's play of some roll, and the last one may end the game."""
     found = play_games(PUBEVAL, PUBEVAL)
     rolls = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
     check_legal_boards(found.boards)
@@ -202,7 +205,8 @@ def test_openings_begin_with_two_different_dice() -> None:
 
 
 def test_either_player_begins() -> None:
-    """With the same dice, a game of two players begins like a game of one of them against itself."""
+    """Either player begins: with the same dice, a game of two players begins like a game of one of them against
+    itself."""
     mixed, pubeval, random = play_games(PUBEVAL, RANDOM), play_games(PUBEVAL, PUBEVAL), play_games(RANDOM, RANDOM)
     begins = [
         [np.array_equal(mixed.boards[mixed.offsets[game] + 1], each.boards[each.offsets[game] + 1]) for game in NUMBERS]
@@ -214,12 +218,13 @@ def test_either_player_begins() -> None:
 
 
 def test_perturbed_positions_have_one_or_two_moved_checkers() -> None:
-    """Nothing else changes, and no checker moves to the bar or is borne off."""
+    """In perturbed positions one or two checkers have moved, none to the bar or off, and nothing else changes."""
     plain, changed = play_games(network(), network()), play_games(network(), network(), changed=True)
     assert np.array_equal(plain.offsets, changed.offsets)
     check_legal_boards(changed.boards)
     assert (game_outcomes(changed.boards) == 0).all()
-    before, after = plain.boards.astype(np.int64), changed.boards.astype(np.int64)
+    before = plain.boards.astype(np.int64)
+    after = changed.boards.astype(np.int64)
     for sign, bar in ((1, 25), (-1, 0)):
         ours, ours_after = (np.maximum(sign * boards[:, 1:25], 0) for boards in (before, after))
         assert (ours.sum(axis=1) + before[:, bar] == ours_after.sum(axis=1) + after[:, bar]).all()
@@ -236,13 +241,14 @@ def test_numbers_out_of_range_raise() -> None:
 
 
 def small_table(warehouse: Warehouse) -> Table:
-    return warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    return warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
 
 
 def test_rows_equal_rollouts(small_root: Path) -> None:
+    """Every column equals a rollout of its position; each theme has one position in each split."""
     warehouse = bgdata.open_warehouse(small_root)
     table = small_table(warehouse)
-    chooser = open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
+    chooser = open_roller(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse)).chooser
     boards = np.ascontiguousarray(table.array("boards"))
     result = roll_out(boards, chooser, Limits(72, 0.0001, 144), 1, RolloutSettings("exact", 2))
     with warehouse.connect() as connection:
@@ -264,12 +270,14 @@ def test_rows_equal_rollouts(small_root: Path) -> None:
         kinds = connection.sql("select theme, split, source from reference_positions").fetchall()
     assert Counter(row[:2] for row in kinds) == dict.fromkeys(((t, h) for t in THEMES for h in SPLITS[1:]), 1)
     assert len({source for *_, source in kinds}) > 2
-    assert {source for *_, source in kinds} <= set(SMALL.sources)
+    assert {source for *_, source in kinds} <= set(SMALLEST.sources)
 
 
 def test_statistics_are_given_by_theme(small_root: Path) -> None:
+    """The manifest's statistics, in all and by theme, equal sums over the arrays."""
     table = small_table(bgdata.open_warehouse(small_root))
-    found, errors = table.manifest.statistics, np.asarray(table.array("equity_standard_errors"))
+    found = table.manifest.statistics
+    errors = np.asarray(table.array("equity_standard_errors"))
     rows = np.asarray(table.array("themes")) == Theme.BACK_GAME_ON_ROLL
     assert found["mean_standard_error"] == pytest.approx(errors.mean())
     assert found["reached_share"] == (errors <= 0.0001).mean()
@@ -294,8 +302,11 @@ def test_training_leaves_positions_out(small_root: Path) -> None:
 
 
 def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`verify` draws positions from their games again, rolls some out again, and finds a changed turn."""
     warehouse = bgdata.open_warehouse(small_root)
-    table, inputs, generator = small_table(warehouse), inputs_of(warehouse, DATASET, SMALL), np.random.default_rng(0)
+    table = small_table(warehouse)
+    inputs = inputs_of(warehouse, DATASET, SMALLEST)
+    generator = np.random.default_rng(0)
     message = check_sample(DATASET, table, inputs, ROWS, generator)
     assert message == f"{ROWS} of {ROWS} positions drawn from their games again, {ROWS} rolled out again"
     values = np.array(table.array("turns"))
@@ -309,15 +320,16 @@ def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytes
 
 
 def test_network_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
-    """The network rolls out, and is a source of games."""
-    version, small = warehouse.open("network", "tiny").folder.name, small_table(warehouse)
-    table = warehouse.build(DATASET.name, replace(SMALL, network_version=version))
+    """A network of the warehouse, named by version, rolls out positions and is a source of games."""
+    version = warehouse.open("network", "tiny").folder.name
+    small = small_table(warehouse)
+    table = warehouse.build(DATASET.name, replace(SMALLEST, network_version=version))
     assert np.array_equal(table.array("chances"), small.array("chances"))
-    named = tuple(source.replace("network", f"network/tiny/{version}") for source in SMALL.sources)
-    table = warehouse.build(DATASET.name, replace(SMALL, sources=named))
+    named = tuple(source.replace("network", f"network/tiny/{version}") for source in SMALLEST.sources)
+    table = warehouse.build(DATASET.name, replace(SMALLEST, sources=named))
     assert np.array_equal(table.array("boards"), small.array("boards"))
     with pytest.raises(MissingTableError, match="r1-00000000"):
-        warehouse.build(DATASET.name, replace(SMALL, sources=("pubeval", "network/tiny/r1-00000000")))
+        warehouse.build(DATASET.name, replace(SMALLEST, sources=("pubeval", "network/tiny/r1-00000000")))
 
 
 def test_default_recipes_are_shipped() -> None:

@@ -38,13 +38,13 @@ from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample
 from tests.reference.value_errors import standard_error, summary
 
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 ROWS = len(THEMES) * REFERENCE.smallest.positions
 QUANTITIES = ("cubeless_equity", *CHANCES)
 
 
 def small_table(warehouse: Warehouse) -> Table:
-    return warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    return warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
 
 
 def references(warehouse: Warehouse) -> Table:
@@ -52,12 +52,13 @@ def references(warehouse: Warehouse) -> Table:
 
 
 def recipe_of(warehouse: Warehouse, ply: int = 0) -> ReferenceScoreParameters:
-    """Parameters of the tiny network with the bearoff tables of the warehouse."""
+    """The parameters of the tiny network with the bearoff tables of the warehouse."""
     version = open_named_evaluator("network/tiny", ply, warehouse).version
     return ReferenceScoreParameters.on(references(warehouse), "network/tiny", ply, version)
 
 
 def test_rows_equal_the_chances_of_the_player(small_root: Path) -> None:
+    """Rows have the player's chances and equity, and its error against the rollout of the same position."""
     warehouse = bgdata.open_warehouse(small_root)
     boards = np.ascontiguousarray(references(warehouse).array("boards"))
     expected = open_named_evaluator("network/tiny", 0, warehouse, tables=False).evaluate_many(boards).chances
@@ -81,7 +82,7 @@ Figures = dict[str, float | None]
 
 
 def expected_figures(warehouse: Warehouse, variant: str) -> dict[tuple[str, str, str], tuple[Figures, Figures]]:
-    """(figures, standard errors) by split, theme and quantity, computed row by row in Python."""
+    """(figures, standard errors) by split, theme and quantity, computed row by row in plain Python."""
     columns = [f"{side}.{name}" for side in ("s", "r") for name in QUANTITIES]
     errors = ["r.standard_error", *(f"r.{name}_standard_error" for name in CHANCES)]
     with warehouse.connect() as connection:
@@ -111,7 +112,7 @@ def test_figures_of_the_manifest_equal_sums_over_rows(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     statistics = small_table(warehouse).manifest.statistics
     expected: dict[str, float | None] = {}
-    for (split, theme, quantity), (figures, _) in expected_figures(warehouse, DATASET.slug(SMALL)).items():
+    for (split, theme, quantity), (figures, _) in expected_figures(warehouse, DATASET.slug(SMALLEST)).items():
         if quantity == "cubeless_equity":
             expected |= {statistic_name(split, theme, name): figure for name, figure in figures.items()}
     assert statistics == pytest.approx({name: figure for name, figure in expected.items() if figure is not None})
@@ -120,7 +121,7 @@ def test_figures_of_the_manifest_equal_sums_over_rows(small_root: Path) -> None:
 
 
 def test_view_has_every_quantity_by_theme(warehouse: Warehouse) -> None:
-    """The view shows two players, one of them with bearoff tables."""
+    """The view shows every quantity by theme for two players, one of them with bearoff tables."""
     other = warehouse.build(DATASET.name, recipe_of(warehouse, 1))
     with warehouse.connect() as connection:
         relation = connection.sql("from reference_errors")
@@ -143,7 +144,7 @@ def test_view_has_every_quantity_by_theme(warehouse: Warehouse) -> None:
 
 
 def test_scores_on_another_version_are_left_out(warehouse: Warehouse) -> None:
-    """The rows of such scores are other positions."""
+    """Scores on a version that is not current are left out, because their rows are other positions."""
     old = references(warehouse)
     other = warehouse.build(REFERENCE.name, replace(REFERENCE.smallest, trials=144))
     assert other.manifest.variant == old.manifest.variant
@@ -158,15 +159,16 @@ def test_theme_without_positions_has_no_figures(small_root: Path) -> None:
     table = small_table(bgdata.open_warehouse(small_root))
     kept = np.asarray(table.array("themes")) != THEMES.index("blitz")
     arrays = {name: np.asarray(values)[kept] for name, values in table.arrays().items()}
-    found = ReferenceScoresComputation(DATASET).statistics(Computed(SMALL, arrays))
+    found = ReferenceScoresComputation(DATASET).statistics(Computed(SMALLEST, arrays))
     assert [name for name in found if "blitz" in name] == []
     assert found["test_all_positions"] == ROWS / 2 - 1
 
 
 def test_verify_finds_changed_chances(small_root: Path) -> None:
-    """Changes are found even if the chances give the same equity."""
+    """`verify` finds changed chances even if the equity is the same."""
     warehouse = bgdata.open_warehouse(small_root)
-    table, inputs = small_table(warehouse), {"reference": references(warehouse)}
+    table = small_table(warehouse)
+    inputs = {"reference": references(warehouse)}
     values = np.array(table.array("chances"))
     values[9, [1, 3]] = values[9, [3, 1]] = 0.0
     values[9, 0] = np.float32(0.5) + np.float32(np.asarray(table.array("equity_errors"))[9] / 2)
@@ -178,7 +180,7 @@ def test_verify_finds_changed_chances(small_root: Path) -> None:
 
 
 def test_verify_skips_a_changed_player(warehouse: Warehouse) -> None:
-    """A network with other bearoff tables, for example, has changed."""
+    """`verify` evaluates nothing if the player has changed, such as a network with other bearoff tables."""
     table = warehouse.build(DATASET.name, recipe_of(warehouse))
     inputs = {"reference": references(warehouse)}
     assert check_sample(DATASET, table, inputs, ROWS, np.random.default_rng(0)) == f"all {ROWS} rows"
@@ -226,5 +228,5 @@ def test_invalid_parameters_are_refused(
 ) -> None:
     before = sorted(table.name for table in warehouse.versions())
     with pytest.raises(error, match=f"^{message}"):
-        warehouse.build(DATASET.name, replace(SMALL, **changes))
+        warehouse.build(DATASET.name, replace(SMALLEST, **changes))
     assert sorted(table.name for table in warehouse.versions()) == before

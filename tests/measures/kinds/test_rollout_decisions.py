@@ -35,8 +35,8 @@ from bgdata.warehouse.commands.export import write_text
 from tests.kept import own
 from tests.rechecking import check_sample, inputs_of
 
-SMALL = DATASET.smallest
-SLUG = DATASET.slug(SMALL)
+SMALLEST = DATASET.smallest
+SLUG = DATASET.slug(SMALLEST)
 
 
 def small_table(root: Path) -> Table:
@@ -44,10 +44,11 @@ def small_table(root: Path) -> Table:
 
 
 def network_chooser(warehouse: Warehouse) -> Chooser:
-    return open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
+    return open_roller(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse)).chooser
 
 
 def test_decisions_are_turns_of_test_games(small_root: Path) -> None:
+    """Each decision is a turn of a test game of the corpus, with its position, dice and line number in the file."""
     warehouse = bgdata.open_warehouse(small_root)
     with warehouse.connect() as connection:
         rows = connection.sql(
@@ -65,13 +66,17 @@ def test_decisions_are_turns_of_test_games(small_root: Path) -> None:
 
 
 def test_plays_equal_rollouts(small_root: Path) -> None:
-    """Rollouts need only the board, the roll and the seed."""
+    """The stored plays equal rollouts from the board, the roll and the seed alone."""
     warehouse = bgdata.open_warehouse(small_root)
-    brain, arrays = network_chooser(warehouse), small_table(small_root).arrays()
-    how, window, limits = RolloutSettings("exact", 2), Window(0.16, 2, 4), Limits(72, 0.02, 144)
+    brain = network_chooser(warehouse)
+    arrays = small_table(small_root).arrays()
+    how = RolloutSettings("exact", 2)
+    window = Window(0.16, 2, 4)
+    limits = Limits(72, 0.02, 144)
     with warehouse.connect() as connection:
         for row in range(3):
-            board, roll = arrays["decisions_boards"][row], arrays["decisions_dice"][row]
+            board = arrays["decisions_boards"][row]
+            roll = arrays["decisions_dice"][row]
             seed = int(arrays["decisions_seeds"][row])
             expected = roll_out_decision(board, tuple(roll.tolist()), brain, seed, how, window, limits)
             plays = connection.sql(
@@ -96,8 +101,11 @@ def test_plays_equal_rollouts(small_root: Path) -> None:
 
 
 def test_plays_are_legal_and_counted_in_statistics(small_root: Path) -> None:
+    """All rolled-out plays are legal, and the statistics count plays, games and legal plays."""
     table = small_table(small_root)
-    arrays, found, errors = table.arrays(), table.manifest.statistics, table.array("plays_standard_errors")
+    arrays = table.arrays()
+    found = table.manifest.statistics
+    errors = table.array("plays_standard_errors")
     assert (found["plays"], found["games"]) == (len(errors), table.array("plays_trials").sum())
     assert found["mean_standard_error"] == pytest.approx(errors.mean())
     assert (found["largest_standard_error"], found["reached_share"]) == (errors.max(), (errors <= 0.02).mean())
@@ -112,7 +120,8 @@ def test_plays_are_legal_and_counted_in_statistics(small_root: Path) -> None:
 
 def test_some_play_of_each_decision_loses(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    arrays, brain = small_table(small_root).arrays(), network_chooser(warehouse)
+    arrays = small_table(small_root).arrays()
+    brain = network_chooser(warehouse)
     for board, roll in zip(arrays["decisions_boards"], arrays["decisions_dice"].tolist(), strict=True):
         decision = roll_out_decision(
             board, tuple(roll), brain, 0, RolloutSettings("exact", 1), Window(3, 1, 1000), Limits(72)
@@ -123,30 +132,31 @@ def test_some_play_of_each_decision_loses(small_root: Path) -> None:
 
 def test_larger_set_begins_with_the_smaller_one(warehouse: Warehouse) -> None:
     small = warehouse.open(DATASET.name, SLUG).arrays()
-    large = warehouse.build(DATASET.name, replace(SMALL, decisions=4)).arrays()
+    large = warehouse.build(DATASET.name, replace(SMALLEST, decisions=4)).arrays()
     for name, values in small.items():
         assert np.array_equal(large[name][: len(values)], values), name
-    other = warehouse.build(DATASET.name, replace(SMALL, sample_seed=1)).arrays()
+    other = warehouse.build(DATASET.name, replace(SMALLEST, sample_seed=1)).arrays()
     assert not set(other["decisions_seeds"].tolist()) & set(small["decisions_seeds"].tolist())
     assert not np.array_equal(other["decisions_boards"], small["decisions_boards"])
 
 
 def test_unreached_standard_error_is_stored(warehouse: Warehouse) -> None:
-    table = warehouse.build(DATASET.name, replace(SMALL, until=1e-30, decisions=1))
+    table = warehouse.build(DATASET.name, replace(SMALLEST, until=1e-30, decisions=1))
     assert table.array("plays_trials").tolist() == [144] * 4
     assert table.manifest.statistics["reached_share"] < 1
 
 
 def test_one_per_game_takes_one_decision_of_each_game(warehouse: Warehouse) -> None:
-    """The decision is the first of its game; a corpus with too few games is refused."""
-    corpus, brain = inputs_of(warehouse, DATASET, SMALL)["games"], network_chooser(warehouse)
-    every = rollout_decisions.sample_turns(replace(SMALL, decisions=5000), corpus, brain)
+    """With `one_per_game`, each decision is the first of its game; a corpus with too few games is refused."""
+    corpus = inputs_of(warehouse, DATASET, SMALLEST)["games"]
+    brain = network_chooser(warehouse)
+    every = rollout_decisions.sample_turns(replace(SMALLEST, decisions=5000), corpus, brain)
     with pytest.raises(InvalidParameterError, match=rf"in the test games of {corpus.name}, found {len(every.seeds)};"):
-        rollout_decisions.sample_of(replace(SMALL, decisions=len(every.seeds) + 1), corpus, brain)
+        rollout_decisions.sample_of(replace(SMALLEST, decisions=len(every.seeds) + 1), corpus, brain)
     games = list(dict.fromkeys(every.games.tolist()))
     assert 2 <= len(games) < len(every.games)
     first = [every.games.tolist().index(game) for game in games]
-    wanted = replace(SMALL, one_per_game=True, decisions=len(games))
+    wanted = replace(SMALLEST, one_per_game=True, decisions=len(games))
     found = rollout_decisions.sample_of(wanted, corpus, brain)
     assert np.array_equal(found.seeds, every.seeds[first])
     fewer = rollout_decisions.sample_of(replace(wanted, decisions=len(games) - 1), corpus, brain)
@@ -158,21 +168,22 @@ def test_one_per_game_takes_one_decision_of_each_game(warehouse: Warehouse) -> N
 
 
 def test_verify_finds_two_decisions_of_one_game(warehouse: Warehouse) -> None:
-    wanted = replace(SMALL, one_per_game=True, decisions=2)
+    wanted = replace(SMALLEST, one_per_game=True, decisions=2)
     table = warehouse.build(DATASET.name, wanted)
     rollout_decisions.check_games(wanted, table)
     path = table.folder / "decisions_games.npy"
     path.chmod(0o644)
     np.save(own(path), np.full_like(np.load(path), 7))
-    rollout_decisions.check_games(SMALL, Table(table.folder))
+    rollout_decisions.check_games(SMALLEST, Table(table.folder))
     message = rf"expected one decision of each game in {table.name}, found 2 of game 7"
     with pytest.raises(CheckFailedError, match=message):
         rollout_decisions.check_games(wanted, Table(table.folder))
 
 
 def test_settled_plays_get_fewer_games(warehouse: Warehouse) -> None:
-    """`verify` reproduces such plays; a threshold that no play reaches changes nothing."""
-    parameters = replace(SMALL, until=1e-30, most_trials=288, decisions=2)
+    """Plays that are clearly worse get fewer games, and `verify` reproduces them; a threshold that no play reaches
+    changes nothing."""
+    parameters = replace(SMALLEST, until=1e-30, most_trials=288, decisions=2)
     equal = warehouse.build(DATASET.name, parameters)
     found = warehouse.build(DATASET.name, replace(parameters, settled_at=15.0))
     assert set(equal.array("plays_trials").tolist()) == {288}
@@ -181,13 +192,13 @@ def test_settled_plays_get_fewer_games(warehouse: Warehouse) -> None:
     losses, errors = (np.asarray(found.array(f"plays_{name}")) for name in ("losses", "loss_standard_errors"))
     assert ((losses > 10 * errors) | (losses == 0))[trials < 288].all()
     assert found.manifest.statistics["reached_share"] == (trials < 288).mean()
-    check_sample(DATASET, found, inputs_of(warehouse, DATASET, SMALL), 2, np.random.default_rng(0))
+    check_sample(DATASET, found, inputs_of(warehouse, DATASET, SMALLEST), 2, np.random.default_rng(0))
     unsettled = warehouse.build(DATASET.name, replace(parameters, settled_at=1e9))
     assert unsettled.manifest.digest == equal.manifest.digest
 
 
 def test_default_recipe_is_unchanged() -> None:
-    """Recipes leave out newer parameters at their defaults."""
+    """Stored parameters leave out newer ones at their defaults, so older versions keep their digests."""
     parameters = DecisionParameters()
     assert (parameters.until, parameters.position_class) == (0.005, "contact")
     assert not {"one_per_game", "settled_at"} & set(parameters.to_json())
@@ -197,7 +208,7 @@ def test_default_recipe_is_unchanged() -> None:
 
 
 def test_shipped_sets_are_large_and_independent() -> None:
-    """Sets are large enough to distinguish players, and contain one decision per game."""
+    """Shipped benchmarks are large enough to distinguish players, and have one decision per game."""
     assert {each.position_class: each.decisions for each in DATASET.defaults} == {
         "contact": 500, "crashed": 150, "race": 150
     }  # fmt: skip
@@ -212,9 +223,10 @@ def test_shipped_sets_are_large_and_independent() -> None:
     ],
 )
 def test_verify_finds_changed_arrays(warehouse: Warehouse, name: str, place: Any) -> None:
-    parameters = replace(SMALL, decisions=1) if name.startswith("plays") else SMALL
-    table, rows = warehouse.build(DATASET.name, parameters), parameters.decisions
-    inputs = inputs_of(warehouse, DATASET, SMALL)
+    parameters = replace(SMALLEST, decisions=1) if name.startswith("plays") else SMALLEST
+    table = warehouse.build(DATASET.name, parameters)
+    rows = parameters.decisions
+    inputs = inputs_of(warehouse, DATASET, SMALLEST)
     if name == "plays_equities":
         check_sample(DATASET, table, inputs, rows, np.random.default_rng(0))
     corrupt(table, name, place)
@@ -223,7 +235,7 @@ def test_verify_finds_changed_arrays(warehouse: Warehouse, name: str, place: Any
 
 
 def corrupt(table: Table, name: str, place: Any) -> None:
-    """Change one number of an array in its file."""
+    """Change one number in the file of an array."""
     path = table.folder / f"{name}.npy"
     path.chmod(0o644)
     values = np.load(path)
@@ -232,10 +244,12 @@ def corrupt(table: Table, name: str, place: Any) -> None:
 
 
 def test_exported_benchmark_file_imports_equal(warehouse: Warehouse, tmp_path: Path) -> None:
-    """Decisions, plays, losses and chances are the same, and so are scores."""
-    table, path = warehouse.open(DATASET.name, SLUG), tmp_path / "contact.bm"
+    """An exported benchmark file, imported again, has the same decisions, plays, losses and chances."""
+    table = warehouse.open(DATASET.name, SLUG)
+    path = tmp_path / "contact.bm"
     write_text(table, "gnubg-benchmark", path)
-    arrays, found = table.arrays(), parse_gnubg_benchmark(read_bytes(path))
+    arrays = table.arrays()
+    found = parse_gnubg_benchmark(read_bytes(path))
     assert found.rejects == []
     assert np.array_equal(found.decisions.boards, arrays["decisions_boards"])
     assert np.array_equal(found.decisions.dice, arrays["decisions_dice"])
@@ -264,6 +278,7 @@ def test_exported_benchmark_file_imports_equal(warehouse: Warehouse, tmp_path: P
 
 
 def test_scores_equal_those_on_the_imported_file(warehouse: Warehouse) -> None:
+    """A player is scored on a benchmark that was made here as on an imported one."""
     table = warehouse.open(DATASET.name, SLUG)
     own = ScoreParameters("pubeval", 0, VersionRef("rollout_decisions", SLUG, table.folder.name), "2")
     scores = warehouse.build("benchmark_scores", own)

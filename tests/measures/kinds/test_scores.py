@@ -34,7 +34,7 @@ from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample
 from tests.subtests import each
 
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 SOURCES: list[Dataset[Any]] = [
     benchmark_scores.DATASET,
     game_scores.DATASET,
@@ -48,13 +48,14 @@ def smallest(root: Path, kind: Dataset[Any]) -> Table:
 
 
 def smallest_scores(root: Path, kinds: list[Dataset[Any]]) -> ScoresParameters:
-    """Parameters of PubEval's scores from the smallest versions of some kinds."""
+    """The parameters of PubEval's scores, collected from the smallest versions of these kinds."""
     return ScoresParameters(
         sources=tuple(VersionRef.parse(name) for name in sorted(smallest(root, kind).name for kind in kinds))
     )
 
 
 def test_rows_equal_the_figures_of_the_sources(warehouse: Warehouse) -> None:
+    """Each row is the figure of one source, with its standard error, number of games or decisions, and unit."""
     found = [smallest(warehouse.root, kind).manifest.statistics for kind in SOURCES]
     benchmark, games, referee, self_play = found
     table = warehouse.build(DATASET.name, smallest_scores(warehouse.root, SOURCES))
@@ -110,7 +111,7 @@ def test_loss_measures_depend_on_judge_and_tables(
 
 
 def test_values_by_theme_are_from_the_test_split() -> None:
-    """Themes without a standard error have no figure."""
+    """Errors by theme are those of the test split; themes without a standard error have no figure."""
     recipe = {"tables": True, "reference": {"variant": "x"}}
     found = {"test_blitz_rmse": 0.5, "test_blitz_positions": 1.0, "validation_all_rmse": 0.75}
     found |= {"test_all_rmse": 0.25, "test_all_rmse_standard_error": 0.125, "test_all_positions": 7.0}
@@ -126,7 +127,7 @@ def test_values_by_theme_are_from_the_test_split() -> None:
 
 
 def test_values_are_rows_of_their_player(warehouse: Warehouse) -> None:
-    """Each figure is a row with its number of positions."""
+    """Each figure of a player's values is a row with its number of positions."""
     player = open_named_player("network/tiny", 0, warehouse)
     reference = smallest(warehouse.root, reference_positions.DATASET)
     recipe = reference_scores.ReferenceScoreParameters.on(reference, "network/tiny", 0, player.version)
@@ -149,13 +150,13 @@ def test_values_are_rows_of_their_player(warehouse: Warehouse) -> None:
 
 
 def test_standard_errors_of_shares() -> None:
-    """Standard errors are never 0, and binomial for many games."""
+    """Standard errors of shares are never 0, and binomial for many games."""
     assert share_error(0.0, 98) == pytest.approx((0.01 * 0.99 / 98) ** 0.5)
     assert share_error(0.25, 1_000_000) == pytest.approx((0.25 * 0.75 / 1_000_000) ** 0.5, rel=1e-5)
 
 
 def test_network_without_tables_is_scored_under_its_version(warehouse: Warehouse) -> None:
-    """Without tables a network reports another version."""
+    """Without its tables a network reports another version, under which it is scored."""
     versions = {}
     sources = []
     for tables in (True, False):
@@ -188,9 +189,9 @@ def test_network_without_tables_is_scored_under_its_version(warehouse: Warehouse
 def test_invalid_sources_are_refused(memory_path: Path, sources: str, message: str) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     with pytest.raises((InvalidParameterError, MissingTableError), match=f"^{message}"):
-        warehouse.build(DATASET.name, SMALL.with_texts({"sources": sources}))
+        warehouse.build(DATASET.name, SMALLEST.with_texts({"sources": sources}))
     with pytest.raises(InvalidParameterError, match="expected the name of a player, got 'a b'"):
-        warehouse.build(DATASET.name, replace(SMALL, player="a b"))
+        warehouse.build(DATASET.name, replace(SMALLEST, player="a b"))
     assert not warehouse.variants(DATASET.name)
 
 
@@ -221,7 +222,7 @@ def test_two_sources_of_one_measure_are_refused(warehouse: Warehouse) -> None:
 @each("name", [array.name for array in DATASET.arrays])
 def test_changed_figures_are_found(small_root: Path, name: str) -> None:
     table = smallest(small_root, DATASET)
-    inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALL) or {}
+    inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALLEST) or {}
     check_sample(DATASET, table, inputs, 0, np.random.default_rng(0))
     values = np.array(table.array(name))
     values[1] += 1

@@ -32,7 +32,8 @@ def row_of(
     ],
 )
 def test_standard_errors_have_two_digits(measure: str, value: float, error: float | None, text: str) -> None:
-    """Figures that may be negative have a sign; a figure without an error has four digits."""
+    """Standard errors have two digits, and figures that may be negative a sign; a figure without an error has four
+    digits."""
     assert figure_text(row_of(measure, "", value, error)) == text
 
 
@@ -44,7 +45,7 @@ def test_difference_follows_its_error_rate() -> None:
 
 
 def test_values_are_grouped_by_set_and_theme() -> None:
-    """Values are in the order of themes, not of rows; other measures are left out."""
+    """Values are grouped by reference set and theme, in the order of themes; other measures are left out."""
     rows = [
         row_of("equity_rmse", REFERENCE, 0.5),
         row_of("win_bias", f"{REFERENCE} race", 0.25, unit="chance"),
@@ -59,7 +60,7 @@ def test_values_are_grouped_by_set_and_theme() -> None:
 
 
 def test_missing_figures_are_blank() -> None:
-    """A figure and the error of a theme are missing; chances have no errors."""
+    """A theme without a figure, or without its error, has blanks; chances have no errors."""
     rows = [
         row_of("equity_rmse", f"{REFERENCE} blitz", 0.5, 0.25),
         row_of("equity_bias", REFERENCE, -0.25),

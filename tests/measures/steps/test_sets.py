@@ -21,32 +21,32 @@ from bgdata.measures.steps.sets import (
     build_reference_scores,
     find_references,
     positions_per_second,
-    spread,
+    spread_evenly,
     workers_text,
 )
 from bgdata.store.progress import Silence
 from bgdata.warehouse import Warehouse
 from tests.evaluation.sample_evaluators import Scrambled
 
-SMALL = REFERENCE.slug(REFERENCE.smallest)
+SMALLEST = REFERENCE.slug(REFERENCE.smallest)
 BOARDS = np.zeros((28, 26), np.int8)
 
 
 class Clock:
-    """A fake evaluator and clock: seconds to start, and seconds for each position."""
+    """A fake evaluator that is also a clock: it takes some seconds to start, and some seconds for each position."""
 
     def __init__(self, start_seconds: float, position_seconds: float) -> None:
         self.start_seconds, self.position_seconds = start_seconds, position_seconds
         self.now, self.asked = 0.0, list[int]()
 
     def evaluate_many(self, boards: np.ndarray) -> None:
-        """Advance the clock."""
+        """Advance the clock by the seconds that these boards take."""
         self.asked.append(len(boards))
         self.now += self.start_seconds + self.position_seconds * len(boards)
 
 
 def measured_speed(clock: Clock, monkeypatch: pytest.MonkeyPatch, boards: np.ndarray = BOARDS) -> float:
-    """Speed by the fake clock, in positions per second."""
+    """The speed by the fake clock, in positions per second."""
     monkeypatch.setattr(sets, "perf_counter", lambda: clock.now)
     return positions_per_second(clock, boards)  # type: ignore[arg-type]
 
@@ -59,7 +59,7 @@ def test_speed_excludes_the_start(monkeypatch: pytest.MonkeyPatch, start: float,
 
 
 def test_speed_is_the_median(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run on a busy machine does not count."""
+    """One slow run, as on a busy machine, does not change the measured speed."""
     clock = Clock(0.0, 0.25)
     delays = iter([0.0] * 3 + [90.0, 0.0])  # two warm-up calls, then three runs
     ask = clock.evaluate_many
@@ -73,7 +73,7 @@ def test_speed_is_the_median(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_processes_are_started_before_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A first call with several positions starts several processes, which takes seconds."""
+    """All processes are started before the measurement, which takes seconds and needs a call with several positions."""
     clock = Clock(0.0, 0.001)
     ask = clock.evaluate_many
     started = 0
@@ -90,7 +90,7 @@ def test_processes_are_started_before_the_measurement(monkeypatch: pytest.Monkey
 
 
 def test_speed_excludes_cached_evaluations() -> None:
-    """An evaluator that looks ahead caches positions; the cache is cleared."""
+    """An evaluator that looks ahead evaluates every run anew, because its cache is cleared."""
     inner = Scrambled()
     player = LookaheadPlayer(inner, 1)
     boards = np.array([play.next_position.board for play in legal_plays(Position("start"), "31")], np.int8)
@@ -102,8 +102,8 @@ def test_speed_excludes_cached_evaluations() -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 28, 3024])
 def test_spread_rows_are_even(n: int) -> None:
-    """Each row occurs once; each third of the rows has a third of any prefix, within two."""
-    found = spread(np.arange(n))
+    """Each row occurs once, and any prefix contains a third of each third of the rows, within two."""
+    found = spread_evenly(np.arange(n))
     assert sorted(found.tolist()) == list(range(n))
     for begin, end in ((0, n // 2), (n // 3, n), (n // 5, n // 4)):
         counts = np.bincount(found[begin:end] * 3 // n, minlength=3)
@@ -111,7 +111,7 @@ def test_spread_rows_are_even(n: int) -> None:
 
 
 def test_all_positions_are_evaluated_before_any_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that caches its answers would seem fast."""
+    """No position is evaluated again before all others were: a program that caches its answers would seem fast."""
     seen: list[int] = []
     clock = Clock(0.0, 0.05)
 
@@ -142,7 +142,7 @@ def test_default_references_are_the_largest_set() -> None:
 
 
 def test_missing_references_raise(small_root: Path, memory_path: Path) -> None:
-    assert [table.manifest.variant for table in available_references(bgdata.open_warehouse(small_root))] == [SMALL]
+    assert [table.manifest.variant for table in available_references(bgdata.open_warehouse(small_root))] == [SMALLEST]
     with pytest.raises(MissingTableError, match=f"no {REFERENCE.name}/none in "):
         find_references(bgdata.open_warehouse(small_root), "none")
     empty = bgdata.open_warehouse(memory_path / "none")

@@ -1,7 +1,5 @@
 """The opening book: rows, replies to sensible plays, digests, resuming, invalid parameters, and verification."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,13 +30,13 @@ from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample, inputs_of
 from tests.subtests import each
 
-SMALL = DATASET.smallest
-FAST = replace(SMALL, sensible_plays=0)  # without replies
-QUICK = replace(SMALL, turns=1, until=9.0, most_plays=3, reply_until=9.0)
+SMALLEST = DATASET.smallest
+WITHOUT_REPLIES = replace(SMALLEST, sensible_plays=0)  # without replies
+QUICK_ROLLOUTS = replace(SMALLEST, turns=1, until=9.0, most_plays=3, reply_until=9.0)
 
 
 def small_table(warehouse: Warehouse) -> Table:
-    return warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    return warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
 
 
 def test_objectives_match_the_enum() -> None:
@@ -46,21 +44,23 @@ def test_objectives_match_the_enum() -> None:
 
 
 def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
-    """Cover the first roll and each reply to the best play. Dice depend on the decision."""
+    """Rows equal rollouts of the candidates of the first roll and of each reply to the best play, with dice of the
+    decision."""
     warehouse = bgdata.open_warehouse(small_root)
-    chooser = open_chooser(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse))
+    chooser = open_chooser(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse))
     with warehouse.connect() as connection:
         relation = connection.sql("from openings order by decision, rank")
         rows = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
     for number, reply in enumerate(("", *REPLY_ROLLS)):
         found = [row for row in rows if row["decision"] == number]
         position = parse_play(rows[0]["play"], START, "31").next_position if reply else START
-        roll, wanted = reply or "31", SMALL.target(is_reply=bool(reply))
+        roll = reply or "31"
+        wanted = SMALLEST.target(is_reply=bool(reply))
         dice = int(roll[0]), int(roll[1])
         board = np.array(position.board, np.int8)
-        boards, count = candidates_of(board, dice, chooser, Objective.GAME, wanted.within + SMALL.margin, 3)
+        boards, count = candidates_of(board, dice, chooser, Objective.GAME, wanted.within + SMALLEST.margin, 3)
         item = FIRST_ROLLS.index("31") if not reply else Slot("31", 0, reply).item
-        expected = roll_out_candidates(boards, chooser, Objective.GAME, wanted, SMALL.how(), 0, item)
+        expected = roll_out_candidates(boards, chooser, Objective.GAME, wanted, SMALLEST.how(), 0, item)
         assert [row["next_position_id"] for row in found] == [Position(after).id for after in expected.boards]
         assert [row["equity"] for row in found] == expected.result.equities.tolist()
         assert [row["standard_error"] for row in found] == expected.result.equity_standard_errors.tolist()
@@ -83,15 +83,15 @@ def test_decisions_have_different_dice() -> None:
     items = [slot.item for roll in FIRST_ROLLS for slot in slots_of(replace(most, first_roll=roll))]
     assert sorted(items) == list(range(15 * (1 + MAX_SENSIBLE * 21)))
     assert Slot("21", 0, "21").item == 15
-    assert {slot.item for slot in slots_of(replace(SMALL, sensible_plays=2))} <= set(items)
+    assert {slot.item for slot in slots_of(replace(SMALLEST, sensible_plays=2))} <= set(items)
 
 
 def test_sensible_plays_are_answered(warehouse: Warehouse) -> None:
-    first = warehouse.build(DATASET.name, replace(QUICK, sensible_plays=0))
+    first = warehouse.build(DATASET.name, replace(QUICK_ROLLOUTS, sensible_plays=0))
     losses = np.asarray(first.array("plays_losses"))
     assert losses[1] > 0
     for sensible, most, count in ((float(losses[1]), 3, 2), (float(losses[1]) * 0.99, 3, 1), (1.0, 2, 2)):
-        table = warehouse.build(DATASET.name, replace(QUICK, sensible=sensible, sensible_plays=most))
+        table = warehouse.build(DATASET.name, replace(QUICK_ROLLOUTS, sensible=sensible, sensible_plays=most))
         assert table.array("decisions_answered").tolist() == [-1] + [rank for rank in range(count) for _ in range(21)]
         assert np.array_equal(table.array("plays_losses")[: len(losses)], losses)
         assert table.manifest.statistics["replies"] == 21 * count
@@ -100,8 +100,8 @@ def test_sensible_plays_are_answered(warehouse: Warehouse) -> None:
 
 
 def test_objectives_give_different_books(warehouse: Warehouse) -> None:
-    money = warehouse.build(DATASET.name, replace(FAST, objective="money"))
-    game = warehouse.build(DATASET.name, FAST)
+    money = warehouse.build(DATASET.name, replace(WITHOUT_REPLIES, objective="money"))
+    game = warehouse.build(DATASET.name, WITHOUT_REPLIES)
     assert money.folder.parent.name == "money-by-tiny-seed-0-31"
     chances = np.asarray(game.array("plays_chances"), np.float64)
     assert game.array("plays_equities") == pytest.approx(2 * chances[:, 0] - 1, abs=1e-6)
@@ -112,7 +112,8 @@ def test_objectives_give_different_books(warehouse: Warehouse) -> None:
 
 def test_statistics_summarise_the_arrays(small_root: Path) -> None:
     table = small_table(bgdata.open_warehouse(small_root))
-    found, errors = table.manifest.statistics, np.asarray(table.array("plays_standard_errors"))
+    found = table.manifest.statistics
+    errors = np.asarray(table.array("plays_standard_errors"))
     assert (found["decisions"], found["replies"]) == (22, 21)
     assert found["games"] == table.array("plays_trials").sum()
     assert (found["mean_standard_error"], found["largest_standard_error"]) == (errors.mean(), errors.max())
@@ -120,7 +121,10 @@ def test_statistics_summarise_the_arrays(small_root: Path) -> None:
 
 
 def test_killed_build_resumes(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, whole, slots = small_table(warehouse).manifest.digest, openings.rollout_arrays, []
+    """A killed build resumes at the decision where it stopped, and the digest is the same."""
+    first = small_table(warehouse).manifest.digest
+    whole = openings.rollout_arrays
+    slots = []
 
     def rollout_arrays(*arguments: Any) -> Any:
         slots.append(arguments[3])
@@ -131,17 +135,19 @@ def test_killed_build_resumes(warehouse: Warehouse, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(openings, "rollout_arrays", rollout_arrays)
     with pytest.raises(KeyboardInterrupt):
-        warehouse.build(DATASET.name, SMALL, force=True)
-    assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first
-    every = slots_of(SMALL)
+        warehouse.build(DATASET.name, SMALLEST, force=True)
+    assert warehouse.build(DATASET.name, SMALLEST, force=True).manifest.digest == first
+    every = slots_of(SMALLEST)
     assert slots == [*every[:4], *every[3:]]
 
 
 def test_verify_rolls_out_the_requested_number_of_games(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the drawn decisions `verify` rolls out those with the fewest games, at least one. Another seed draws other
-    decisions."""
-    warehouse, rolled = bgdata.open_warehouse(small_root), []
-    table, inputs = small_table(warehouse), inputs_of(warehouse, DATASET, SMALL)
+    """Of a random sample of decisions, `verify` rolls out those with the fewest games, at least one. Another seed draws
+    others."""
+    warehouse = bgdata.open_warehouse(small_root)
+    rolled = []
+    table = small_table(warehouse)
+    inputs = inputs_of(warehouse, DATASET, SMALLEST)
     decisions, trials = table.array("plays_decisions"), table.array("plays_trials")
     games = np.bincount(np.asarray(decisions), np.asarray(trials)).tolist()
     monkeypatch.setattr(openings, "check_decision", lambda *arguments: rolled.append(arguments[2]))
@@ -176,12 +182,12 @@ def test_verify_rolls_out_the_requested_number_of_games(small_root: Path, monkey
 )
 def test_invalid_parameters_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
-        DATASET.check_parameters(replace(SMALL, **changes))
+        DATASET.check_parameters(replace(SMALLEST, **changes))
 
 
 def test_missing_network_is_refused(warehouse: Warehouse) -> None:
     with pytest.raises(MissingTableError, match="no network/none/r1-00000000 in"):
-        warehouse.build(DATASET.name, replace(SMALL, network="none", network_version="r1-00000000"))
+        warehouse.build(DATASET.name, replace(SMALLEST, network="none", network_version="r1-00000000"))
 
 
 def test_default_parameters_are_valid() -> None:

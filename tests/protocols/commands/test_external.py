@@ -1,7 +1,5 @@
 """`bgdata external`: what it prints and saves, and ports where it cannot listen."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -28,12 +26,13 @@ from tests.command_line import run
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 from tests.protocols.gnubg_games import gnubg_script
-from tests.protocols.test_external import GOOD, check_same_games
+from tests.protocols.test_external import VALID_LINE, check_same_games
 
 
 def test_exchanges_are_printed_and_saved(capsys: pytest.CaptureFixture[str]) -> None:
+    """Questions, replies and errors are printed and recorded, until gnubg leaves within a line."""
     ours, theirs = socket.socketpair()
-    theirs.sendall(GOOD + b"nonsense\n" + GOOD + b"board:half")
+    theirs.sendall(VALID_LINE + b"nonsense\n" + VALID_LINE + b"board:half")
     theirs.shutdown(socket.SHUT_WR)
     record = io.StringIO()
     serve(ours, ExternalPlayer(Decisions(LookaheadPlayer(Scrambled()))), 30, record)
@@ -60,12 +59,12 @@ def test_used_port_is_refused(player_root: Path) -> None:
 
 # saved games
 
-SECOND_GAME = GOOD.replace(b"root:0:0:0:", b"root:0:0:2:")
+SECOND_GAME = VALID_LINE.replace(b"root:0:0:0:", b"root:0:0:2:")
 
 
 @contextmanager
-def started(root: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """The command as a separate process, and the port that it prints."""
+def start_command(root: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """Start the command as a process of its own. Yields the process and the port that it prints."""
     command = [sys.executable, "-m", "bgdata", "--warehouse", str(root), "external", "--port", "0", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -78,13 +77,14 @@ def started(root: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
 
 
 def test_finished_game_is_saved_before_the_next(player_root: Path, tmp_path: Path) -> None:
-    """The score of the second question shows that gnubg has won; the game is on disk before a kill."""
+    """A game is on disk as soon as the score of the next question shows that gnubg has won it, even if the command is
+    killed."""
     saved = tmp_path / "games.mat"
     with (
-        started(player_root, "--save", str(saved)) as (process, port),
+        start_command(player_root, "--save", str(saved)) as (process, port),
         socket.create_connection(("localhost", port)) as connection,
     ):
-        connection.sendall(GOOD + SECOND_GAME + SECOND_GAME)
+        connection.sendall(VALID_LINE + SECOND_GAME + SECOND_GAME)
         lines = connection.makefile()
         assert all(lines.readline() for _ in range(3))  # the third is answered only after the second was saved
         process.kill()
@@ -94,10 +94,11 @@ def test_finished_game_is_saved_before_the_next(player_root: Path, tmp_path: Pat
 
 
 def test_games_of_several_connections_are_saved_in_one_file(player_root: Path, tmp_path: Path) -> None:
-    """A connection that ends within a line prints an error, and the command goes on."""
+    """The games of several connections are saved in one file; a connection that ends within a line prints an error, and
+    the command goes on."""
     saved, record = tmp_path / "games.mat", tmp_path / "games.jsonl"
-    with started(player_root, "--save", str(saved), "--record", str(record)) as (process, port):
-        for data in (GOOD + b"board:half", SECOND_GAME):
+    with start_command(player_root, "--save", str(saved), "--record", str(record)) as (process, port):
+        for data in (VALID_LINE + b"board:half", SECOND_GAME):
             with socket.create_connection(("localhost", port)) as connection:
                 connection.sendall(data)
                 connection.shutdown(socket.SHUT_WR)
@@ -110,11 +111,11 @@ def test_games_of_several_connections_are_saved_in_one_file(player_root: Path, t
 
 
 def test_play_continues_when_saving_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each failure is printed; the last is the error of the command."""
+    """A failure to save is printed and play goes on; the last failure is the error of the command."""
     (tmp_path / f".games.mat.{os.getpid()}.partial").mkdir()  # blocks the temporary file
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        theirs.sendall(GOOD + SECOND_GAME + SECOND_GAME)
+        theirs.sendall(VALID_LINE + SECOND_GAME + SECOND_GAME)
         theirs.shutdown(socket.SHUT_WR)
         saver = Saver(tmp_path / "games.mat")
         with pytest.raises(StorageError, match=r"expected to write .*games\.mat, found: is a directory"):
@@ -134,10 +135,10 @@ def test_unwritable_save_path_is_refused_at_once(tmp_path: Path) -> None:
 @needs_gnubg_tool("gnubg")
 @pytest.mark.slow
 def test_command_plays_gnubg(player_root: Path, tmp_path: Path) -> None:
-    """gnubg connects to the process and plays three games at 1-ply; then the command ends."""
+    """gnubg connects to the command and plays three games at 1-ply; then the command ends."""
     saved, record = tmp_path / "games.mat", tmp_path / "games.jsonl"
     arguments = ["--once", "--ply", "1", "--jacoby", "--save", str(saved), "--record", str(record)]
-    with started(player_root, *arguments) as (process, port):
+    with start_command(player_root, *arguments) as (process, port):
         ask_gnubg(gnubg_script(port, games=3, seed=5), tmp_path)
         printed, stderr = process.communicate(timeout=60)
         assert process.returncode == 0

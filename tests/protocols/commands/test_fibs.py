@@ -1,7 +1,5 @@
 """`bgdata fibs`: whole matches with a fake server, which are always saved."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -34,8 +32,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set a working folder and the password; reconnect without a pause."""
+def _working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set a working folder and the password, and reconnect without a pause."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BGDATA_FIBS_PASSWORD", PASSWORD)
     monkeypatch.setattr("bgdata.protocols.commands.fibs.PAUSE_SECONDS", 0)
@@ -47,6 +45,7 @@ def play(root: Path, server: FibsServer, *arguments: str) -> Result:
 
 
 def test_match_is_played_and_saved(root: Path) -> None:
+    """The command plays a match with a fake server, prints its course, and saves a legal match without the password."""
     with FibsServer(1) as server:
         result = play(root, server, "--invite", "--length", "1")
     assert result.exit_code == 0, result.output
@@ -140,8 +139,8 @@ def test_invalid_arguments_are_refused(
 
 
 def test_interrupted_match_is_saved(root: Path) -> None:
-    """Ctrl-C comes while the command waits for the server."""
-    with FibsServer(5, faults={8: "hang"}) as server, started(root, server, "--length", "3") as process:
+    """The match so far is saved after Ctrl-C while the command waits for the server."""
+    with FibsServer(5, faults={8: "hang"}) as server, start_command(root, server, "--length", "3") as process:
         wait_for(process, b"game 1")
         while server.faults:
             assert process.poll() is None
@@ -151,8 +150,8 @@ def test_interrupted_match_is_saved(root: Path) -> None:
 
 
 def test_finished_game_is_saved_before_the_next(root: Path) -> None:
-    """The game is on disk when the process is killed."""
-    with FibsServer(6) as server, started(root, server, "--length", "0") as process:
+    """A finished game is on disk when the process is killed during the next one."""
+    with FibsServer(6) as server, start_command(root, server, "--length", "0") as process:
         wait_for(process, b"game 2")
         process.kill()
         process.wait(60)
@@ -163,7 +162,7 @@ def test_finished_game_is_saved_before_the_next(root: Path) -> None:
 
 
 def test_play_continues_when_saving_fails(root: Path, tmp_path: Path) -> None:
-    """Each failure is printed, and the command fails at the end."""
+    """Each failure to save is printed while play goes on, and the command fails at the end."""
     (tmp_path / f".match.mat.{os.getpid()}.partial").mkdir()  # blocks the temporary file
     with FibsServer(1) as server:
         result = play(root, server, "--invite", "--length", "1", "--save", str(tmp_path / "match.mat"))
@@ -175,8 +174,8 @@ def test_play_continues_when_saving_fails(root: Path, tmp_path: Path) -> None:
 
 
 @contextmanager
-def started(root: Path, server: FibsServer, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that invites the opponent and saves into match.mat."""
+def start_command(root: Path, server: FibsServer, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the command as a process that invites the opponent and saves into match.mat."""
     command = [sys.executable, "-m", "bgdata", "fibs", USER, "--opponent", OPPONENT, "--invite", *arguments]
     place = ["--host", "localhost", "--port", str(server.port), "--warehouse", str(root), "--met", MET]
     process = subprocess.Popen([*command, *place, "--save", "match.mat"], stdout=subprocess.PIPE, env=os.environ)
@@ -188,6 +187,6 @@ def started(root: Path, server: FibsServer, *arguments: str) -> Iterator[subproc
 
 
 def wait_for(process: subprocess.Popen[bytes], words: bytes) -> None:
-    """Read the output up to a line with these words."""
+    """Read the output of a process up to a line that contains these words."""
     assert process.stdout
     assert any(words in line for line in process.stdout)

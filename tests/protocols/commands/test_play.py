@@ -1,7 +1,5 @@
 """`bgdata play`: whole games, every command, cube actions; and games that depend only on the seed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -26,10 +24,10 @@ from bgdata.protocols.commands.play import HELP, Dialogue
 from bgdata.protocols.commands.watch import Program
 from bgdata.protocols.decisions import Answer, Decisions
 from bgdata.protocols.session import DecisionKind, Moment, Session
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.conftest import SharedFolder, build_for_player
-from tests.protocols.test_external import Wild
-from tests.protocols.test_fibs import Whims
+from tests.protocols.test_external import WildDecisions
+from tests.protocols.test_fibs import RandomEvaluator
 from tests.protocols.test_session import check_replay
 from tests.subtests import each
 
@@ -53,8 +51,8 @@ def cube_root(shared_folder: SharedFolder) -> Path:
     return shared_folder("play", fill) / "warehouse"
 
 
-def talk(root: Path, *answers: str, seed: int = SEED, options: tuple[str, ...] = ()) -> str:
-    """The output of a game with these answers from a pipe."""
+def play_from_pipe(root: Path, *answers: str, seed: int = SEED, options: tuple[str, ...] = ()) -> str:
+    """Play with these answers from a pipe, and return what is printed."""
     text = "".join(f"{answer}\n" for answer in answers)
     arguments = ["--warehouse", str(root), "play", "--network", "random", "--seed", str(seed), *options]
     result = CliRunner().invoke(main, arguments, input=text, catch_exceptions=False)
@@ -66,12 +64,12 @@ Ask = Callable[[str], str]
 
 
 def dialogue(player: LookaheadPlayer, seed: int, ask: Ask = lambda _: "quit") -> Dialogue:
-    """A dialogue without the cube."""
+    """A dialogue without the cube, in which `ask` gives the user's answers."""
     return Dialogue(Session(seed, ("You", player.label)), Program(player), player, ask)
 
 
 def your_plays(seed: int, player: LookaheadPlayer) -> list[str]:
-    """Your legal plays at your first decision."""
+    """The legal plays of the user's first decision."""
     session = Session(seed, ("You", player.label))
     if session.now.side:
         session.make(player.best_play(session.now.position, session.roll).play)
@@ -79,27 +77,30 @@ def your_plays(seed: int, player: LookaheadPlayer) -> list[str]:
 
 
 def roll_of_turn(seed: int, turn: int) -> str:
-    """A roll of the first game of a seed."""
+    """The roll of a turn in the first game of a seed."""
     session = Session(seed, ("You", "it"))
     session.now = Moment(START, 0, rolls=turn)
     return str(session.roll)
 
 
 def test_end_of_input_leaves_the_game(player_root: Path, player: LookaheadPlayer) -> None:
-    shown = talk(player_root)
+    shown = play_from_pipe(player_root)
     assert shown.startswith("You are X, random-0ply is O; the dice are those of seed 3.\n  8/5 6/5   your play;")
     rolled = roll_of_turn(SEED, 0)
     assert f"\nrandom-0ply rolls {rolled}: {player.best_play(START, rolled).play}\n" in shown
     assert shown.endswith(" quit\nleft after 1 roll; the same dice again: bgdata play --seed 3\n")
-    assert "left after 0 rolls;" in talk(
+    assert "left after 0 rolls;" in play_from_pipe(
         player_root, "quit", seed=next(seed for seed in range(9) if Session(seed, ("You", "it")).now.side == 0)
     )
 
 
 def test_every_command_is_answered(player_root: Path, player: LookaheadPlayer) -> None:
+    """Hints, illegal plays, undo and the board are answered, and the program replies to a repeated play as before."""
     mine = your_plays(SEED, player)[0]
     roll = roll_of_turn(SEED, 1)
-    shown = talk(player_root, "hint", "nonsense", "1/25", "9/1", "", "BOARD", mine, "undo", "undo", mine, "exit")
+    shown = play_from_pipe(
+        player_root, "hint", "nonsense", "1/25", "9/1", "", "BOARD", mine, "undo", "undo", mine, "exit"
+    )
     assert re.search(rf"\nYou roll {roll}: hint\n +ply  play", shown)
     assert f"\nYou roll {roll}: nonsense\nillegal: expected checker moves such as 'bar/22* 6/5(2)', got" in shown
     assert f"\nYou roll {roll}: 1/25\nillegal: expected points that go down from 25 to 0, got '1/25'\n" in shown
@@ -118,6 +119,7 @@ def test_every_command_is_answered(player_root: Path, player: LookaheadPlayer) -
 
 
 def test_illegal_play_lists_all_legal_ones(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """After an illegal play, all legal ones are listed; a play in another form is accepted."""
     for seed in range(12):
         talked = dialogue(player, seed)
         session = talked.session
@@ -136,7 +138,8 @@ def test_illegal_play_lists_all_legal_ones(player: LookaheadPlayer, capsys: pyte
 
 
 def test_whole_game_ends_with_its_result(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
-    """The person asks for hints, plays one of the hinted plays, and undoes every seventh."""
+    """A user who asks for hints, plays hinted plays and undoes every seventh one reaches the end, and the result is
+    printed."""
     winners = set()
     for seed in range(5):
         asked = 0
@@ -156,7 +159,7 @@ def test_whole_game_ends_with_its_result(player: LookaheadPlayer, capsys: pytest
 
 
 def test_only_play_is_made_without_asking(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
-    """In one position a checker is on the bar against a closed board, in the other there is a single legal play."""
+    """If only one play is legal, or none because a checker is on the bar against a closed board, nothing is asked."""
     closed_out = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
     forced = Position([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, *[0] * 10, -1, 0])
     for position, text in ((closed_out, "no play"), (forced, " is the only play")):
@@ -184,7 +187,7 @@ def test_interrupted_game_is_left(player: LookaheadPlayer, capsys: pytest.Captur
 def test_answers_are_not_echoed_in_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Answers are not echoed there, and the end of the input leaves the game."""
+    """In a terminal, answers are not printed again, and the end of the input leaves the game."""
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda prompt: f"{prompt}8/5")
     assert ask("> ") == "> 8/5"
@@ -200,7 +203,7 @@ def test_answers_are_not_echoed_in_a_terminal(
 
 def test_seed_is_random_by_default(player_root: Path) -> None:
     heads = {
-        succeeds(player_root, "play", "--network", "random", "--watch", "random").splitlines()[0] for _ in range(2)
+        output_of(player_root, "play", "--network", "random", "--watch", "random").splitlines()[0] for _ in range(2)
     }
     assert len(heads) == 2
 
@@ -211,21 +214,22 @@ def test_seed_is_random_by_default(player_root: Path) -> None:
 class Scripted(Decisions):
     """A program that doubles always or never, answers with the next word of a list, and accepts gammons."""
 
-    doubling, words = False, ("take",)
+    doubling = False
+    words = ("take",)
 
     def doubles(self, position: Position, stakes: Stakes) -> bool:  # noqa: ARG002
-        """Always or never."""
+        """Always or never, as the test says."""
         return self.doubling
 
     def answer(self, position: Position, stakes: Stakes, *, by_roller: bool = False) -> Answer:
-        """The next word."""
+        """The next word of the list."""
         super().answer(position, stakes, by_roller=by_roller)  # raises for stakes it cannot answer
         first = self.words[0]
         object.__setattr__(self, "words", (*self.words[1:], first))
         return Answer(first)
 
     def accepts(self, position: Position, stakes: Stakes, size: int, roll: object = None) -> bool:  # noqa: ARG002
-        """Gammons and backgammons."""
+        """Accepts gammons and backgammons only."""
         return size > 1
 
 
@@ -238,7 +242,7 @@ def cube_talk(
     score: Money | MatchScore = MONEY,
     has_beavers: bool = False,
 ) -> Dialogue:
-    """A dialogue with a scripted program: these answers, then you leave."""
+    """Play with a scripted program and these answers; then the user leaves. Returns the dialogue."""
     program = Scripted(player, CubeRules(has_beavers=has_beavers))
     object.__setattr__(program, "doubling", doubling)
     object.__setattr__(program, "words", words)
@@ -251,7 +255,7 @@ def cube_talk(
 
 
 def echoed(answer: Ask) -> Ask:
-    """Echo answers as `playing.ask` does for a pipe."""
+    """A function that answers like `answer`, and prints answers as they appear for a pipe."""
 
     def ask(prompt: str) -> str:
         typed = answer(prompt)
@@ -261,7 +265,9 @@ def echoed(answer: Ask) -> Ask:
     return ask
 
 
-def test_person_doubles_and_the_program_takes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_user_doubles_and_the_program_takes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """The user may double before the roll only, and not again while the program owns the cube; undo takes the double
+    back."""
     mine = your_plays(SEED, player)[0]
     talked = cube_talk(
         player, "hint", "13/7", "take", "double", "double", "undo", "undo", "ROLL", "double", mine, "undo", "undo", "d"
@@ -287,13 +293,14 @@ def test_person_doubles_and_the_program_takes(player: LookaheadPlayer, capsys: p
     assert talked.session.now.stakes == Stakes(MONEY, Cube(2, CubeOwner.OPPONENT))
 
 
-def test_person_doubles_and_the_program_passes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_user_doubles_and_the_program_passes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     talked = cube_talk(player, "double", words=("pass",))
     assert capsys.readouterr().out.endswith(": double\nrandom-0ply passes\n\nYou win 1 point\n")
     assert (talked.session.is_over, talked.session.points) == (True, (1, 0))
 
 
-def test_person_answers_a_double_of_the_program(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_user_answers_a_double_of_the_program(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """The user takes or passes a double; other commands are refused until then, and undo goes back before it."""
     mine = your_plays(SEED, player)[0]
     answers = ("", mine, "hint", "", "beaver", "resign", "board", "undo", mine, "take", "undo", "t", "board", "p")
     talked = cube_talk(player, *answers, doubling=True)
@@ -319,6 +326,7 @@ def test_person_answers_a_double_of_the_program(player: LookaheadPlayer, capsys:
 
 
 def test_both_sides_can_beaver(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """With beavers, either side may turn a double back; the other then takes or passes at the higher cube."""
     mine = your_plays(SEED, player)[0]
     talked = cube_talk(player, "double", "hint", "beaver", "pass", words=("beaver",), has_beavers=True)
     shown = capsys.readouterr().out
@@ -354,7 +362,7 @@ def test_resignations_are_accepted_or_refused(player: LookaheadPlayer, capsys: p
 
 
 def test_program_decides_by_its_own_equity(player: LookaheadPlayer) -> None:
-    """The program acts as `Decisions` says at the score."""
+    """In money games, the program plays, doubles and answers as `Decisions` does."""
     rules = CubeRules()
     decisions = Decisions(player, rules)
     for seed in range(12):
@@ -380,16 +388,16 @@ def test_program_decides_by_its_own_equity(player: LookaheadPlayer) -> None:
 def test_no_double_prompt_when_doubling_is_not_allowed(
     player: LookaheadPlayer, cube_root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Doubling is not allowed in the Crawford game, with a dead cube, and before the first roll."""
+    """The user is not asked to double in the Crawford game, with a dead cube, and before the first roll."""
     begins = next(seed for seed in range(9) if Session(seed, ("You", "it")).now.side == 0)
-    shown = talk(cube_root, "double", seed=begins, options=("--match-length", "3", "--met", MET))
+    shown = play_from_pipe(cube_root, "double", seed=begins, options=("--match-length", "3", "--met", MET))
     assert "game 1 to 3 points: You 0, random-0ply 0\n" in shown
     assert ": double\nno double: the first roll of a game decides who begins\n" in shown
     assert "  X to play " in shown
     assert shown.endswith(
         f"left game 1 after 0 rolls; the same dice again: bgdata play --match-length 3 --seed {begins}\n"
     )
-    shown = talk(cube_root, "double", options=("--match-length", "1", "--met", MET))
+    shown = play_from_pipe(cube_root, "double", options=("--match-length", "1", "--met", MET))
     assert ": double\nno double: at 1-away 1-away the cube is high enough to win the match\n" in shown
 
     session = Session(SEED, ("You", player.label), MatchScore(2, 2))
@@ -407,8 +415,9 @@ def test_no_double_prompt_when_doubling_is_not_allowed(
     )
 
 
-def somebody(capsys: pytest.CaptureFixture[str], told: list[str]) -> Ask:
-    """A person who asks for hints, plays one of them, sometimes doubles, and mostly takes."""
+def scripted_user(capsys: pytest.CaptureFixture[str], told: list[str]) -> Ask:
+    """A user who asks for hints, plays one of them, sometimes doubles, and mostly takes. What is printed is added to
+    `told`."""
     asked = 0
 
     def answer(prompt: str) -> str:
@@ -434,16 +443,17 @@ def test_saved_matches_round_trip(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The file contains every act of matches and money games, and `analyze` and `luck` accept it."""
+    """The saved file contains every act of matches and money games, and `analyze` and `luck` accept it."""
     kinds: set[TurnKind] = set()
     rules = CubeRules(met=find_met(bgdata.open_warehouse(cube_root), MET))
     for seed in range(3):
         is_match = options[0] == "--match-length"
         score = MatchScore(3, 3) if is_match else Money(is_jacoby=True)
         session = Session(seed, ("You", player.label), score, has_beavers=not is_match)
-        path, told = tmp_path / f"{seed}.mat", list[str]()
-        person = somebody(capsys, told)
-        wild = Program(player, Wild(player, rules if is_match else CubeRules(has_beavers=True)))
+        path = tmp_path / f"{seed}.mat"
+        told = list[str]()
+        person = scripted_user(capsys, told)
+        wild = Program(player, WildDecisions(player, rules if is_match else CubeRules(has_beavers=True)))
         with playing.save_at_end(session, path) as keep:
             Dialogue(session, wild, player, person).run(keep)
         told.append(capsys.readouterr().out)
@@ -458,17 +468,17 @@ def test_saved_matches_round_trip(
             assert text.count("\ngame ") == len(match.games)
             assert f"the match {max(session.points)}-{min(session.points)}\n" in text
         rolls = sum(turn.dice is not None for game in match.games for turn in game.turns)
-        table = succeeds(cube_root, "luck", path, "--player", "network/random", "--format", "csv").splitlines()
+        table = output_of(cube_root, "luck", path, "--player", "network/random", "--format", "csv").splitlines()
         assert len(table) == rolls + 1
         network = ("--network", "random", "--ply", "0", "--format", "csv", "--by-game")
-        judged = succeeds(cube_root, "analyze", path, *network, *(["--met", MET] if is_match else []))
+        judged = output_of(cube_root, "analyze", path, *network, *(["--met", MET] if is_match else []))
         assert len(judged.splitlines()) == len(match.games) + 1
     assert {TurnKind.DOUBLE, TurnKind.TAKE} <= kinds
     assert is_match or TurnKind.BEAVER in kinds
 
 
 def read(path: Path) -> Match:
-    """Read the only match of a file, without unparsed lines."""
+    """Read a file with a single match, and check that no line is left unparsed."""
     found = parse_mat(path.read_bytes())
     assert not found.rejects
     (match,) = found.matches
@@ -478,7 +488,7 @@ def read(path: Path) -> Match:
 def test_turns_are_saved_however_the_session_ends(
     player: LookaheadPlayer, cube_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Turns are saved after every game, when you leave, at Ctrl-C, and at an exception."""
+    """Turns are saved after every game, when the user leaves, at Ctrl-C, and at an exception."""
     rules = CubeRules(met=find_met(bgdata.open_warehouse(cube_root), MET))
     for error in (None, KeyboardInterrupt, RuntimeError):
         session = Session(SEED, ("You", player.label), MatchScore(5, 5))
@@ -546,11 +556,11 @@ def test_match_needs_a_match_equity_table(player_root: Path) -> None:
 
 
 def test_watch_command_saves_a_match(cube_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two programs play with the cube."""
-    monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda _: LookaheadPlayer(Whims()))
+    """`play --watch` saves a match with the cube between two programs."""
+    monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda _: LookaheadPlayer(RandomEvaluator()))
     path = tmp_path / "watched.mat"
     words = f"play --network random --seed 4 --watch any.onnx --match-length 3 --met {MET} --save {path}"
-    shown = succeeds(cube_root, *words.split())
+    shown = output_of(cube_root, *words.split())
     match = read(path)
     assert match.players == ("scrambled-0ply", "random-0ply")
     assert shown.count("mwc of random-0ply\n") == len(match.games)

@@ -1,7 +1,5 @@
 """Games between programs to watch, with and without the cube, and their output."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 from itertools import product
@@ -37,9 +35,9 @@ from bgdata.protocols.commands.watch import (
 )
 from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.session import DecisionKind, Moment, Session
-from tests.command_line import succeeds
-from tests.protocols.test_external import Wild
-from tests.protocols.test_fibs import Whims
+from tests.command_line import output_of
+from tests.protocols.test_external import WildDecisions
+from tests.protocols.test_fibs import RandomEvaluator
 
 ROW = re.compile(r" *(\d+)  (\S+) +(\d\d): (.*?) +([+-]\d\.\d{3})")
 
@@ -49,13 +47,13 @@ def player(player_root: Path) -> LookaheadPlayer:
     return bgdata.open_player(player_root, "random")
 
 
-class Engine(Whims):
-    """Another program: it evaluates positions and chooses plays arbitrarily."""
+class Engine(RandomEvaluator):
+    """Another program, which evaluates positions and chooses plays arbitrarily."""
 
     label = "engine"
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """See `player.Player`."""
+        """Arbitrary plays; see `player.Player`."""
         return RandomPlayer(3).choose_plays(boards, rolls)
 
 
@@ -64,10 +62,10 @@ class Engine(Whims):
 
 @pytest.mark.parametrize("name", ["pubeval", "random"])
 def test_watched_game_is_legal_and_repeatable(player_root: Path, player: LookaheadPlayer, name: str) -> None:
-    """Sides alternate with the dice of the seed."""
+    """A watched game has legal plays of alternating sides with the dice of the seed, and is the same again."""
     arguments = ("play", "--network", "random", "--seed", "11", "--watch", name)
-    shown = succeeds(player_root, *arguments)
-    assert succeeds(player_root, *arguments) == shown
+    shown = output_of(player_root, *arguments)
+    assert output_of(player_root, *arguments) == shown
     head, _, columns, *lines, empty, result = shown.splitlines()
     assert head == f"{name} is X, random-0ply is O; the dice are those of seed 11."
     assert columns.split() == ["play", "equity", "of", "random-0ply"]
@@ -93,8 +91,10 @@ def test_watched_game_is_legal_and_repeatable(player_root: Path, player: Lookahe
 
 
 def test_random_plays_depend_on_game_and_turn() -> None:
-    """Otherwise a position and roll would always lead to the same play, unlike in recorded games."""
-    chooser, boards, rolls = RandomPlayer().chooser, np.array([START.board], np.int8), np.array([(3, 1)], np.int8)
+    """Random choices in the same position with the same roll differ by game and turn, as in recorded games."""
+    chooser = RandomPlayer().chooser
+    boards = np.array([START.board], np.int8)
+    rolls = np.array([(3, 1)], np.int8)
     plays = set()
     for game, turn in product(range(1, 4), range(5)):
         play = chosen_play(RandomPlayer(), START, roll_of(3, 1), game, turn)
@@ -122,8 +122,10 @@ def test_player_without_evaluations_cannot_handle_the_cube(chooser: PubEval | Ra
 
 
 def test_each_program_decides_by_its_own_chances(player: LookaheadPlayer, met: MatchEquity) -> None:
-    """A network chooses plays by cubeful equity, another program by its own method."""
-    rules, stakes = CubeRules(met=met), Stakes(MatchScore(2, 4))
+    """A network chooses plays by cubeful equity, another program by its own method; each turns the cube by its own
+    chances."""
+    rules = CubeRules(met=met)
+    stakes = Stakes(MatchScore(2, 4))
     network, engine = Program.of(player, rules), Program.of(Engine(), rules)
     assert network.decisions == Decisions(player, rules)
     assert engine.decisions is not None
@@ -140,8 +142,8 @@ def test_each_program_decides_by_its_own_chances(player: LookaheadPlayer, met: M
 
 
 def test_acts_are_executed_and_printed(player: LookaheadPlayer) -> None:
-    """Both programs decide as `Wild`, which doubles often, beavers half of the doubles and never passes."""
-    wild = Wild(player, CubeRules(has_beavers=True))
+    """Every act of programs that double often, beaver half of the doubles and never pass is executed and printed."""
+    wild = WildDecisions(player, CubeRules(has_beavers=True))
     programs = Program(player, wild), Program(player, wild)
     cube_actions = set()
     for seed in range(30):
@@ -169,7 +171,7 @@ def test_acts_are_executed_and_printed(player: LookaheadPlayer) -> None:
 def test_output_of_a_watched_session_matches_its_record(
     player: LookaheadPlayer, met: MatchEquity, score: Money | MatchScore, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every play and cube action of the record has its line."""
+    """Every play and cube action of the record is printed on a line of its own."""
     kinds = set()
     for seed in range(3):
         rules = CubeRules(met=met)
@@ -200,8 +202,9 @@ def test_output_of_a_watched_session_matches_its_record(
 
 
 def test_value_of_a_position_is_to_side_1(player: LookaheadPlayer, met: MatchEquity) -> None:
-    """The value does not depend on which side is on roll."""
-    rules, stakes = CubeRules(met=met), Stakes(MatchScore(2, 4), Cube(2, CubeOwner.ON_ROLL))
+    """The printed value is for side 1, whichever side is on roll."""
+    rules = CubeRules(met=met)
+    stakes = Stakes(MatchScore(2, 4), Cube(2, CubeOwner.ON_ROLL))
     money = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))
     for side in (0, 1):
         mwc = player.decide_cube(START, stakes, rules).equity
@@ -214,6 +217,7 @@ def test_value_of_a_position_is_to_side_1(player: LookaheadPlayer, met: MatchEqu
 
 
 def test_scores_and_results_are_described() -> None:
+    """Scores and results of games and matches are described in words, for the user and for programs."""
     session = Session(3, ("You", "it"), MatchScore(4, 4))
     assert describe_score(session) == "game 1 to 4 points: You 0, it 0"
     for side, size, text in ((1, 3, "You win a backgammon, 3 points"), (0, 1, "it wins a single game, 1 point")):
@@ -253,7 +257,7 @@ def test_command_for_the_same_dice_has_the_rules(
 
 
 def test_watched_game_can_be_interrupted(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
-    """The record keeps what was played."""
+    """Ctrl-C ends a watched game, and the record keeps what was played."""
 
     class Stops(Engine):
         def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:  # noqa: ARG002

@@ -11,7 +11,7 @@ import pytest
 from bgdata.evaluation import gnubg
 from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.oracles import needs_gnubg_tool
 from tests.subtests import each
 
@@ -21,7 +21,9 @@ TINY = ("--network", "tiny")
 
 
 def test_lookahead_labels_positions(warehouse: Warehouse) -> None:
-    shown = succeeds(warehouse.root, "label", SAMPLED, "--engine", "lookahead", *TINY).splitlines()
+    """The command labels positions by looking ahead and prints how much the equity changes; `--least-change` keeps
+    large changes only."""
+    shown = output_of(warehouse.root, "label", SAMPLED, "--engine", "lookahead", *TINY).splitlines()
     table = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply")
     found = table.manifest.statistics
     assert shown == [
@@ -30,27 +32,27 @@ def test_lookahead_labels_positions(warehouse: Warehouse) -> None:
         f"{found['mean_absolute_change']:.4f} on average, at most {found['largest_absolute_change']:.4f}",
     ]
     arguments = ("label", SAMPLED, "--engine", "lookahead", "--ply", "1", *TINY, "--least-change")
-    few = succeeds(warehouse.root, *arguments, "0.1").splitlines()
+    few = output_of(warehouse.root, *arguments, "0.1").splitlines()
     kept = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply-change-0-1")
     assert few[0] == str(kept.folder)
     assert kept.manifest.rows == (np.abs(table.array("changes")) >= np.float32(0.1)).sum()
-    assert succeeds(warehouse.root, *arguments, "6").splitlines()[1] == "0 positions, 0 of them looked into"
+    assert output_of(warehouse.root, *arguments, "6").splitlines()[1] == "0 positions, 0 of them looked into"
 
 
 def test_changed_positions_are_rolled_out(warehouse: Warehouse) -> None:
-    """Labels of labels are rollouts only of positions where looking ahead matters."""
-    succeeds(warehouse.root, "label", SAMPLED, "--engine", "lookahead", *TINY, "--least-change", "0.3")
+    """`--least-change` keeps the positions where looking ahead matters, and these can be rolled out as a source."""
+    output_of(warehouse.root, "label", SAMPLED, "--engine", "lookahead", *TINY, "--least-change", "0.3")
     kept = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply-change-0-3")
     assert 0 < kept.manifest.rows < 40
     source = f"lookahead_labels/{kept.folder.parent.name}"
-    succeeds(warehouse.root, "label", source, *TINY, "--trials", "72", "--truncate", "1")
+    output_of(warehouse.root, "label", source, *TINY, "--trials", "72", "--truncate", "1")
     slug = source.replace("/", "-").replace("_", "-")
     rolled_out = warehouse.open("rollout_labels", f"{slug}-by-tiny-72-seed-0")
     assert np.array_equal(rolled_out.array("boards"), kept.array("boards"))
 
 
 def test_lookahead_at_2_ply_builds_engine_labels(warehouse: Warehouse) -> None:
-    shown = succeeds(warehouse.root, "label", "positions/sample", "--engine", "lookahead", *TINY, "--ply", "2")
+    shown = output_of(warehouse.root, "label", "positions/sample", "--engine", "lookahead", *TINY, "--ply", "2")
     table = warehouse.open("engine_labels", "positions-sample-by-tiny-2ply")
     version = table.array("engine").tobytes().decode()
     assert shown.splitlines() == [str(table.folder), f"2 positions by {version}, 2-ply"]
@@ -58,7 +60,7 @@ def test_lookahead_at_2_ply_builds_engine_labels(warehouse: Warehouse) -> None:
 
 def test_tables_label_pairs(warehouse: Warehouse) -> None:
     arguments = ("label", "bearoff_one_sided/6x15", "--engine", "tables", "--pairs", "200", "--seed", "3")
-    shown = succeeds(warehouse.root, *arguments).splitlines()
+    shown = output_of(warehouse.root, *arguments).splitlines()
     table = warehouse.open("bearoff_labels", "6x15-200-and-50-of-6x6-seed-3")
     found = table.manifest.statistics
     assert shown == [
@@ -70,7 +72,7 @@ def test_tables_label_pairs(warehouse: Warehouse) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_gnubg_labels_positions(warehouse: Warehouse) -> None:
-    shown = succeeds(warehouse.root, "label", "positions/sample", "--engine", "gnubg").splitlines()
+    shown = output_of(warehouse.root, "label", "positions/sample", "--engine", "gnubg").splitlines()
     table = warehouse.open("engine_labels", "positions-sample-by-gnubg-0ply")
     assert shown == [str(table.folder), f"2 positions by gnubg {gnubg.gnubg_version()}-external, 0-ply"]
 

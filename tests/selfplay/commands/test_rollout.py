@@ -32,7 +32,7 @@ from bgdata.selfplay.rows import describe_player
 from bgdata.store import job
 from bgdata.store.progress import TerminalBars
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, position_id, run, succeeds
+from tests.command_line import error_of, output_of, position_id, run
 from tests.store.processes import bgdata_command
 from tests.subtests import each
 from tests.test_process import started
@@ -40,8 +40,8 @@ from tests.test_process import started
 START_ID = "4HPwATDgc/ABMA"
 BEAROFF_ID = "CgAAEAEAAAAAAA"
 ENDING_ID = position_id([2, 1, 2], [1, 2, 1])
-SHORT = ("--network", "random", "--trials", "72", "--truncate", "3", "--stop", "end")
-HOW = RolloutSettings("end", 3)
+SHORT_OPTIONS = ("--network", "random", "--trials", "72", "--truncate", "3", "--stop", "end")
+THREE_TURNS = RolloutSettings("end", 3)
 START_BOARD = np.array(START.board, np.int8)
 
 
@@ -62,13 +62,15 @@ def player(player_root: Path) -> NetworkPlayer:
 
 
 def test_position_is_rolled_out(player_root: Path, player: NetworkPlayer) -> None:
-    result = roll_out(START_BOARD[None], player.chooser, 72, 3, HOW)
-    shown = succeeds(player_root, "rollout", START_ID, *SHORT, "--seed", "3")
+    """The command prints the board, the chances and the equity of `roll_out`, and how much subtracting luck helps."""
+    result = roll_out(START_BOARD[None], player.chooser, 72, 3, THREE_TURNS)
+    shown = output_of(player_root, "rollout", START_ID, *SHORT_OPTIONS, "--seed", "3")
     board, words, ending = shown.split("\n\n")
     assert board.startswith(f"Position ID: {START_ID}\n+-13-")
     win, lose, equity = words.splitlines()
     numbers = [float(number) / 100 for number in re.findall(r"-?\d+\.\d\d", win + lose)]
-    chances, errors = result.chances[0].tolist(), result.standard_errors[0].tolist()
+    chances = result.chances[0].tolist()
+    errors = result.standard_errors[0].tolist()
     expected = [
         *(chances[0], errors[0], chances[1], errors[1], chances[2], errors[2]),
         *(1 - chances[0], errors[0], chances[3], errors[3], chances[4], errors[4]),
@@ -83,8 +85,8 @@ def test_position_is_rolled_out(player_root: Path, player: NetworkPlayer) -> Non
 
 
 def test_json_row_equals_the_rollout(player_root: Path, player: NetworkPlayer) -> None:
-    (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *SHORT, "--format", "json", "--no-luck"))
-    result = roll_out(START_BOARD[None], player.chooser, 72, 0, HOW._replace(with_luck=False))
+    (found,) = json.loads(output_of(player_root, "rollout", START_ID, *SHORT_OPTIONS, "--format", "json", "--no-luck"))
+    result = roll_out(START_BOARD[None], player.chooser, 72, 0, THREE_TURNS._replace(with_luck=False))
     assert found["position_id"] == START_ID
     assert found["win"] == result.chances[0, 0]
     assert found["cubeless_equity"] == result.equities[0]
@@ -93,8 +95,9 @@ def test_json_row_equals_the_rollout(player_root: Path, player: NetworkPlayer) -
 
 
 def test_plays_are_ranked(player_root: Path, player: NetworkPlayer) -> None:
-    decision = roll_out_decision(START_BOARD, (3, 1), player.chooser, 0, HOW, Window(9.0, 2, 4), Limits(72))
-    shown = succeeds(player_root, "rollout", START_ID, "31", *SHORT, "--within", "9", "--plays", "4")
+    """With a roll, the command prints the plays, equities and losses of `roll_out_decision`, as text and as JSON."""
+    decision = roll_out_decision(START_BOARD, (3, 1), player.chooser, 0, THREE_TURNS, Window(9.0, 2, 4), Limits(72))
+    shown = output_of(player_root, "rollout", START_ID, "31", *SHORT_OPTIONS, "--within", "9", "--plays", "4")
     lines = shown.split("\n\n")[1].splitlines()
     assert len(lines) == 6
     assert lines[-1] == f"     and {decision.n_plays - 4} more that were not rolled out"
@@ -103,7 +106,9 @@ def test_plays_are_ranked(player_root: Path, player: NetworkPlayer) -> None:
     losses = [float(line[47:56]) for line in lines[2:5]]
     assert losses == pytest.approx(decision.losses[1:], abs=6e-5)
     found = json.loads(
-        succeeds(player_root, "rollout", START_ID, "31", *SHORT, "--within", "9", "--plays", "4", "--format", "json")
+        output_of(
+            player_root, "rollout", START_ID, "31", *SHORT_OPTIONS, "--within", "9", "--plays", "4", "--format", "json"
+        )
     )
     assert [play["loss"] for play in found] == decision.losses.tolist()
     boards = [tuple(board) for board in decision.boards.tolist()]
@@ -113,27 +118,30 @@ def test_plays_are_ranked(player_root: Path, player: NetworkPlayer) -> None:
 
 
 def test_unreached_standard_error_is_reported(player_root: Path) -> None:
+    """If the standard error is not reached, the last line says so and names a larger maximum; JSON has `is_reached`."""
     until = ("--until", "0.0001", "--most-trials", "144")
-    shown = succeeds(player_root, "rollout", START_ID, *SHORT, *until)
+    shown = output_of(player_root, "rollout", START_ID, *SHORT_OPTIONS, *until)
     last = shown.splitlines()[-1]
     assert re.fullmatch(
         r"expected a standard error of at most 0.0001, got \d\.\d{4} after 144 trials; try: --most-trials \d+", last
     )
     assert int(last.rpartition(" ")[2]) % 144 == 0
-    (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *SHORT, *until, "--format", "json"))
+    (found,) = json.loads(output_of(player_root, "rollout", START_ID, *SHORT_OPTIONS, *until, "--format", "json"))
     assert (found["trials"], found["is_reached"]) == (144, False)
-    assert "expected" not in succeeds(player_root, "rollout", START_ID, *SHORT, "--until", "3", "--most-trials", "144")
+    assert "expected" not in output_of(
+        player_root, "rollout", START_ID, *SHORT_OPTIONS, "--until", "3", "--most-trials", "144"
+    )
 
 
 def test_default_maximum_is_a_multiple_of_trials(player_root: Path) -> None:
-    """The default is also a multiple of --trials 360, which does not divide 46,656."""
+    """The default of --most-trials, 46,656, is rounded to a multiple of --trials 360."""
     few = ("--trials", "360", "--truncate", "1", "--network", "random")
-    (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *few, "--until", "3", "--format", "json"))
+    (found,) = json.loads(output_of(player_root, "rollout", START_ID, *few, "--until", "3", "--format", "json"))
     assert (found["trials"], found["is_reached"]) == (360, True)
 
 
 def test_exact_positions_have_no_error(player_root: Path) -> None:
-    shown = succeeds(player_root, "rollout", BEAROFF_ID, "--network", "random", "--trials", "72")
+    shown = output_of(player_root, "rollout", BEAROFF_ID, "--network", "random", "--trials", "72")
     assert "win   67.11 % +/- 0.00" in shown
     assert "cubeless equity +0.3422 +/- 0.0000\n\n72 trials\nby " in shown
 
@@ -164,8 +172,9 @@ def test_invalid_arguments_are_refused(player_root: Path, arguments: tuple[str, 
 
 
 def test_label_rolls_out_positions(warehouse: Warehouse) -> None:
+    """`label` rolls out positions of a table; the stored chances equal those of `roll_out`."""
     arguments = ("label", "positions/sample", "--network", "tiny", "--trials", "72", "--truncate", "1")
-    shown = succeeds(warehouse.root, *arguments).splitlines()
+    shown = output_of(warehouse.root, *arguments).splitlines()
     table = warehouse.open("rollout_labels", "positions-sample-by-tiny-72-seed-0")
     assert shown[0] == str(table.folder)
     assert shown[1].startswith("2 positions, 144 games: standard errors of 0.00")
@@ -179,7 +188,7 @@ def test_label_rolls_out_positions(warehouse: Warehouse) -> None:
 
 def test_unreached_standard_errors_of_labels_are_reported(warehouse: Warehouse) -> None:
     arguments = ("label", "positions/sample", "--network", "tiny", "--trials", "72", "--truncate", "4")
-    shown = succeeds(warehouse.root, *arguments, "--until", "1e-9", "--most-trials", "144")
+    shown = output_of(warehouse.root, *arguments, "--until", "1e-9", "--most-trials", "144")
     assert shown.splitlines()[2] == (
         "expected standard errors of at most 1e-09, got larger ones for 2 positions after 144 trials; "
         "try: --most-trials 576"
@@ -187,52 +196,55 @@ def test_unreached_standard_errors_of_labels_are_reported(warehouse: Warehouse) 
 
 
 def test_cube_decision_compares_double_and_no_double(root: Path, player: NetworkPlayer) -> None:
-    """The same dice roll out both."""
-    board, money = np.array(Position(ENDING_ID).board, np.int8), Stakes(Money(is_jacoby=False))
+    """Both cube actions are rolled out with the same dice."""
+    board = np.array(Position(ENDING_ID).board, np.int8)
+    money = Stakes(Money(is_jacoby=False))
     starts = [CubefulStart(board, each, may_double=False) for each in (money, money.after_take())]
     result = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72))
     how = ("rollout", ENDING_ID, "--cube", "1", "--network", "random", "--trials", "72")
-    rows = json.loads(succeeds(root, *how, "--format", "json"))
+    rows = json.loads(output_of(root, *how, "--format", "json"))
     assert [row["choice"] for row in rows] == ["no double", "double, take"]
     assert [row["value"] for row in rows] == result.values.tolist()
     assert [row["standard_error"] for row in rows] == result.standard_errors.tolist()
     assert {(row["unit"], row["trials"]) for row in rows} == {("points per unit cube", 72)}
     gap, error = difference(result, 1, 0)
     assert (rows[1]["loss"], rows[1]["loss_standard_error"]) == (-gap, error)
-    shown = succeeds(root, *how)
+    shown = output_of(root, *how)
     line = f"{'no double':<26}{result.values[0]:+9.4f}{result.standard_errors[0]:8.4f}"
     assert line in shown.splitlines()
     how_far = RolloutSettings(play_ply=1)
     ahead = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72), 0, how_far)
-    rows = json.loads(succeeds(root, *how, "--play-ply", "1", "--format", "json"))
+    rows = json.loads(output_of(root, *how, "--play-ply", "1", "--format", "json"))
     assert [row["value"] for row in rows] == ahead.values.tolist()
-    owned = succeeds(root, *how[:2], "--cube", "2", "--owner", "opponent", *how[4:])
+    owned = output_of(root, *how[:2], "--cube", "2", "--owner", "opponent", *how[4:])
     assert "no double" in owned
     assert "double, take" not in owned
 
 
 def test_until_is_in_points_of_equity(root: Path) -> None:
-    """In a match too: there, a point of normalised equity is a few percent of the match."""
+    """`--until` is in points of normalised equity in a match too, where such a point is a few percent of the match."""
     met = find_met(bgdata.open_warehouse(root), "published-12")
     point = normalised_point(Stakes(MatchScore(11, 11)), CubeRules(met=met))
     assert point < 0.1
     how = ("rollout", "start", "--network", "random", "--trials", "72", "--most-trials", "144")
     match = (*how, "--away", "11-11", "--met", "published-12")
-    (row, _) = json.loads(succeeds(root, *match, "--until", "9", "--format", "json"))
+    (row, _) = json.loads(output_of(root, *match, "--until", "9", "--format", "json"))
     assert (row["trials"], row["is_reached"]) == (72, True)
     error = row["standard_error"] / point
-    assert "expected a standard error" not in succeeds(root, *match, "--until", f"{9 * error}")
-    text = succeeds(root, *match, "--until", f"{2 * row['standard_error']}")  # in mwc, as if it were points
+    assert "expected a standard error" not in output_of(root, *match, "--until", f"{9 * error}")
+    text = output_of(root, *match, "--until", f"{2 * row['standard_error']}")  # in mwc, as if it were points
     assert re.search(r"expected a standard error of at most \S+, got \d\.\d+ after 144 trials; try: --most-tr", text)
-    rows = json.loads(succeeds(root, *how, "--cube", "1", "--until", "0.00001", "--format", "json"))
+    rows = json.loads(output_of(root, *how, "--cube", "1", "--until", "0.00001", "--format", "json"))
     assert {(row["trials"], row["is_reached"]) for row in rows} == {(144, False)}
 
 
 def test_plays_with_the_cube_are_ranked(root: Path, player: NetworkPlayer) -> None:
-    """The opponent is on roll after a play, and may double. Values are for the player who moves."""
-    stakes, met = Stakes(MatchScore(3, 5)), find_met(bgdata.open_warehouse(root), "published-12")
+    """Plays are ranked by rollouts after which the opponent is on roll and may double. Values are for the player who
+    moves."""
+    stakes = Stakes(MatchScore(3, 5))
+    met = find_met(bgdata.open_warehouse(root), "published-12")
     how = ("--away", "3-5", "--met", "published-12", "--network", "random", "--trials", "72", "--plays", "2")
-    rows = json.loads(succeeds(root, "rollout", ENDING_ID, "21", *how, "--format", "json"))
+    rows = json.loads(output_of(root, "rollout", ENDING_ID, "21", *how, "--format", "json"))
     plays = {str(play): play for play in legal_plays(Position(ENDING_ID), parse_roll("21"))}
     starts = [CubefulStart(np.array(plays[row["choice"]].next_position.board, np.int8), stakes.flip()) for row in rows]
     rules = CubeRules(met=met)
@@ -240,7 +252,7 @@ def test_plays_with_the_cube_are_ranked(root: Path, player: NetworkPlayer) -> No
     assert [row["value"] for row in rows] == pytest.approx((1 - result.values).tolist())
     assert rows[0]["loss"] == 0 <= rows[1]["loss"]
     assert {row["unit"] for row in rows} == {"mwc"}
-    assert rows[0]["choice"] in succeeds(root, "rollout", ENDING_ID, "21", *how)
+    assert rows[0]["choice"] in output_of(root, "rollout", ENDING_ID, "21", *how)
 
 
 @pytest.mark.parametrize(
@@ -260,15 +272,15 @@ def test_invalid_cubes_are_refused(root: Path, options: tuple[str, ...], message
     assert error_of(result, result.exit_code).startswith(message)
 
 
-KEPT = (START_ID, "--network", "random", "--truncate", "3", "--stop", "end", "--format", "json")
-POSITION = (*KEPT, "--trials", "360", "--seed", "5")
-PLAYS = (*KEPT, "--trials", "144", "31", "--within", "9", "--plays", "3")
-ROUNDS = (*KEPT, "--trials", "144", "--until", "0.0001", "--most-trials", "576")
+RESUMABLE = (START_ID, "--network", "random", "--truncate", "3", "--stop", "end", "--format", "json")
+POSITION = (*RESUMABLE, "--trials", "360", "--seed", "5")
+PLAYS = (*RESUMABLE, "--trials", "144", "31", "--within", "9", "--plays", "3")
+ROUNDS = (*RESUMABLE, "--trials", "144", "--until", "0.0001", "--most-trials", "576")
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A separate folder of rollouts, with the existing compiled kernels."""
+    """A cache folder of the test's own for rollouts, with the existing compiled kernels."""
     compiled = kernel_cache.kernel_cache()
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / compiled.name).symlink_to(compiled)
@@ -277,16 +289,16 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limit slices to one block for each thread."""
+def short_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make each slice of a rollout as short as possible: one block for each thread."""
     monkeypatch.setattr(rollout_command, "MIN_BLOCKS", 1)
     monkeypatch.setattr(rollout_command, "SLICE_SECONDS", 0.0)
 
 
-def stopped(
+def run_stopped(
     monkeypatch: pytest.MonkeyPatch, root: Path, arguments: tuple[str, ...], after: int, error: BaseException
 ) -> Result:
-    """Run a rollout that fails after `after` slices."""
+    """Run a rollout that raises `error` after `after` slices."""
     left = after
 
     def tell(self: TerminalBars, text: str) -> None:  # noqa: ARG001
@@ -300,7 +312,7 @@ def stopped(
         return run(root, "rollout", *arguments)
 
 
-def trials_kept(result: Result) -> int:
+def kept_trials(result: Result) -> int:
     """The number of trials that a stopped rollout reports as kept."""
     kept = r"([\d,]+) trials of this rollout are kept, the same command goes on from there"
     *notes, line = result.stderr.splitlines()
@@ -311,18 +323,19 @@ def trials_kept(result: Result) -> int:
     return int(found[1].replace(",", ""))
 
 
-@pytest.mark.usefixtures("slices")
+@pytest.mark.usefixtures("short_slices")
 @pytest.mark.parametrize("arguments", [POSITION, PLAYS, ROUNDS], ids=["position", "plays", "rounds"])
 def test_stopped_rollout_resumes(
     player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
     """A rollout that is stopped twice gives exactly the figures of one that was never stopped."""
-    whole = json.loads(succeeds(player_root, "rollout", *arguments))
+    whole = json.loads(output_of(player_root, "rollout", *arguments))
     assert [*cache.iterdir()] == [] if cache.exists() else True
     kept = 0
     for _ in range(2):
-        result = stopped(monkeypatch, player_root, arguments, 1, KeyboardInterrupt())
-        before, kept = kept, trials_kept(result)
+        result = run_stopped(monkeypatch, player_root, arguments, 1, KeyboardInterrupt())
+        before = kept
+        kept = kept_trials(result)
         assert kept > before
         assert [*cache.glob("*/*.npz")]
     result = run(player_root, "rollout", *arguments)
@@ -331,12 +344,12 @@ def test_stopped_rollout_resumes(
     assert [*cache.iterdir()] == []
 
 
-@pytest.mark.usefixtures("slices")
+@pytest.mark.usefixtures("short_slices")
 def test_more_trials_resume_a_stopped_rollout(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trials do not depend on their number; any other option makes another rollout."""
-    more = (*KEPT, "--trials", "720", "--seed", "5")
-    whole = json.loads(succeeds(player_root, "rollout", *more))
-    stopped(monkeypatch, player_root, POSITION, 1, KeyboardInterrupt())
+    """A rollout with more trials continues the stopped one; a rollout with any other changed option does not."""
+    more = (*RESUMABLE, "--trials", "720", "--seed", "5")
+    whole = json.loads(output_of(player_root, "rollout", *more))
+    run_stopped(monkeypatch, player_root, POSITION, 1, KeyboardInterrupt())
     for other in (("--seed", "6"), ("--no-luck",), ("--truncate", "2"), ("31",)):
         assert "going on" not in run(player_root, "rollout", *POSITION, *other).stderr
         assert [*cache.glob("*/*.npz")]
@@ -345,14 +358,15 @@ def test_more_trials_resume_a_stopped_rollout(player_root: Path, cache: Path, mo
     assert "going on" in result.stderr
 
 
-@pytest.mark.usefixtures("slices")
+@pytest.mark.usefixtures("short_slices")
 @pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data[:200] + b"x" + data[201:]])
 def test_damaged_parts_are_played_again(
     player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[bytes], bytes]
 ) -> None:
-    whole = json.loads(succeeds(player_root, "rollout", *POSITION))
+    """A damaged part of a stopped rollout is named and played again, and the result is the same."""
+    whole = json.loads(output_of(player_root, "rollout", *POSITION))
     for _ in range(3):
-        stopped(monkeypatch, player_root, POSITION, 1, KeyboardInterrupt())
+        run_stopped(monkeypatch, player_root, POSITION, 1, KeyboardInterrupt())
     first, second, _ = sorted(cache.glob("*/*.npz"))
     second.write_bytes(damage(second.read_bytes()))
     kept = int(re.split("[-.]", first.name)[1]) * 36
@@ -363,17 +377,17 @@ def test_damaged_parts_are_played_again(
     assert goes_on == f"going on with this rollout after {kept:,} trials"
 
 
-@pytest.mark.usefixtures("slices")
+@pytest.mark.usefixtures("short_slices")
 def test_rollout_saves_at_checkpoints(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkpoint follows every slice here, so that a killed rollout is saved too."""
+    """A rollout that is killed without notice continues from its last checkpoint."""
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    result = stopped(monkeypatch, player_root, POSITION, 2, RuntimeError("killed"))
+    result = run_stopped(monkeypatch, player_root, POSITION, 2, RuntimeError("killed"))
     assert isinstance(result.exception, RuntimeError)
     assert [*cache.glob("*/*.npz")]
     assert "going on" in run(player_root, "rollout", *POSITION).stderr
 
 
-@pytest.mark.usefixtures("slices")
+@pytest.mark.usefixtures("short_slices")
 def test_unwritable_cache_is_reported(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rollout that cannot be saved still ends, and does not claim that trials were kept."""
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
@@ -381,12 +395,12 @@ def test_unwritable_cache_is_reported(player_root: Path, cache: Path, monkeypatc
     result = run(player_root, "rollout", *POSITION)
     assert result.exit_code == 0
     assert re.fullmatch(r"this rollout is not kept: cannot create .*: part of the path is a file\n", result.stderr)
-    result = stopped(monkeypatch, player_root, POSITION, 2, KeyboardInterrupt())
+    result = run_stopped(monkeypatch, player_root, POSITION, 2, KeyboardInterrupt())
     assert result.stderr.splitlines()[-1] == "error: interrupted; nothing was kept"
 
 
 def test_interrupted_process_keeps_finished_trials(player_root: Path, cache: Path, tmp_path: Path) -> None:
-    """The process is interrupted inside kernels, in a folder without a warehouse."""
+    """A process that is interrupted inside kernels, in a folder without a warehouse, keeps its finished trials."""
     arguments = (START_ID, "--network", "random", "--no-luck", "--trials", "36000000")
     command = bgdata_command("--warehouse", player_root, "rollout", *arguments)
     with started(command, tmp_path, cwd=tmp_path, env=environ | {"BGDATA_CHECKPOINT_SECONDS": "0"}) as run_:

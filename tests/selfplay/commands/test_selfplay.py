@@ -10,23 +10,25 @@ from pathlib import Path
 import pytest
 
 import bgdata
-from bgdata.selfplay.commands.selfplay import command_for, rescored_lines, summary
+from bgdata.selfplay.commands.selfplay import corpus_command, rescored_lines, summary_text
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, lacking, run, succeeds
+from tests.command_line import error_of, missing_extra, output_of, run
 
 PUBEVAL = ("selfplay", "--player", "pubeval", "--games", "20", "--seed", "3")
 
 
 def test_selfplay_builds_a_corpus_and_prints_a_summary(small_root: Path, memory_path: Path) -> None:
+    """The command builds the smallest corpus, prints its folder and summary, and does not build it twice unless
+    forced."""
     expected = bgdata.open_warehouse(small_root).open(SELFPLAY.name, SELFPLAY.slug(SELFPLAY.smallest)).manifest
     result = run(memory_path, *PUBEVAL, "--threads", "1")
     assert result.exit_code == 0, result.output
     table = bgdata.open_warehouse(memory_path).open("selfplay", "pubeval-20-seed-3")
     assert table.manifest.digest == expected.digest
-    assert result.stdout == f"{table.folder}\n{summary(20, expected.statistics)}\n"
+    assert result.stdout == f"{table.folder}\n{summary_text(20, expected.statistics)}\n"
     assert re.fullmatch(rf"selfplay/pubeval-20-seed-3: built {table.folder.name}, 20 rows in .* s\n", result.stderr)
     again = run(memory_path, *PUBEVAL)
     assert again.stdout == result.stdout
@@ -41,24 +43,24 @@ def test_summary_has_shares_points_and_luck() -> None:
     }  # fmt: skip
     lines = "1,000 games of 54.3 turns: 70.0 % singles, 28.0 % gammons, 2.0 % backgammons\n"
     points = "player 0: -0.0123 +/- 0.0200 points per game"
-    assert summary(1000, found) == lines + points
+    assert summary_text(1000, found) == lines + points
     found |= {"hedged_points_per_game": 0.001, "hedged_standard_error": 0.005}
-    assert summary(1000, found) == f"{lines}{points}; luck-adjusted +0.0010 +/- 0.0050, 4.0 times less noise"
-    assert summary(1000, {**found, "hedged_standard_error": 0}).endswith("luck-adjusted +0.0010 +/- 0.0000")
+    assert summary_text(1000, found) == f"{lines}{points}; luck-adjusted +0.0010 +/- 0.0050, 4.0 times less noise"
+    assert summary_text(1000, {**found, "hedged_standard_error": 0}).endswith("luck-adjusted +0.0010 +/- 0.0000")
 
 
 def test_luck_option_measures_luck(network_root: Path) -> None:
-    out = succeeds(network_root, "selfplay", "--games", "6", "--seed", "4", "--luck")
+    out = output_of(network_root, "selfplay", "--games", "6", "--seed", "4", "--luck")
     folder, _, points = out.splitlines()
     assert Path(folder).parent.name == "network-6-seed-4-luck"
     assert "; luck-adjusted " in points
     query = "select count(*) from luck_by_game where variant = 'network-6-seed-4-luck'"
-    assert succeeds(network_root, "query", query, "--format", "csv").split()[1] == "6"
+    assert output_of(network_root, "query", query, "--format", "csv").split()[1] == "6"
 
 
 def test_processes_give_the_same_corpus(memory_path: Path) -> None:
-    alone = succeeds(memory_path / "alone", *PUBEVAL)
-    shared = succeeds(memory_path / "shared", *PUBEVAL, "--executor", "processes:2")
+    alone = output_of(memory_path / "alone", *PUBEVAL)
+    shared = output_of(memory_path / "shared", *PUBEVAL, "--executor", "processes:2")
     assert [line.rpartition("/")[2] for line in alone.splitlines()] == [
         line.rpartition("/")[2] for line in shared.splitlines()
     ]
@@ -84,11 +86,11 @@ def test_invalid_arguments_are_refused(memory_path: Path, options: tuple[str, ..
 def test_missing_dask_is_refused(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     message = error_of(run(memory_path, *PUBEVAL, "--executor", "dask://localhost:8786"), 1)
-    assert message == f"expected distributed for an executor dask://..., {lacking('dask')}"
+    assert message == f"expected distributed for an executor dask://..., {missing_extra('dask')}"
 
 
 CORPUS = "selfplay/pubeval-20-seed-3"
-FOUND = {
+STATISTICS = {
     "positions": 1069, "covered": 75, "rescored": 666,
     "variance_before": 2.24, "variance_after": 2.12, "removed_share": 0.0536,
 }  # fmt: skip
@@ -104,6 +106,7 @@ def labels_root(small_root: Path, memory_path: Path) -> Path:
 
 
 def test_rescore_prints_the_removed_variance(small_root: Path, labels_root: Path) -> None:
+    """The command builds the smallest labels and prints, in all and by class, how much variance rescoring removes."""
     expected = bgdata.open_warehouse(small_root).open(LABELS.name, LABELS.slug(LABELS.smallest)).manifest
     result = run(labels_root, "rescore", CORPUS, "--combined", "--threads", "1")
     assert result.exit_code == 0, result.output
@@ -128,25 +131,28 @@ def test_labels_are_rescored_once(labels_root: Path) -> None:
     assert again.stdout == result.stdout
     assert re.search(r": already built \(r\d-[0-9a-f]{8}\)\n$", again.stderr)
     assert "-combined-6: built" in run(labels_root, "rescore", CORPUS, "--combined", "--force").stderr
-    assert succeeds(labels_root, "verify").startswith("5 versions: ")
+    assert output_of(labels_root, "verify").startswith("5 versions: ")
 
 
 def test_rescore_uses_the_largest_or_the_named_table(labels_root: Path, small_root: Path) -> None:
     shutil.copytree(small_root / "bearoff_two_sided" / "3x3", labels_root / "bearoff_two_sided" / "3x3")
-    assert "/pubeval-20-seed-3-6x6/" in succeeds(labels_root, "rescore", CORPUS).splitlines()[0]
-    assert "/pubeval-20-seed-3-3x3/" in succeeds(labels_root, "rescore", CORPUS, "--table", "3x3").splitlines()[0]
+    assert "/pubeval-20-seed-3-6x6/" in output_of(labels_root, "rescore", CORPUS).splitlines()[0]
+    assert "/pubeval-20-seed-3-3x3/" in output_of(labels_root, "rescore", CORPUS, "--table", "3x3").splitlines()[0]
 
 
 def test_rescored_lines_are_printed() -> None:
+    """The lines name the tables, and the luck-adjusted variance where the corpus has luck."""
     lines = [
         "1,069 positions of 10,000 games, by bearoff_two_sided/6x9:",
         "75 covered, 666 rescored (62.3 %); the others keep the outcome of their game",
         "label variance 2.2400 before, 2.1200 after: 5.4 % removed",
     ]
-    assert rescored_lines(SelfPlayLabelParameters(), FOUND) == lines
+    assert rescored_lines(SelfPlayLabelParameters(), STATISTICS) == lines
     lines[0] = lines[0].replace(":", " and, combined, bearoff_one_sided/10x15:")
     lines[2] += "; luck-adjusted 0.5600: 75.0 %"
-    assert rescored_lines(SelfPlayLabelParameters(one_sided_points=10), {**FOUND, "variance_hedged": 0.56}) == lines
+    assert (
+        rescored_lines(SelfPlayLabelParameters(one_sided_points=10), {**STATISTICS, "variance_hedged": 0.56}) == lines
+    )
 
 
 @pytest.mark.parametrize(
@@ -160,7 +166,7 @@ def test_rescored_lines_are_printed() -> None:
     ],
 )
 def test_every_corpus_has_a_command_that_makes_it(variant: str, command: str) -> None:
-    assert command_for(variant) == command
+    assert corpus_command(variant) == command
 
 
 @pytest.mark.parametrize(

@@ -28,19 +28,19 @@ def catalog(small_root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def tables_with(column: str) -> dict[str, tuple[Dataset[Any], TableShape]]:
-    """The kinds and tables with a column, by name."""
+    """The kind and the shape of each table that has this column, by name."""
     kinds = bgdata.all_kinds().values()
     shapes = {f"{kind.name} {shape.name}": (kind, shape) for kind in kinds for shape in kind.tables}
     return {name: (kind, shape) for name, (kind, shape) in shapes.items() if column in {c.name for c in shape.columns}}
 
 
-def one(connection: duckdb.DuckDBPyConnection, sql: str) -> Any:
+def only_value(connection: duckdb.DuckDBPyConnection, sql: str) -> Any:
     ((value,),) = connection.sql(sql).fetchall()
     return value
 
 
 def test_every_declared_join_finds_each_row_of_a_game_once(catalog: duckdb.DuckDBPyConnection) -> None:
-    """Turns join games, labels and samples join both."""
+    """Turns join games; labels and samples join turns and games."""
     joins = [(shape.name, join) for _, shape in tables_with("corpus").values() for join in shape.joins]
     assert {("selfplay_labels", "turns using (corpus, game, turn)"), ("turns", "games using (corpus, game)")} <= {
         *joins
@@ -48,19 +48,20 @@ def test_every_declared_join_finds_each_row_of_a_game_once(catalog: duckdb.DuckD
     for table, join in dict.fromkeys(joins):
         if table == "games":  # has many turns
             continue
-        rows = one(
+        rows = only_value(
             catalog, f"select count(*) from {table} where game is not null and corpus in (select corpus from turns)"
         )
-        assert one(catalog, f"select count(*) from {table} join {join}") == rows > 0 or not rows, (table, join)
+        assert only_value(catalog, f"select count(*) from {table} join {join}") == rows > 0 or not rows, (table, join)
     joined = "select count(*) from selfplay_labels as l join turns as t using (corpus, game, turn)"
-    assert one(catalog, joined) == one(catalog, f"{joined} where l.board = t.board and l.pips = t.pips")
-    assert one(catalog, "select count(*) from games join turns using (corpus, game)") == one(
+    assert only_value(catalog, joined) == only_value(catalog, f"{joined} where l.board = t.board and l.pips = t.pips")
+    assert only_value(catalog, "select count(*) from games join turns using (corpus, game)") == only_value(
         catalog, "select count(*) from turns"
     )
 
 
 def test_engine_labels_of_a_sample_name_its_corpus() -> None:
-    source, recipe = VersionRef(SAMPLE.name, SAMPLE.slug(SAMPLE.smallest)), SAMPLE.smallest
+    source = VersionRef(SAMPLE.name, SAMPLE.slug(SAMPLE.smallest))
+    recipe = SAMPLE.smallest
     corpus = f"selfplay/{bgdata.all_kinds()['selfplay'].slug(recipe.corpus)}"
     assert corpus_name(SAMPLE, recipe) == corpus
     assert corpus_name(ENGINE_LABELS, EngineParameters(source, "network", 0)) == corpus
@@ -81,12 +82,12 @@ def test_labels_name_the_corpus_of_their_source(source: VersionRef, corpus: str)
 
 
 def test_corpus_is_null_without_games(catalog: duckdb.DuckDBPyConnection) -> None:
-    """The smallest engine labels are of imported positions."""
+    """Labels of imported positions, which are from no game, have no corpus, game and turn."""
     assert catalog.sql("select distinct corpus, game, turn from engine_labels").fetchall() == [(None, None, None)]
 
 
 def test_pip_columns_equal_the_pips_of_the_board(catalog: duckdb.DuckDBPyConnection) -> None:
-    """The columns are compared in the files, by the macro, and by the SQL for files that lack them."""
+    """Pip counts are the same in the files' columns, by the macro, and by the SQL for files that lack the columns."""
     tables = tables_with("pips")
     assert {"selfplay turns", "matches turns", "selfplay_labels selfplay_labels"} <= tables.keys()
     for kind, shape in tables.values():

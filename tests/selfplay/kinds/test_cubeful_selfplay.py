@@ -57,12 +57,13 @@ def games_of(root: Path, parameters: CubefulParameters) -> tuple[CubefulCorpus, 
     tables = BearoffEvaluator(found["two_sided"], found["one_sided"], found["gammon"])
     player = MappedNetwork(found["network"], tables)
     rules = CubefulRules(parameters.length, bool(parameters.jacoby), published_met() if parameters.length else None)
-    sides, ply = sides_of(parameters.cube), parameters.ply
+    sides = sides_of(parameters.cube)
+    ply = parameters.ply
     name = f"{player.label} {player.version} 1-ply cube " if ply else f"{player.label} {player.version} cube "
     return cubeful_self_play(player.chooser, sides, rules, parameters.games, parameters.seed, ply=ply), name
 
 
-def shown(root: Path, name: str, parameters: CubefulParameters) -> Iterator[Mapping[str, Any]]:
+def query_rows(root: Path, name: str, parameters: CubefulParameters) -> Iterator[Mapping[str, Any]]:
     with bgdata.open_warehouse(root).connect() as connection:
         found = connection.sql(f"from {name} where variant = '{DATASET.slug(parameters)}' order by all")
         for row in found.fetchall():
@@ -73,10 +74,11 @@ def shown(root: Path, name: str, parameters: CubefulParameters) -> Iterator[Mapp
     "parameters", [MONEY, MATCH, JACOBY, CUBEFUL, AHEAD], ids=["money", "match", "jacoby", "cubeful", "ahead"]
 )
 def test_rows_equal_the_games(root: Path, parameters: CubefulParameters) -> None:
+    """Every column of the tables `games` and `turns` equals the game that `cubeful_self_play` plays again."""
     corpus, name = games_of(root, parameters)
     words = [word.replace(":", " ") for word in parameters.cube.split()]
     match = np.searchsorted(corpus.results.offsets, np.arange(len(corpus.results.games)), side="right") - 1
-    for game, row in enumerate(shown(root, "games", parameters)):
+    for game, row in enumerate(query_rows(root, "games", parameters)):
         score_0, score_1, is_crawford, winner, points, _, _, n_turns = corpus.results.games[game].tolist()
         number = game - int(corpus.results.offsets[match[game]])
         place = (match[game], number + 1) if parameters.length else (0, game + 1)
@@ -90,7 +92,7 @@ def test_rows_equal_the_games(root: Path, parameters: CubefulParameters) -> None
         assert row["luck_0"] is None
         assert row["hedged_points"] is None
     assert game == len(corpus.results.games) - 1
-    for turn, row in enumerate(shown(root, "turns", parameters)):
+    for turn, row in enumerate(query_rows(root, "turns", parameters)):
         player, action, on_roll, die1, die2, cube, owner = corpus.records[turn].tolist()
         assert (row["player"], row["action"], row["on_roll"]) == (player, ACTIONS[action], on_roll)
         assert row["board"] == corpus.boards[turn].tolist()
@@ -103,9 +105,10 @@ def test_rows_equal_the_games(root: Path, parameters: CubefulParameters) -> None
 
 @pytest.mark.parametrize("parameters", [MONEY, MATCH, JACOBY, AHEAD], ids=["money", "match", "jacoby", "ahead"])
 def test_exported_matches_can_be_imported(root: Path, parameters: CubefulParameters, imports: Imports) -> None:
-    """When matches are written as .mat and read again, every turn and cube action is legal, and the games and rules are
-    the same."""
-    table, path = table_of(root, parameters), imports.folder / "games.mat"
+    """Matches that are written as .mat and read again have legal turns and cube actions, and the same games and
+    rules."""
+    table = table_of(root, parameters)
+    path = imports.folder / "games.mat"
     write_text(table, "mat", path)
     again = imports.build("matches", [path], name="games")
     assert again.manifest.statistics.get("quarantined", 0) == 0
@@ -117,13 +120,17 @@ def test_exported_matches_can_be_imported(root: Path, parameters: CubefulParamet
 
 
 def test_summary_equals_the_rows(root: Path) -> None:
+    """The view `cube_summary` and the manifest's statistics equal sums over the games."""
     for parameters in (MONEY, MATCH, JACOBY, CUBEFUL):
-        table, (row,) = table_of(root, parameters), shown(root, "cube_summary", parameters)
+        table, (row,) = table_of(root, parameters), query_rows(root, "cube_summary", parameters)
         corpus, _ = games_of(root, parameters)
-        games, actions = corpus.results, corpus.records[:, 1]
-        won, name = games.column("points") * (1 - 2 * games.column("winner")), "points_per_game"
+        games = corpus.results
+        actions = corpus.records[:, 1]
+        won = games.column("points") * (1 - 2 * games.column("winner"))
+        name = "points_per_game"
         if parameters.length:
-            won, name = games.column("winner")[games.offsets[1:] - 1] == 0, "matches_won_share"
+            won = games.column("winner")[games.offsets[1:] - 1] == 0
+            name = "matches_won_share"
         cubes = {
             "passed_share": (games.column("way") == 0).mean(),
             "mean_cube_value": games.column("cube_value").mean(),
@@ -141,10 +148,11 @@ def test_summary_equals_the_rows(root: Path) -> None:
 def test_games_do_not_depend_on_parts_and_threads(
     root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An interrupted build keeps its finished parts."""
+    """A build that is interrupted and resumed, on another number of threads, gives the same games."""
     expected = table_of(root, MATCH).manifest.digest
     monkeypatch.setattr(computing, "SHARD_CUBEFUL_GAMES", 15)  # 3 matches
-    play, calls = computing.play_cubeful_shard, []
+    play = computing.play_cubeful_shard
+    calls = []
 
     def stopping(*arguments: Any) -> Any:
         calls.append(arguments)
@@ -163,9 +171,10 @@ def test_games_do_not_depend_on_parts_and_threads(
 
 
 def test_verify_finds_changed_turns(root: Path) -> None:
-    """The tables are money games and games at 1-ply; the tests of all kinds cover matches."""
+    """`verify` plays money games, at 0-ply and 1-ply, again; the tests of all kinds cover matches."""
     for parameters in (MONEY, AHEAD):
-        table, found = table_of(root, parameters), inputs_of(bgdata.open_warehouse(root), DATASET, parameters)
+        table = table_of(root, parameters)
+        found = inputs_of(bgdata.open_warehouse(root), DATASET, parameters)
         check_sample(DATASET, table, found, 4, np.random.default_rng(0))
         turns = np.array(table.array("turns"))
         turns[:, 5] += 1
@@ -173,7 +182,7 @@ def test_verify_finds_changed_turns(root: Path) -> None:
             check_sample(DATASET, Corrupted(table, "turns", turns), found, 2, np.random.default_rng(0))
 
 
-WRONG = [
+WRONG_PARAMETERS = [
     (replace(MONEY, cube="1.5"), "expected a cube life index from 0 to 1, got 1.5"),
     (replace(MONEY, cube="jump:0.5"), "expected a jump volatility from 0 to 0.25, got 0.5"),
     (replace(MONEY, cube="high"), "expected cube models such as 0.7, jump:0.08, money:0.7 or cubeful:0.7, got 'high'"),
@@ -191,14 +200,14 @@ WRONG = [
 ]
 
 
-@each(("parameters", "message"), WRONG)
+@each(("parameters", "message"), WRONG_PARAMETERS)
 def test_invalid_parameters_are_refused(parameters: CubefulParameters, message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}"):
         DATASET.check_parameters(parameters)
 
 
 def test_recipes_without_a_ply_are_unchanged() -> None:
-    """The names and parameters of such recipes lack the ply."""
+    """Parameters at the default ply are stored and named as before there were plies."""
     assert "ply" not in MONEY.to_json()
     assert DATASET.slug(MONEY) == "diverse-19-money-cube-0-2-0-5-20-seed-6"
     assert DATASET.slug(AHEAD) == "diverse-19-1ply-money-cube-cubeful-0-2-0-5-3-seed-6"
@@ -207,7 +216,7 @@ def test_recipes_without_a_ply_are_unchanged() -> None:
 
 
 def test_matches_use_the_published_table_if_long_enough() -> None:
-    """Sides that play as for money need no table."""
+    """Matches longer than the published table use the computed one; sides that play as for money need none."""
     assert "met" not in DATASET.inputs(replace(MATCH, cube="money:0.7"))
     lengths = {length: DATASET.inputs(replace(MATCH, length=length))["met"][1] for length in (12, 13, 25, 40)}
     assert [vars(found)["length"] for found in lengths.values()] == [12, 25, 25, 40]

@@ -27,7 +27,7 @@ from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.export import write_text
-from tests.contract.kinds import small
+from tests.contract.kinds import smallest_version
 from tests.kept import own
 from tests.rechecking import inputs_of
 from tests.store.sharing import Elsewhere, hide_from_workers
@@ -218,7 +218,8 @@ WRONG: dict[str, Cases] = {
     [(kind, changes, message) for kind, cases in WRONG.items() for changes, message in cases],
 )
 def test_invalid_parameters_are_refused(memory_path: Path, kind: str, changes: dict[str, Any], message: str) -> None:
-    warehouse, declared = bgdata.open_warehouse(memory_path), all_kinds()[kind]
+    warehouse = bgdata.open_warehouse(memory_path)
+    declared = all_kinds()[kind]
     parameters = replace(declared.smallest, **changes)
 
     def check_and_build() -> None:
@@ -230,8 +231,8 @@ def test_invalid_parameters_are_refused(memory_path: Path, kind: str, changes: d
     assert warehouse.variants(kind) == []
 
 
-class CutOff(Notes):
-    """Progress that cuts a build off after its second shard."""
+class StopsEarly(Notes):
+    """Progress that stops a build after its second shard."""
 
     def __init__(self, root: Path) -> None:
         super().__init__()
@@ -261,14 +262,15 @@ class CutOff(Notes):
 def test_resumed_builds_have_the_same_values(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, memory_path: Path, kind: str, step: dict[str, int]
 ) -> None:
-    """Builds resume from their shards, on machines that see nothing of the warehouse. The values do not depend on how
-    many are computed at a time."""
-    expected = small(warehouse.root, all_kinds()[kind]).manifest.digest
+    """A build that is stopped and resumed, on machines without the warehouse and with other shard sizes, gives the same
+    values."""
+    expected = smallest_version(warehouse.root, all_kinds()[kind]).manifest.digest
     for name, size in step.items():
         monkeypatch.setattr(import_module(type(all_kinds()[kind].computation).__module__), name, size)
-    parameters, notes = all_kinds()[kind].smallest, Notes()
+    parameters = all_kinds()[kind].smallest
+    notes = Notes()
     with pytest.raises(KeyboardInterrupt):
-        warehouse.build(kind, parameters, force=True, progress=CutOff(warehouse.root))
+        warehouse.build(kind, parameters, force=True, progress=StopsEarly(warehouse.root))
     hide_from_workers(monkeypatch, warehouse.root.resolve(), memory_path / "cache")
     machines = Elsewhere(str(memory_path / "store"))
     assert warehouse.build(kind, parameters, force=True, progress=notes, executor=machines).manifest.digest == expected
@@ -277,7 +279,7 @@ def test_resumed_builds_have_the_same_values(
 
 @each("kind", ["lookahead_labels", "rollout_labels", "selfplay_labels"])
 def test_labels_are_exported_as_training_data(small_root: Path, tmp_path: Path, kind: str) -> None:
-    table = small(small_root, all_kinds()[kind])
+    table = smallest_version(small_root, all_kinds()[kind])
     write_text(table, "gnubg-training", tmp_path / "contact-train-data")
     found = parse_gnubg_training(read_bytes(tmp_path / "contact-train-data"))
     assert np.array_equal(found.boards, table.array("boards"))
@@ -286,23 +288,25 @@ def test_labels_are_exported_as_training_data(small_root: Path, tmp_path: Path, 
 
 @each("kind", ["lookahead_labels", "rollout_labels"])
 def test_named_version_of_a_network_is_used(warehouse: Warehouse, kind: str) -> None:
-    version, smallest = warehouse.open("network", "tiny").folder.name, all_kinds()[kind].smallest
+    version = warehouse.open("network", "tiny").folder.name
+    smallest = all_kinds()[kind].smallest
     table = warehouse.build(kind, replace(smallest, network_version=version))
-    assert np.array_equal(table.array("chances"), small(warehouse.root, all_kinds()[kind]).array("chances"))
+    assert np.array_equal(table.array("chances"), smallest_version(warehouse.root, all_kinds()[kind]).array("chances"))
     with pytest.raises(MissingTableError, match="r1-00000000"):
         warehouse.build(kind, replace(smallest, network_version="r1-00000000"))
 
 
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 
 
 def small_table(root: Path) -> Table:
-    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
+    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALLEST))
 
 
 def test_rows_equal_rollouts(small_root: Path) -> None:
+    """Every column of `rollout_labels` equals a rollout of its position."""
     warehouse = bgdata.open_warehouse(small_root)
-    brain = open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
+    brain = open_roller(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse)).chooser
     boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
     result = roll_out(boards, brain, Limits(72, 0.02, 144), 0, RolloutSettings("exact", 2))
     with warehouse.connect() as connection:
@@ -321,19 +325,20 @@ def test_rows_equal_rollouts(small_root: Path) -> None:
 
 
 def test_truncated_source_is_refused(warehouse: Warehouse) -> None:
-    """Half of the rows are a valid array, but its size differs from the manifest."""
+    """A source whose array has lost half of its rows is refused, because its size differs from the manifest."""
     folder = warehouse.open("positions", "sample").folder
     boards = np.load(folder / "boards.npy")
     (folder / "boards.npy").unlink()
     np.save(own(folder / "boards.npy"), boards[:1])
     for version in ("", folder.name):
         with pytest.raises(CorruptFileError, match=r"boards\.npy"):
-            warehouse.build(DATASET.name, replace(SMALL, seed=77, source=VersionRef("positions", "sample", version)))
+            warehouse.build(DATASET.name, replace(SMALLEST, seed=77, source=VersionRef("positions", "sample", version)))
 
 
 def test_statistics_equal_the_rows(small_root: Path) -> None:
     table = small_table(small_root)
-    found, errors = table.manifest.statistics, table.array("equity_standard_errors")
+    found = table.manifest.statistics
+    errors = table.array("equity_standard_errors")
     assert found["mean_standard_error"] == pytest.approx(errors.mean())
     assert found["largest_standard_error"] == errors.max()
     assert found["reached_share"] == (errors <= 0.02).mean()

@@ -41,7 +41,7 @@ from bgdata.store.dataset import Context
 from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from tests.contract.kinds import small
+from tests.contract.kinds import smallest_version
 from tests.kept import own
 from tests.oracles import needs_gnubg_tool
 from tests.rechecking import check_sample, inputs_of
@@ -52,8 +52,10 @@ CORPUS = f"{SELFPLAY.name}/{SELFPLAY.slug(SELFPLAY.smallest)}"
 
 
 def test_rows_equal_positions_of_the_source(small_root: Path) -> None:
+    """Rows have the columns of their source's positions, and the chances, equities and statistics of the arrays."""
     warehouse = bgdata.open_warehouse(small_root)
-    table, source = small(small_root, LOOKAHEADS), inputs_of(warehouse, LOOKAHEADS, LOOKAHEAD)["source"]
+    table = smallest_version(small_root, LOOKAHEADS)
+    source = inputs_of(warehouse, LOOKAHEADS, LOOKAHEAD)["source"]
     with warehouse.connect() as connection:
         rows = connection.sql("select * exclude (variant, network) from lookahead_labels order by row").fetchall()
         shown = connection.sql("select distinct network from lookahead_labels").fetchall()
@@ -68,7 +70,8 @@ def test_rows_equal_positions_of_the_source(small_root: Path) -> None:
         pytest.approx(values) for values in zip(equities, static_equities, equities - static_equities, strict=True)
     ]
     assert [row[17] for row in rows] == [LABEL_SOURCES[number] for number in table.array("sources")]
-    found, sources = table.manifest.statistics, table.array("sources")
+    found = table.manifest.statistics
+    sources = table.array("sources")
     assert [found[name] for name in LABEL_SOURCES] == [(sources == number).sum() for number in range(4)]
     changes = table.array("changes")[sources == 3]
     assert found["mean_change"] == pytest.approx(changes.mean())
@@ -88,7 +91,7 @@ def test_bearoff_tables_answer_covered_positions(warehouse: Warehouse) -> None:
 
 
 def test_positions_with_small_changes_are_left_out(warehouse: Warehouse) -> None:
-    every = small(warehouse.root, LOOKAHEADS)
+    every = smallest_version(warehouse.root, LOOKAHEADS)
     is_large = np.abs(every.array("changes")) >= np.float32(0.05)
     assert 5 < is_large.sum() < len(is_large) - 5
     table = warehouse.build(LOOKAHEADS.name, replace(LOOKAHEAD, least_change=0.05))
@@ -101,6 +104,7 @@ def test_positions_with_small_changes_are_left_out(warehouse: Warehouse) -> None
 
 
 def test_distinct_positions_keep_their_first_row_game_and_split(warehouse: Warehouse) -> None:
+    """Each distinct position of a corpus is listed at its first row, with the game, turn and split of that row."""
     source = warehouse.open(*CORPUS.split("/"))
     places = distinct_places(source, range(position_count(source)))
     boards = source.array("turn_boards")
@@ -134,6 +138,7 @@ def test_match_positions_are_split_by_game(warehouse: Warehouse) -> None:
 
 
 def test_other_variants_pass_their_parameters(warehouse: Warehouse) -> None:
+    """A source that is no default variant is found with its parameters, also if it is a table of labels."""
     parameters = replace(SAMPLE.smallest, most=3)
     source = warehouse.build(SAMPLE.name, parameters)
     reference = VersionRef(SAMPLE.name, SAMPLE.slug(parameters))
@@ -161,7 +166,7 @@ def test_missing_sources_are_refused(warehouse: Warehouse) -> None:
 
 
 def test_source_without_a_recipe_is_named_by_version(warehouse: Warehouse) -> None:
-    """The source's corpus is missing, and older imports differ from the current version."""
+    """A source whose own inputs are missing is found by its version, and can still be labelled."""
     parameters = replace(SAMPLE.smallest, most=3)
     source = warehouse.build(SAMPLE.name, parameters)
     for path in (warehouse.root / "selfplay").glob("*/r*"):
@@ -176,7 +181,8 @@ def test_source_without_a_recipe_is_named_by_version(warehouse: Warehouse) -> No
 
 
 def test_verify_accepts_turns_and_empty_labels(warehouse: Warehouse) -> None:
-    """Turns are evaluated again too, and so is a sample without any change that is large enough."""
+    """`verify` evaluates turns of games again too, and accepts a version without rows, because no position changed
+    enough."""
     corpus = replace(LOOKAHEAD, source=VersionRef(SELFPLAY.name, SELFPLAY.slug(SELFPLAY.smallest)))
     for parameters in (corpus, *(replace(LOOKAHEAD, least_change=least) for least in (0.05, 2.0))):
         table = warehouse.build(LOOKAHEADS.name, parameters)
@@ -187,7 +193,7 @@ def test_verify_accepts_turns_and_empty_labels(warehouse: Warehouse) -> None:
 
 
 def test_verify_finds_missing_rows(warehouse: Warehouse) -> None:
-    table = small(warehouse.root, LOOKAHEADS)
+    table = smallest_version(warehouse.root, LOOKAHEADS)
     rows = np.load(table.folder / "rows.npy")
     rows[5] = rows[4]
     np.save(own(table.folder / "rows.npy"), rows)
@@ -198,9 +204,9 @@ def test_verify_finds_missing_rows(warehouse: Warehouse) -> None:
 
 
 def test_feed_reads_the_rows_of_a_split(warehouse: Warehouse) -> None:
-    """Rows are split by the games of the corpus, or by position without games."""
+    """The feed divides labels by the games of their corpus, or by position where there are no games."""
     of_list = warehouse.build(LOOKAHEADS.name, replace(LOOKAHEAD, source=VersionRef("positions", "sample")))
-    for table in (small(warehouse.root, LOOKAHEADS), of_list, small(warehouse.root, BEAROFFS)):
+    for table in (smallest_version(warehouse.root, LOOKAHEADS), of_list, smallest_version(warehouse.root, BEAROFFS)):
         name = "/".join(table.folder.parts[-3:-1])
         for number, split in enumerate(SPLITS):
             expected = np.flatnonzero(table.array("splits") == number).tolist()
@@ -214,7 +220,8 @@ PROGRAM = EngineParameters(SAMPLED, "gnubg", 1, "9.9")
 
 
 class Program:
-    """A program that answers by the number of checkers on the points, and counts questions."""
+    """A stand-in for an installed program. Its chances follow from the number of checkers; it records how many
+    positions it is asked."""
 
     label, version = "program", "9.9"
     accuracy: Mapping[AnswerSource, str] = {}
@@ -224,29 +231,32 @@ class Program:
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         self.asked.append(len(boards))
-        return Evaluations(answers(boards), np.full(len(boards), AnswerSource.PROGRAM, np.int8))
+        return Evaluations(unordered_chances(boards), np.full(len(boards), AnswerSource.PROGRAM, np.int8))
 
 
-def answers(boards: Boards) -> Chances:
-    """Chances slightly out of order, as after rounding."""
+def unordered_chances(boards: Boards) -> Chances:
+    """float32[n, 5]: chances by the number of checkers on the points, slightly out of order, as after rounding."""
     win = (1 + np.abs(boards).sum(axis=1) % 7).astype(np.float32) / 8
     return np.stack([win, win + np.float32(1e-7), win / 2, 1 - win + np.float32(1e-7), win * 0], axis=1)
 
 
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch) -> Program:
-    """Replace every installed program."""
+    """Replace every installed program by a stand-in."""
     found = Program()
     monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda *_, **__: found)
     return found
 
 
 def test_program_answers_become_labels(warehouse: Warehouse, program: Program) -> None:
-    table, source = warehouse.build(ENGINES.name, PROGRAM), warehouse.open(SAMPLED.kind, SAMPLED.variant)
+    """The program is asked once about all positions; its chances, put in order, are the labels."""
+    table = warehouse.build(ENGINES.name, PROGRAM)
+    source = warehouse.open(SAMPLED.kind, SAMPLED.variant)
     assert program.asked == [len(source.array("boards"))]
     assert table.folder.parent.name == SAMPLED.title.replace("/", "-").replace("_", "-") + "-by-gnubg-1ply"
-    boards, chances = np.asarray(source.array("boards")), table.array("chances")
-    assert chances == pytest.approx(answers(boards), abs=2e-7)
+    boards = np.asarray(source.array("boards"))
+    chances = table.array("chances")
+    assert chances == pytest.approx(unordered_chances(boards), abs=2e-7)
     win, win_gammon, _, lose_gammon, _ = chances.T
     assert (win_gammon <= win).all()
     assert (lose_gammon <= np.float32(1) - win).all()
@@ -264,7 +274,10 @@ def test_program_answers_become_labels(warehouse: Warehouse, program: Program) -
 def test_verify_evaluates_by_the_program_again(
     warehouse: Warehouse, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table, inputs = warehouse.build(ENGINES.name, PROGRAM), inputs_of(warehouse, ENGINES, PROGRAM)
+    """`verify` asks the program again and finds changed chances and changed games; another version of the program skips
+    the check."""
+    table = warehouse.build(ENGINES.name, PROGRAM)
+    inputs = inputs_of(warehouse, ENGINES, PROGRAM)
     table.folder.chmod(0o755)
     check_sample(ENGINES, table, inputs, 500, np.random.default_rng(0))
     wrong = np.array(table.array("chances"))
@@ -290,14 +303,14 @@ def test_other_version_of_a_program_is_refused(warehouse: Warehouse, program: Pr
     assert program.asked == []
 
 
-def test_network_is_an_engine(warehouse: Warehouse) -> None:
-    """At 1-ply its labels equal `lookahead_labels`, on any number of threads."""
+def test_engine_labels_of_a_network_equal_lookahead_labels(warehouse: Warehouse) -> None:
+    """A network as engine at 1-ply gives the labels of `lookahead_labels`, on any number of threads."""
     parameters = replace(ENGINE, source=SAMPLED, ply=1)
     table = warehouse.build(ENGINES.name, parameters)
-    expected = small(warehouse.root, LOOKAHEADS)
+    expected = smallest_version(warehouse.root, LOOKAHEADS)
     assert table.array("chances") == pytest.approx(np.asarray(expected.array("chances")), abs=1e-6)
     assert table.array("engine").tobytes() == expected.array("network").tobytes()
-    digest = small(warehouse.root, ENGINES).manifest.digest
+    digest = smallest_version(warehouse.root, ENGINES).manifest.digest
     with threads(1):
         assert warehouse.build(ENGINES.name, ENGINE, force=True).manifest.digest == digest
     check_sample(ENGINES, table, inputs_of(warehouse, ENGINES, parameters), 500, np.random.default_rng(0))
@@ -313,7 +326,7 @@ def test_gnubg_labels_positions(small_root: Path, memory_path: Path) -> None:
 
 
 def test_bgsage_agrees_with_gnubg() -> None:
-    """Where both are installed, they agree within the difference of two networks."""
+    """Labels by bgsage and by gnubg differ no more than two good networks do."""
     try:
         bgsage, gnubg = open_named_player("bgsage"), open_named_player("gnubg")
     except UnknownPlayerError as error:
@@ -333,15 +346,20 @@ def rolls_of(table: RaceTable, layout: list[int]) -> Rolls:
 
 
 def test_chances_equal_the_tables(small_root: Path) -> None:
+    """The chances of each bearoff are exact within the two-sided table, combined from one-sided tables beyond it."""
     inputs = inputs_of(bgdata.open_warehouse(small_root), BEAROFFS, BEAROFF)
     one_sided, gammon = RaceTable(inputs["one_sided"]), RaceTable(inputs["gammon"])
-    exact, table = TwoSidedTable(inputs["two_sided"]), small(small_root, BEAROFFS)
+    exact = TwoSidedTable(inputs["two_sided"])
+    table = smallest_version(small_root, BEAROFFS)
     seen = []
     for row, board in enumerate(table.array("boards").tolist()):
-        on_roll, opponent = board[1:4], [-count for count in board[24:21:-1]]
+        on_roll = board[1:4]
+        opponent = [-count for count in board[24:21:-1]]
         saved, opponent_saved = (rolls_of(gammon, side) if sum(side) == 15 else None for side in (on_roll, opponent))
         if max(sum(on_roll), sum(opponent)) <= 3:
-            win, win_gammon, lose_gammon = (1 + exact.probe(on_roll, opponent).cubeless) / 2, 0.0, 0.0
+            win = (1 + exact.probe(on_roll, opponent).cubeless) / 2
+            win_gammon = 0.0
+            lose_gammon = 0.0
         else:
             sides = rolls_of(one_sided, on_roll), rolls_of(one_sided, opponent)
             win, win_gammon, lose_gammon = combined_chances(*sides, saved, opponent_saved)
@@ -356,8 +374,8 @@ def test_chances_equal_the_tables(small_root: Path) -> None:
 
 
 def test_bearoff_rows_are_all_layouts_and_then_pairs(small_root: Path) -> None:
-    """Every layout is on roll once; exact pairs follow."""
-    table = small(small_root, BEAROFFS)
+    """Every layout of the one-sided table is on roll once; pairs from the two-sided table follow."""
+    table = smallest_version(small_root, BEAROFFS)
     with bgdata.open_warehouse(small_root).connect() as connection:
         rows = connection.sql(
             "select row, position_id, board, label_source, split, board[2:4] from bearoff_labels order by row"
@@ -380,13 +398,13 @@ def test_labels_without_a_two_sided_table(warehouse: Warehouse) -> None:
 
 def test_verify_recomputes_combined_chances(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bgdata.selfplay.kinds.labels_compute.win_chance", lambda *_: 0.5)
-    table = small(warehouse.root, BEAROFFS)
+    table = smallest_version(warehouse.root, BEAROFFS)
     with pytest.raises(CheckFailedError, match=r"expected a win chance of 0\.500000 in row \d+ of bearoff_labels/"):
         check_sample(BEAROFFS, table, inputs_of(warehouse, BEAROFFS, BEAROFF), 200, np.random.default_rng(0))
 
 
 def test_verify_finds_missing_pairs(warehouse: Warehouse) -> None:
-    table = small(warehouse.root, BEAROFFS)
+    table = smallest_version(warehouse.root, BEAROFFS)
     np.save(own(table.folder / "boards.npy"), np.load(table.folder / "boards.npy")[:-1])
     with pytest.raises(CheckFailedError, match=r"expected \d+ pairs in bearoff_labels/.*, found \d+"):
         check_sample(

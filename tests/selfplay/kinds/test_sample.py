@@ -29,7 +29,7 @@ from bgdata.store.parameters import VersionRef
 from bgdata.store.shards import ranges
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.export import write_text
-from tests.contract.kinds import small
+from tests.contract.kinds import smallest_version
 from tests.random_games import GamePositions, random_game_positions
 from tests.reference.games import MASK, splitmix
 from tests.reference.self_play import flipped
@@ -41,7 +41,8 @@ def random_games() -> GamePositions:
 
 
 def test_rows_equal_positions_of_the_corpus(small_root: Path) -> None:
-    table = small(small_root, POSITIONS)
+    """Each row is a different position of the corpus, with its class and the split of its game."""
+    table = smallest_version(small_root, POSITIONS)
     assert table.folder.parent.name == "pubeval-20-seed-3-most-40"
     with bgdata.open_warehouse(small_root).connect() as connection:
         found = connection.sql(
@@ -64,7 +65,8 @@ def test_rows_equal_positions_of_the_corpus(small_root: Path) -> None:
 
 @pytest.mark.parametrize("at_once", [7, 1 << 20])
 def test_sample_has_first_rows_with_lowest_hashes(at_once: int) -> None:
-    """Plain Python finds the lowest hashes of each class, each where the position comes first."""
+    """The sample has the same rows as plain Python: the lowest hashes of each class, each where the position comes
+    first."""
 
     def sampled(boards: Array, classes: Array, most: int) -> list[int]:
         parts = ranges(len(boards), at_once)
@@ -95,30 +97,30 @@ def test_hashes_are_uniform() -> None:
 
 
 def test_splits_match_the_reference() -> None:
-    """Tenths of a hash of (seed, game) in plain integers."""
+    """Splits are tenths of the hash of (seed, game), as plain integers compute them."""
     for seed in (0, 3, (1 << 63) - 1):
         games = [*range(300), 1 << 40]
         found = splits_of_games(seed, np.array(games)).tolist()
         for game, split in zip(games, found, strict=True):
-            bits = splitmix(mixed(seed ^ 0x5350_4C49_5453), game)
+            bits = splitmix(mix_bits_slowly(seed ^ 0x5350_4C49_5453), game)
             tenth = (bits >> 32) * 10 >> 32
             assert split == (0 if tenth < 8 else tenth - 7)
 
 
-def mixed(bits: int) -> int:
-    """The last steps of splitmix64."""
+def mix_bits_slowly(bits: int) -> int:
+    """The last steps of the random number generator splitmix64."""
     bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9 & MASK
     bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB & MASK
     return bits ^ (bits >> 31)
 
 
 def test_positions_can_be_exported(small_root: Path, tmp_path: Path) -> None:
-    write_text(small(small_root, POSITIONS), "position-list", tmp_path / "list")
-    expected = [Position(board).id for board in small(small_root, POSITIONS).array("boards").tolist()]
+    write_text(smallest_version(small_root, POSITIONS), "position-list", tmp_path / "list")
+    expected = [Position(board).id for board in smallest_version(small_root, POSITIONS).array("boards").tolist()]
     assert [line for line in (tmp_path / "list").read_text().split() if len(line) == 14] == expected
 
 
-SMALL = PLAYS.smallest
+SMALLEST = PLAYS.smallest
 
 
 def network(root: Path) -> NetworkPlayer:
@@ -131,14 +133,17 @@ def network(root: Path) -> NetworkPlayer:
 
 
 def test_rows_equal_the_best_plays_of_turns(small_root: Path) -> None:
-    """Plain Python lists all plays of the roll within the window, with the opponent on roll, best first."""
-    table, player = small(small_root, PLAYS), network(small_root)
+    """Rows are the plays that plain Python finds: all plays of the roll within the window, with the opponent on roll,
+    best first."""
+    table = smallest_version(small_root, PLAYS)
+    player = network(small_root)
     corpus = bgdata.open_warehouse(small_root).open("selfplay", "pubeval-20-seed-3")
     boards, ranks, losses, games, turns = (
         np.asarray(table.array(name)).tolist() for name in ("boards", "ranks", "losses", "games", "turns")
     )
     turn_boards, dice, first_turns = (corpus.array(name) for name in ("turn_boards", "dice", "first_turns"))
-    row, sizes = 0, set()
+    row = 0
+    sizes = set()
     while row < len(boards):
         place = int(first_turns[games[row]]) + turns[row]
         plays = legal_plays(Position(turn_boards[place].tolist()), roll_of(*dice[place].tolist()))
@@ -158,8 +163,9 @@ def test_rows_equal_the_best_plays_of_turns(small_root: Path) -> None:
 
 
 def test_sample_may_have_some_classes_only(warehouse: Warehouse) -> None:
-    parameters = SMALL.with_texts({"classes": "contact crashed"})
-    table, whole = warehouse.build(PLAYS.name, parameters), small(warehouse.root, PLAYS)
+    parameters = SMALLEST.with_texts({"classes": "contact crashed"})
+    table = warehouse.build(PLAYS.name, parameters)
+    whole = smallest_version(warehouse.root, PLAYS)
     assert table.folder.parent.name.startswith("contact-crashed-of-pubeval-20-seed-3-most-20-")
     corpus = warehouse.open("selfplay", "pubeval-20-seed-3")
     places = np.asarray(corpus.array("first_turns"))[whole.array("games")] + np.asarray(whole.array("turns"))
@@ -170,7 +176,7 @@ def test_sample_may_have_some_classes_only(warehouse: Warehouse) -> None:
 
 
 def test_classes_without_turns_are_refused(warehouse: Warehouse) -> None:
-    """The one game of this seed has no crashed positions."""
+    """A corpus without positions of the chosen class, one game here, is refused."""
     changes = {"player": "pubeval", "version": "2", "games": 1, "seed": 2, "classes": ("crashed",)}
     parameters = PLAYS.smallest.with_changes(changes)
     with pytest.raises(
@@ -185,13 +191,13 @@ def test_sql_shows_the_arrays(small_root: Path) -> None:
         apart = connection.sql(
             "select count(*) from play_sample p join position_sample s using (game) where p.split <> s.split"
         ).fetchall()
-    assert [row[0] for row in found] == small(small_root, PLAYS).array("boards").tolist()
+    assert [row[0] for row in found] == smallest_version(small_root, PLAYS).array("boards").tolist()
     assert {row[1] for row in found} <= {"contact", "crashed", "race", "over"}
     assert apart == [(0,)]
 
 
 def test_samples_can_be_labelled(warehouse: Warehouse) -> None:
-    parameters = LookaheadParameters("tiny", "", 3, 3, VersionRef(PLAYS.name, PLAYS.slug(SMALL)))
+    parameters = LookaheadParameters("tiny", "", 3, 3, VersionRef(PLAYS.name, PLAYS.slug(SMALLEST)))
     labels = warehouse.build("lookahead_labels", parameters)
-    distinct = np.unique(np.asarray(small(warehouse.root, PLAYS).array("boards")), axis=0)
+    distinct = np.unique(np.asarray(smallest_version(warehouse.root, PLAYS).array("boards")), axis=0)
     assert labels.manifest.rows == len(distinct)

@@ -39,14 +39,14 @@ from tests.store import processes
 from tests.store.toy import Notes, whole_versions
 
 Row = dict[str, Any]
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 RANDOM = SelfPlayParameters("random", "1", 5, 9)
 
 
 def rows(table: Table, name: str) -> list[Row]:
-    """The rows of `games` or `turns` in SQL."""
+    """The rows of the table `games` or `turns` that SQL shows for a version."""
     where = f"where dataset = 'selfplay' and variant = '{table.folder.parent.name}' order by all"
-    return shown(table.folder.parents[2], f"from {name} {where}")
+    return query_rows(table.folder.parents[2], f"from {name} {where}")
 
 
 def digest(root: Path, parameters: SelfPlayParameters, executor: str = "local") -> str:
@@ -60,8 +60,8 @@ def few_at_a_time(monkeypatch: pytest.MonkeyPatch, games: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def lucky(network_root: Path) -> tuple[Table, Corpus]:
-    """A corpus in which the network of the package measured luck, and the games of that corpus."""
+def corpus_with_luck(network_root: Path) -> tuple[Table, Corpus]:
+    """A corpus whose luck the network of the package measured, and the games of that corpus."""
     warehouse = bgdata.open_warehouse(network_root)
     found = warehouse.find_inputs(DATASET, LUCKY)
     assert found
@@ -94,7 +94,8 @@ def check_rows(table: Table, corpus: Corpus, name: str) -> None:
 
 
 def check_turn(row: Row, corpus: Corpus, game: int, number: int, turn: int) -> None:
-    board, dice = corpus.boards[turn].tolist(), tuple(corpus.dice[turn].tolist())
+    board = corpus.boards[turn].tolist()
+    dice = tuple(corpus.dice[turn].tolist())
     player = (int(corpus.begins[game]) + number) % 2
     assert row["game"] == game
     assert row["turn"] == number
@@ -114,13 +115,13 @@ def check_turn(row: Row, corpus: Corpus, game: int, number: int, turn: int) -> N
 
 
 def test_rows_equal_games_of_pubeval(small_root: Path) -> None:
-    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALLEST))
     assert table.folder.parent.name == "pubeval-20-seed-3"
     check_rows(table, self_play(PubEval().chooser, 20, 3), "pubeval 2")
 
 
-def test_rows_equal_games_with_luck(lucky: tuple[Table, Corpus]) -> None:
-    table, corpus = lucky
+def test_rows_equal_games_with_luck(corpus_with_luck: tuple[Table, Corpus]) -> None:
+    table, corpus = corpus_with_luck
     assert table.folder.parent.name == "network-6-seed-4-luck"
     assert set(table.manifest.inputs) == {"network", "two_sided", "one_sided", "gammon"}
     name = table.manifest.inputs["network"].split("/")[1].partition("@")[0]
@@ -132,16 +133,16 @@ def test_rows_equal_games_with_luck(lucky: tuple[Table, Corpus]) -> None:
 
 @pytest.mark.parametrize("name", ["pubeval", "random"])
 def test_network_measures_luck_of_other_players(
-    network_root: Path, memory_path: Path, lucky: tuple[Table, Corpus], name: str
+    network_root: Path, memory_path: Path, corpus_with_luck: tuple[Table, Corpus], name: str
 ) -> None:
-    """The network of the package measures the rolls of other players, and does not change their games."""
+    """The network of the package measures the luck of other players' rolls, and does not change their games."""
     shutil.copytree(network_root, memory_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
     warehouse = bgdata.open_warehouse(memory_path)
     player = open_named_player(name, 0, warehouse)
     parameters = SelfPlayParameters(name, player.version, 3, 4, True)
     table = warehouse.build(DATASET.name, parameters)
     assert table.folder.parent.name == f"{name}-3-seed-4-luck"
-    assert table.manifest.inputs == lucky[0].manifest.inputs
+    assert table.manifest.inputs == corpus_with_luck[0].manifest.inputs
     found = warehouse.find_inputs(DATASET, parameters)
     assert found
     judge = MappedNetwork(found["network"], BearoffEvaluator(*(found[role] for role in TABLES)))
@@ -154,21 +155,21 @@ def test_network_measures_luck_of_other_players(
 
 def test_row_groups_do_not_change_rows(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(DATASET), "row_group_rows", 7)
-    table = bgdata.open_warehouse(memory_path).build(DATASET.name, replace(SMALL, games=9))
+    table = bgdata.open_warehouse(memory_path).build(DATASET.name, replace(SMALLEST, games=9))
     check_rows(table, self_play(PubEval().chooser, 9, 3), "pubeval 2")
 
 
-def shown(root: Path, query: str) -> list[Row]:
+def query_rows(root: Path, query: str) -> list[Row]:
     """The rows of a query."""
     with bgdata.open_warehouse(root).connect() as connection:
         found = connection.sql(query)
         return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
 
 
-def test_summary_equals_plain_sums(lucky: tuple[Table, Corpus], network_root: Path) -> None:
-    """The sums are in the manifest and in SQL."""
-    table, corpus = lucky
-    (summary,) = shown(network_root, "from selfplay_summary where variant = 'network-6-seed-4-luck'")
+def test_summary_equals_plain_sums(corpus_with_luck: tuple[Table, Corpus], network_root: Path) -> None:
+    """The manifest's statistics and the view `selfplay_summary` equal sums over the games."""
+    table, corpus = corpus_with_luck
+    (summary,) = query_rows(network_root, "from selfplay_summary where variant = 'network-6-seed-4-luck'")
     outcomes = corpus.outcomes.astype(np.float64)
     hedged = outcomes - net_lucks(corpus.begins, corpus.offsets, corpus.lucks)
     names = ("single_share", "gammon_share", "backgammon_share")
@@ -184,7 +185,7 @@ def test_summary_equals_plain_sums(lucky: tuple[Table, Corpus], network_root: Pa
     assert {name: summary[name] for name in expected} == pytest.approx(expected)
     assert summary["hedging_factor"] == pytest.approx(outcomes.std() / hedged.std())
     assert (summary["games"], summary["player"]) == (6, rows(table, "games")[0]["player_0"])
-    by_game = shown(network_root, "from luck_by_game where dataset = 'selfplay' order by game")
+    by_game = query_rows(network_root, "from luck_by_game where dataset = 'selfplay' order by game")
     assert [row["points"] for row in by_game] == outcomes.tolist()
     assert [row["hedged_points"] for row in by_game] == hedged.tolist()
     for row in by_game:
@@ -192,9 +193,11 @@ def test_summary_equals_plain_sums(lucky: tuple[Table, Corpus], network_root: Pa
         assert abs(row["luck_of_player_0"]) > 0.01
 
 
-def test_opening_plays_count_openings(lucky: tuple[Table, Corpus], network_root: Path) -> None:
-    table, corpus = lucky
-    plays = shown(network_root, "from opening_plays where dataset = 'selfplay'")
+def test_opening_plays_count_openings(corpus_with_luck: tuple[Table, Corpus], network_root: Path) -> None:
+    """The view `opening_plays` counts the first plays of games, and gives their mean results, plain and
+    luck-adjusted."""
+    table, corpus = corpus_with_luck
+    plays = query_rows(network_root, "from opening_plays where dataset = 'selfplay'")
     assert sum(row["games"] for row in plays) == 6
     turns = {row["game"]: row for row in rows(table, "turns") if row["turn"] == 0}
     hedged = corpus.outcomes - net_lucks(corpus.begins, corpus.offsets, corpus.lucks)
@@ -216,21 +219,21 @@ def test_opening_plays_count_openings(lucky: tuple[Table, Corpus], network_root:
 
 def test_cluster_gives_the_same_digest(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
-    expected = digest(memory_path / "whole", SMALL)
+    expected = digest(memory_path / "whole", SMALLEST)
     few_at_a_time(monkeypatch, 3)
     with distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as cluster:
         name = cluster.scheduler_address.replace("tcp://", "dask://")
-        assert digest(memory_path / "dask", SMALL, name) == expected
+        assert digest(memory_path / "dask", SMALLEST, name) == expected
 
 
 def play_slowly(root: Path, games: int) -> None:
-    """Build in another process, one game at a time."""
+    """Build a corpus in another process, one game at a time."""
     selfplay.SHARD_GAMES = {False: 1, True: 1}
-    bgdata.open_warehouse(root).build(DATASET.name, replace(SMALL, games=games), progress=Slow())
+    bgdata.open_warehouse(root).build(DATASET.name, replace(SMALLEST, games=games), progress=SlowProgress())
 
 
-class Slow(Notes):
-    """Pauses after every part."""
+class SlowProgress(Notes):
+    """Progress that pauses after every part."""
 
     def advance(self, count: int) -> None:
         super().advance(count)
@@ -242,10 +245,11 @@ def parts(root: Path) -> list[Path]:
 
 
 def test_killed_build_resumes_without_damaged_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Finished parts are kept; a part damaged since is reported in one line."""
+    """A killed build resumes from its finished parts; a part that has been damaged since is reported in one line."""
     few_at_a_time(monkeypatch, 1)
-    expected = digest(tmp_path / "whole", replace(SMALL, games=60))
-    root, moments = tmp_path / "killed", random.Random(8)
+    expected = digest(tmp_path / "whole", replace(SMALLEST, games=60))
+    root = tmp_path / "killed"
+    moments = random.Random(8)
     before = 0
     for _ in range(2):
         process = processes.start(play_slowly, root, 60)
@@ -257,9 +261,10 @@ def test_killed_build_resumes_without_damaged_parts(tmp_path: Path, monkeypatch:
         before = len(parts(root))
     corrupted = parts(root)[1]
     corrupted.write_bytes(corrupted.read_bytes()[:-40])
-    warehouse, notes = bgdata.open_warehouse(root), Notes()
+    warehouse = bgdata.open_warehouse(root)
+    notes = Notes()
     assert list(warehouse.versions()) == []
-    assert warehouse.build(DATASET.name, replace(SMALL, games=60), progress=notes).manifest.digest == expected
+    assert warehouse.build(DATASET.name, replace(SMALLEST, games=60), progress=notes).manifest.digest == expected
     damage, going_on, _ = notes.texts
     assert damage.endswith(f"of {corrupted}, found another; computing it anew")
     assert going_on == f"going on with selfplay/pubeval-60-seed-3: {before - 1} of 60 parts are there"
@@ -274,18 +279,19 @@ def wait_for_parts(root: Path, count: int, is_running: Callable[[], bool]) -> No
 
 
 def test_network_of_the_package_is_an_input() -> None:
-    """The recipe contains the digests of the network and of its tables."""
+    """The network of the package and its bearoff tables are inputs, so the version depends on their digests."""
     inputs = DATASET.inputs(SelfPlayParameters())
     assert set(inputs) == {"network", "two_sided", "one_sided", "gammon"}
     for name, parameters in inputs.values():
         kind = bgdata.all_kinds()[name]
         assert parameters in kind.defaults
-    assert DATASET.inputs(SMALL) == {}
+    assert DATASET.inputs(SMALLEST) == {}
     assert [DATASET.slug(parameters) for parameters in DATASET.defaults][:1] == ["network-10000-seed-1"]
 
 
 def test_exported_games_can_be_imported(small_root: Path, memory_path: Path) -> None:
-    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    """Games that are written as .mat and imported again have the same turns and results."""
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALLEST))
     imports = Imports(memory_path)
     path = imports.folder / "again.mat"
     write_text(table, "mat", path)
@@ -306,6 +312,7 @@ def test_exported_games_can_be_imported(small_root: Path, memory_path: Path) -> 
 
 
 def test_equal_plays_are_formatted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three times the same plays become three times the texts, but each different play is formatted once."""
     corpus = self_play(RandomPlayer().chooser, 4, 2)
     moves = np.concatenate([play_shard(settings(), 0, 4)["turn_moves"]] * 3)
     calls: list[int] = []
@@ -333,7 +340,7 @@ def test_workers_with_other_kernels_are_refused() -> None:
 
 
 def test_named_networks_use_the_best_tables(warehouse: Warehouse) -> None:
-    """The tables are part of the version of a player."""
+    """A network given by name plays with the best bearoff tables of the warehouse, which are part of its version."""
     version = open_named_player("network/tiny", 0, warehouse).version
     parameters = SelfPlayParameters("network/tiny", version, 2, 5, True)
     table = warehouse.build(DATASET.name, parameters)
@@ -346,11 +353,11 @@ def test_named_networks_use_the_best_tables(warehouse: Warehouse) -> None:
 
 def test_missing_network_is_refused(memory_path: Path) -> None:
     with pytest.raises(MissingTableError, match="no network/x in"):
-        bgdata.open_warehouse(memory_path).build(DATASET.name, replace(SMALL, player="network/x"))
+        bgdata.open_warehouse(memory_path).build(DATASET.name, replace(SMALLEST, player="network/x"))
 
 
 def test_verify_skips_games_of_another_version(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    played = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    played = warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
     table = Corrupted(played, "dice", np.array(played.array("dice")) + 1)
     monkeypatch.setattr(PubEval, "version", "3")
     with pytest.raises(CheckSkippedError, match="again: pubeval 2 has played, pubeval 3 is here"):

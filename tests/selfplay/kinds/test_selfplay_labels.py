@@ -33,17 +33,18 @@ from tests.rechecking import check_sample, inputs_of
 from tests.reference.luck import Board, luck_adjusted, rescored
 from tests.reference.networks import Chances
 
-SMALL = DATASET.smallest
-EXACT = replace(SMALL, one_sided_points=0)
+SMALLEST = DATASET.smallest
+EXACT_ONLY = replace(SMALLEST, one_sided_points=0)
 
 
 def small(root: Path) -> Table:
-    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
+    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALLEST))
 
 
 def games_of(corpus: Table) -> list[tuple[slice, list[Board], float]]:
-    """The rows of each game, its boards, and the points of the player on roll at its last turn."""
-    first_turns, games = corpus.array("first_turns").tolist(), []
+    """For each game of a corpus: its rows, its boards, and the points of the player on roll at its last turn."""
+    first_turns = corpus.array("first_turns").tolist()
+    games = []
     for game, (begin, end) in enumerate(pairwise(first_turns)):
         last = (int(corpus.array("begins")[game]) + end - begin - 1) % 2
         points = int(corpus.array("outcomes")[game]) * (1 - 2 * last)
@@ -52,6 +53,8 @@ def games_of(corpus: Table) -> list[tuple[slice, list[Board], float]]:
 
 
 def test_rows_equal_turns_of_the_corpus(small_root: Path) -> None:
+    """Each row is a turn of the corpus, with the outcome of its game for the player on roll and the split of its
+    game."""
     table = small(small_root)
     assert table.folder.parent.name == "pubeval-20-seed-3-6x6-combined-6"
     with bgdata.open_warehouse(small_root).connect() as connection:
@@ -65,19 +68,20 @@ def test_rows_equal_turns_of_the_corpus(small_root: Path) -> None:
     assert (
         len(found)
         == table.manifest.rows
-        == len(inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)["games"].array("turn_boards"))
+        == len(inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALLEST)["games"].array("turn_boards"))
     )
     assert all(all(row[:3]) for row in found)
     assert [Position(row[4]).id for row in found] == [row[3] for row in found]
     assert [row[6] for row in found] == [SPLITS[split] for split in splits_of_games(3, np.array([r[5] for r in found]))]
 
 
-@pytest.mark.parametrize("parameters", [SMALL, EXACT])
+@pytest.mark.parametrize("parameters", [SMALLEST, EXACT_ONLY])
 def test_labels_match_the_reference(small_root: Path, memory_path: Path, parameters: SelfPlayLabelParameters) -> None:
+    """Labels, their sources and the turns until a table covers the game equal those of a reference in plain Python."""
     table = bgdata.open_warehouse(memory_path).build(DATASET.name, parameters)
     inputs = inputs_of(bgdata.open_warehouse(memory_path), DATASET, parameters)
     bearoff = BearoffEvaluator(**{role: found for role, found in inputs.items() if role != "games"})
-    assert (table.folder.name == small(small_root).folder.name) == (parameters == SMALL)
+    assert (table.folder.name == small(small_root).folder.name) == (parameters == SMALLEST)
 
     def source_of(board: Board) -> int:
         return int(bearoff.evaluate_many(np.array([board], np.int8)).sources[0])
@@ -98,7 +102,7 @@ def test_labels_match_the_reference(small_root: Path, memory_path: Path, paramet
             source = SOURCES[table.array("sources")[row]]
             assert source == (BearoffSource(source_of(boards[later[0]])).name.lower() if later else "outcome")
             seen.add(source)
-    assert seen == ({"outcome", "exact", "combined"} if parameters == SMALL else {"outcome", "exact"})
+    assert seen == ({"outcome", "exact", "combined"} if parameters == SMALLEST else {"outcome", "exact"})
 
 
 def test_luck_adjusted_labels_match_the_reference(network_root: Path) -> None:
@@ -108,7 +112,8 @@ def test_luck_adjusted_labels_match_the_reference(network_root: Path) -> None:
     parameters = SelfPlayLabelParameters(**vars(games), points=6, checkers=6)
     table = warehouse.build(DATASET.name, parameters)
     corpus = inputs_of(bgdata.open_warehouse(network_root), DATASET, parameters)["games"]
-    equities, later = cubeless_equities(table.array("chances")).tolist(), table.array("turns_later")
+    equities = cubeless_equities(table.array("chances")).tolist()
+    later = table.array("turns_later")
     for rows, _, points in games_of(corpus):
         known = [equities[row] if later[row] == 0 else None for row in range(rows.start, rows.stop)]
         expected = luck_adjusted(known, corpus.array("lucks")[rows].tolist(), points)
@@ -127,7 +132,7 @@ def test_luck_adjusted_labels_match_the_reference(network_root: Path) -> None:
 
 
 def test_summary_equals_the_manifest(small_root: Path) -> None:
-    """SQL sums the rows, and those of each class."""
+    """The view `selfplay_labels_summary`, in all and by class, equals the manifest's statistics."""
     table = small(small_root)
     found = table.manifest.statistics
     outcomes = table.array("outcomes").astype(np.float64)
@@ -171,7 +176,7 @@ def test_summary_equals_the_manifest(small_root: Path) -> None:
     ],
 )
 def test_inconsistent_corpus_is_refused(small_root: Path, name: str, change: Any) -> None:
-    corpus = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)["games"]
+    corpus = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALLEST)["games"]
     check_corpus(corpus)
     changed = Corrupted(corpus, name, change(np.array(corpus.array(name))))
     with pytest.raises(CorruptFileError, match=f"expected whole games in {corpus.name}, found .*; try: bgdata verify"):
@@ -179,7 +184,7 @@ def test_inconsistent_corpus_is_refused(small_root: Path, name: str, change: Any
 
 
 def test_rescoring_figures_match_two_positions_by_hand() -> None:
-    """The second position is solved with an equity of -0.5 for its player, who then won."""
+    """Of two positions, the second is solved with an equity of -0.5 for its player, who then won."""
     chances = np.array([[0.75, 0, 0, 0, 0], [0.25, 0, 0, 0, 0]], np.float32)
     found = rescoring_figures(np.array([-1.0, 1.0]), chances, np.array([1, 0]))
     assert found == {
@@ -206,14 +211,16 @@ def test_luck_adjusted_equities_match_two_games_by_hand() -> None:
 
 
 def test_luck_adjusted_equities_match_the_reference() -> None:
-    """Games of all lengths are covered from some turn on, here and there, or never."""
+    """Random games of all lengths, covered by a table from some turn on, here and there, or never, match the
+    reference."""
     generator = np.random.default_rng(8)
     lengths = generator.integers(1, 60, 200)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     n = int(offsets[-1])
     covered = generator.random(n) < np.repeat(generator.choice([0, 0.02, 0.5], 200), lengths)
     chances = np.ascontiguousarray(np.sort(generator.random((n, 5)).astype(np.float32))[:, ::-1] / 2, np.float32)
-    solved, points = np.full(n, -1), np.zeros(n, np.int8)
+    solved = np.full(n, -1)
+    points = np.zeros(n, np.int8)
     lucks = generator.normal(0, 0.3, n).astype(np.float32)
     expected: list[float] = []
     for begin, end in pairwise(offsets):
@@ -237,5 +244,5 @@ def test_defaults_use_default_corpora_and_tables() -> None:
     kinds = bgdata.all_kinds()
     assert [DATASET.inputs(each)["games"][1] for each in DATASET.defaults] == list(SELFPLAY.defaults)
     assert DATASET.inputs(SelfPlayLabelParameters())["two_sided"][1] in kinds["bearoff_two_sided"].defaults
-    slugs = {DATASET.slug(each) for each in (SMALL, EXACT, *DATASET.defaults, replace(SMALL, luck=True))}
+    slugs = {DATASET.slug(each) for each in (SMALLEST, EXACT_ONLY, *DATASET.defaults, replace(SMALLEST, luck=True))}
     assert len(slugs) == 3 + len(DATASET.defaults)

@@ -1,7 +1,5 @@
 """For each SQL check, corruptions of tables that it must find: a module for each topic, found by discovery."""
 
-from __future__ import annotations
-
 import functools
 import pkgutil
 from importlib import import_module

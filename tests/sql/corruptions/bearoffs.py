@@ -1,7 +1,5 @@
 """Damage to tables of bearoffs, for money and in matches."""
 
-from __future__ import annotations
-
 from tests.sql.corruptions.corruption import Corruption, changed
 
 

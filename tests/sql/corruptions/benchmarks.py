@@ -1,7 +1,5 @@
 """Damage to benchmarks and to what players score."""
 
-from __future__ import annotations
-
 from bgdata.measures.kinds.rollout_decisions import DATASET as DECISIONS
 from tests.sql.corruptions.corruption import Corruption, changed
 
@@ -15,7 +13,10 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
         changed("benchmark_decisions", "n_plays = n_plays + 1", decision=0, variant="contact"),
         changed("benchmark_decisions", "n_plays = null", decision=1, variant=OWN_SET),
         changed("benchmark_decisions", "n_legal_plays = n_plays - 1", decision=1, variant=OWN_SET),
-        Corruption("delete from benchmark_plays where decision = 2 and rank = 1", {"decision": 2, "found": 3}),
+        Corruption(
+            f"delete from benchmark_plays where decision = 2 and rank = 1 and variant = '{OWN_SET}'",
+            {"decision": 2, "found": 3},
+        ),
     ],
     "benchmark_plays__losses_ascend_from_zero": [
         changed("benchmark_plays", "loss = 0.01", decision=0, rank=0, variant="contact"),

@@ -1,7 +1,5 @@
 """Damage to games, positions and other people's data."""
 
-from __future__ import annotations
-
 from tests.sql.corruptions.corruption import Corruption, changed
 
 

@@ -1,7 +1,5 @@
 """The type of corruptions, which a check must find."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,5 @@
 """Damage to labels of positions."""
 
-from __future__ import annotations
-
 from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEAD
 from tests.sql.corruptions.corruption import Corruption, changed
 

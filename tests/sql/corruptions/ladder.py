@@ -1,7 +1,5 @@
 """Damage to ladders, and to the games with the cube that they are made from."""
 
-from __future__ import annotations
-
 from tests.sql.corruptions.corruption import Corruption, changed
 
 CORRUPTIONS: dict[str, list[Corruption]] = {

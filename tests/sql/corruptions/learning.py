@@ -1,7 +1,5 @@
 """Damage to learning curves."""
 
-from __future__ import annotations
-
 from tests.sql.corruptions.corruption import Corruption, changed
 
 CORRUPTIONS: dict[str, list[Corruption]] = {

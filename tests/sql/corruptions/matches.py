@@ -1,7 +1,5 @@
 """Damage to match equity tables, studies of the cube and claims."""
 
-from __future__ import annotations
-
 from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
 from tests.sql.corruptions.corruption import Corruption, changed
 

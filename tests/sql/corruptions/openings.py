@@ -1,7 +1,5 @@
 """Damage to opening books."""
 
-from __future__ import annotations
-
 from tests.sql.corruptions.corruption import Corruption, changed
 
 TABLE = "openings"

@@ -1,7 +1,5 @@
 """Damage to reference positions, and to players' values of them."""
 
-from __future__ import annotations
-
 from tests.sql.corruptions.corruption import Corruption, changed
 
 TABLE, SCORES, CHECKS = "reference_positions", "reference_scores", "reference_checks"

@@ -1,7 +1,5 @@
 """Tests of definitions of claims: published numbers, and invalid files."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from bgdata.studies.claims.register import FORMULAS, READINGS, parse_call
 from bgdata.studies.kinds.claims import default_variant
 from tests.subtests import each
 
-ONE = """
+ONE_CLAIM = """
 [[group]]
 claim = "A1.one"
 source = "somebody"
@@ -77,6 +75,7 @@ def test_words_are_not_parsed_as_numbers(text: str) -> None:
 
 
 def test_rows_of_a_group_become_claims(tmp_path: Path) -> None:
+    """Each row of a group becomes a claim, in which the row's values replace their names in braces."""
     (tmp_path / "A2.toml").write_text(
         '[values]\nrow = "[1, 2]"\n'
         '[[group]]\nclaim = "A2.pairs-{points}x{checkers}"\nsource = "s"\nsubject = "{points} points of {row}"\n'
@@ -84,7 +83,7 @@ def test_rows_of_a_group_become_claims(tmp_path: Path) -> None:
         'columns = ["points", "checkers", "published"]\n'
         'rows = [[1, 2, "4"], [2, 1, "5"]]\n'
     )
-    (tmp_path / "A10.toml").write_text(ONE.replace("A1.one", "A10.one_two"))
+    (tmp_path / "A10.toml").write_text(ONE_CLAIM.replace("A1.one", "A10.one_two"))
     expected = [
         Claim(
             *(f"A2.pairs-{p}x{c}", "A2", "s", f"{p} points of [1, 2]", n),
@@ -168,8 +167,8 @@ def test_rows_of_a_group_become_claims(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_definitions_are_refused(tmp_path: Path, before: str, after: str, message: str) -> None:
-    assert before in ONE
-    (tmp_path / "A1.toml").write_text(ONE.replace(before, after))
+    assert before in ONE_CLAIM
+    (tmp_path / "A1.toml").write_text(ONE_CLAIM.replace(before, after))
     with pytest.raises(CorruptFileError, match=message) as error:
         read_definitions(tmp_path)
     assert "\n" not in str(error.value)
@@ -184,12 +183,14 @@ def test_missing_or_binary_definitions_are_refused(tmp_path: Path) -> None:
 
 
 def test_duplicate_names_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "A1.toml").write_text(ONE + ONE)
+    (tmp_path / "A1.toml").write_text(ONE_CLAIM + ONE_CLAIM)
     with pytest.raises(CorruptFileError, match=r"expected claims of different names in .*, got A1.one twice"):
         read_definitions(tmp_path)
 
 
 def test_register_has_all_parts() -> None:
+    """The register's definitions are complete and consistent: parts, documents, restated claims, needed variants and
+    queries."""
     claims = read_definitions()
     assert part_names() == [f"A{number}" for number in range(1, 14)]
     assert {claim.part for claim in claims} == set(part_names())

@@ -1,7 +1,5 @@
 """Tests of solving with and without plays that waste pips, and of averages over self-play."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -17,7 +15,7 @@ from tests.studies.claims import oracle_answers
 
 
 def exact_by_fractions(plays: Plays) -> list[list[Fraction]]:
-    """Cubeless equities of all pairs of layouts, none empty, as exact fractions."""
+    """Cubeless equities of all pairs of layouts, none of them empty, as exact fractions."""
     weights = [Fraction(2 if roll < NON_DOUBLES else 1, 36) for roll in range(ROLL_COUNT)]
 
     @cache
@@ -56,7 +54,7 @@ def test_truncated_chances_are_rescaled() -> None:
 
 
 def test_figures_less_the_mean_excess_equal_the_table(tmp_path: Path) -> None:
-    """The figures are compared with the table `bearoff_error`."""
+    """The figures after the mean excess is subtracted equal those of the table `bearoff_error`."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build("bearoff_error", ErrorParameters(6, 4, "corrected"))
     names = ("bearoff_one_sided/6x15", "bearoff_two_sided/6x4")
@@ -77,7 +75,7 @@ def test_figures_less_the_mean_excess_equal_the_table(tmp_path: Path) -> None:
 
 
 def test_standard_error_treats_games_as_observations() -> None:
-    """For three games of one, two and one values the standard error is that of a ratio of sums."""
+    """For three games with one, two and one values, the standard error is that of a ratio of sums over games."""
     found = play.mean_by_game(np.array([1.0, 2.0, 4.0, 5.0]), np.array([0, 1, 1, 2]), 3)
     assert found[:3] == (3, pytest.approx(np.sqrt((1 - 3) ** 2 + (6 - 6) ** 2 + (5 - 3) ** 2) / 4), 3)
 

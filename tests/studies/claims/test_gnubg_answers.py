@@ -1,7 +1,5 @@
 """Tests of claims that the installed gnubg answers: match equity tables and the start position."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from bgdata.selfplay.kinds.shared.rollouts import find_source
 from bgdata.store.checks import connect_tables, only_row
 from bgdata.store.table import Table
 from bgdata.studies.claims.definitions import read_definitions
-from bgdata.studies.claims.register import Judged, judge
+from bgdata.studies.claims.register import JudgedClaim, judge
 from tests.oracles import needs_gnubg_tool
 from tests.studies.claims.test_oracles import ORACLES
 
@@ -25,8 +23,8 @@ INSTALLED = Path("/usr/share/gnubg/met")  # tables of Debian's gnubg-data
 FILES = [INSTALLED / name for name in ("mec26.xml", "g11.xml", "Kazaross-XG2.xml", "woolsey.xml")]
 
 
-def answers(name: str, tables: Sequence[Table]) -> list[Judged]:
-    """The claims whose names begin with `name`, answered from tables."""
+def answers(name: str, tables: Sequence[Table]) -> list[JudgedClaim]:
+    """The claims whose names begin with `name`, judged by these tables."""
     claims = [claim for claim in (*read_definitions(), *read_definitions(ORACLES)) if claim.claim.startswith(name)]
     named = {"/".join(table.folder.parts[-3:-1]): table for table in tables}
     with connect_tables(all_kinds(), tables) as connection:
@@ -35,6 +33,7 @@ def answers(name: str, tables: Sequence[Table]) -> list[Judged]:
 
 @pytest.mark.skipif(not INSTALLED.is_dir(), reason=f"no {INSTALLED} (Debian package gnubg-data)")
 def test_match_equity_differences_equal_published_ones(tmp_path: Path) -> None:
+    """The installed gnubg's match equity tables differ from the published one by the published amounts."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     published = warehouse.build("match_equity", MATCH_EQUITY.default("published-12"))
     kind = warehouse.kinds["met_xml"]
@@ -53,7 +52,7 @@ def test_match_equity_differences_equal_published_ones(tmp_path: Path) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_chances_of_the_start_position(tmp_path: Path) -> None:
-    """gnubg's networks are newer than in 2011, so its chances are only close to the published ones."""
+    """gnubg's chances of the start position are close to the published ones; its networks are newer than in 2011."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     path = tmp_path / "start.csv"
     path.write_text("position_id\n4HPwATDgc/ABMA\n")

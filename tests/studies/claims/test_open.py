@@ -1,7 +1,5 @@
 """Tests that open claims are few, and explain their experiment and obstacle."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -10,13 +8,13 @@ import bgdata
 from bgdata.kinds import all_kinds
 from bgdata.store.checks import connect_tables, only_row
 from bgdata.studies.claims.definitions import Claim, read_definitions
-from bgdata.studies.claims.register import DECIDES, OBSTACLE, Judged, judge
+from bgdata.studies.claims.register import DECIDES, OBSTACLE, JudgedClaim, judge
 from bgdata.studies.kinds.cube_studies import DATASET as STUDIES
 from bgdata.studies.kinds.published_luck import DATASET as LUCK
 from tests.studies.claims.test_register import HEAVY
 
 MIN_WORDS = 4
-OPEN = {"A3.smaller", "A10.parts-by-k-means"}  # words that no number can confirm
+OPEN_CLAIMS = {"A3.smaller", "A10.parts-by-k-means"}  # words that no number can confirm
 BY_OTHER_PLAYERS = (
     *("A6.against-", "A6.statistics-", "A7.volatility-", "A8.post-crawford-", "A8.gammon-rate-", "A8.backgammon-"),
     *("A9.length-", "A10.self-play-", "A11.start-"),
@@ -24,14 +22,14 @@ BY_OTHER_PLAYERS = (
 
 
 def is_explained(claim: Claim) -> bool:
-    """Whether experiment and obstacle are both given, meaningful and different."""
+    """Whether a claim gives an experiment and an obstacle, both meaningful and different."""
     texts = {claim.experiment, claim.obstacle}
     return len(texts) == 2 and all(len(re.findall(r"[A-Za-z]{2,}", text)) >= MIN_WORDS for text in texts)
 
 
 @pytest.fixture(scope="module")
-def answered(tmp_path_factory: pytest.TempPathFactory) -> list[Judged]:
-    """Every claim that is quick to answer: from shipped data, its record or a formula."""
+def answered_claims(tmp_path_factory: pytest.TempPathFactory) -> list[JudgedClaim]:
+    """Every claim that is quick to answer, judged: by shipped data, by its record or by a formula."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("warehouse"))
     tables = [warehouse.build(STUDIES.name, study) for study in STUDIES.defaults]
     tables += [warehouse.build(LUCK.name, LUCK.defaults[0])]
@@ -40,27 +38,27 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> list[Judged]:
     chosen = [
         claim
         for claim in read_definitions()
-        if claim.query.partition("(")[0] not in HEAVY and all(each.startswith(here) for each in needed(claim))
+        if claim.query.partition("(")[0] not in HEAVY and all(each.startswith(here) for each in needed_variants(claim))
     ]
     with connect_tables(all_kinds(), tables) as connection:
         return list(judge(chosen, named, lambda query: only_row(connection, query)))
 
 
-def needed(claim: Claim) -> tuple[str, ...]:
-    """Variants that an answer needs; a recorded claim needs only default variants."""
+def needed_variants(claim: Claim) -> tuple[str, ...]:
+    """The variants that an answer needs; a claim with a recorded answer needs only default variants."""
     return claim.needs if claim.recorded else (*claim.needs, *claim.wants)
 
 
-def test_open_claims_name_an_experiment(answered: list[Judged]) -> None:
-    found = {each.claim.claim: each for each in answered if each.status == "open"}
-    assert set(found) == OPEN
+def test_open_claims_name_an_experiment(answered_claims: list[JudgedClaim]) -> None:
+    found = {each.claim.claim: each for each in answered_claims if each.status == "open"}
+    assert set(found) == OPEN_CLAIMS
     for name, each in found.items():
         assert is_explained(each.claim), name
         assert each.explanation.endswith(f"{DECIDES}{each.claim.experiment}. {OBSTACLE}{each.claim.obstacle}")
 
 
-def test_claims_that_disagree_have_an_explanation(answered: list[Judged]) -> None:
-    found = [each for each in answered if each.status == "disagrees"]
+def test_claims_that_disagree_have_an_explanation(answered_claims: list[JudgedClaim]) -> None:
+    found = [each for each in answered_claims if each.status == "disagrees"]
     assert found
     for each in found:
         assert is_explained(each.claim), each.claim.claim
@@ -68,7 +66,7 @@ def test_claims_that_disagree_have_an_explanation(answered: list[Judged]) -> Non
 
 
 def test_claims_answered_by_another_player_name_an_experiment() -> None:
-    """If a player's weights are unpublished, another player answers, and the row says so."""
+    """Claims about a player whose weights are unpublished are answered by another player, and name an experiment."""
     for claim in read_definitions():
         if claim.claim.startswith(BY_OTHER_PLAYERS) and (claim.needs or claim.wants) and claim.source != "bgsage":
             assert is_explained(claim), claim.claim

@@ -4,8 +4,6 @@ They have the form of claims, in `oracles/*.toml`. Tables, the register's formul
 them.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 
@@ -35,7 +33,7 @@ def _more_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @functools.cache
 def without_tables() -> dict[str, Claim]:
-    """Oracles that formulas and solvers answer, by name."""
+    """The figures that formulas and solvers answer without tables, by name."""
     return {
         claim.claim: claim
         for claim in read_definitions(ORACLES)
@@ -51,6 +49,7 @@ def test_figures_without_tables_are_reproduced(claim: Claim) -> None:
 
 @pytest.mark.slow
 def test_figures_from_tables_are_reproduced() -> None:
+    """Every unpublished figure that needs tables is reproduced, from tables that are built for this."""
     claims = [claim for claim in read_definitions(ORACLES) if claim.needs and not claim.wants]
     needed = sorted({pattern for claim in claims for pattern in claim.needs})
 

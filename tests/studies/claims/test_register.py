@@ -1,7 +1,5 @@
 """Tests of judging claims, and of every claim that needs no table."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 from math import comb, erfc, nan, sqrt
@@ -17,7 +15,7 @@ from bgdata.errors import CorruptFileError, MissingTableError
 from bgdata.studies.claims import counting, register
 from bgdata.studies.claims.bearoff import READINGS
 from bgdata.studies.claims.definitions import Claim, read_definitions
-from bgdata.studies.claims.register import FORMULAS, chi_squared_tail, judge, judge_together, round_answer
+from bgdata.studies.claims.register import FORMULAS, chi_squared_tail, judge, judge_printed_tables, round_answer
 from tests.studies.claims.oracle_answers import drifting_equity, smallest_jump_point
 from tests.subtests import each
 
@@ -32,8 +30,8 @@ HEAVY = {
 
 
 @functools.cache
-def quick() -> dict[str, Claim]:
-    """Claims that need no table, by name."""
+def quick_claims() -> dict[str, Claim]:
+    """The claims that are quick to answer without tables, by name."""
     return {
         claim.claim: claim
         for claim in read_definitions()
@@ -44,7 +42,7 @@ def quick() -> dict[str, Claim]:
     }
 
 
-def judged(claim: Claim, *values: Any, tables: dict[str, Any] | None = None) -> tuple[Any, str, str]:
+def judge_claim(claim: Claim, *values: Any, tables: dict[str, Any] | None = None) -> tuple[Any, str, str]:
     (found,) = judge([claim], tables or {}, lambda query: values if query == claim.query else ())
     assert found.claim == claim
     return found[1:4]
@@ -82,8 +80,8 @@ def judged(claim: Claim, *values: Any, tables: dict[str, Any] | None = None) -> 
         ({"published": "mostly"}, 0.49, "disagrees"),
     ],
 )
-def test_status_of_an_answer(change: dict[str, Any], answer: Any, status: str) -> None:
-    assert judged(replace(CLAIM, **change), answer) == (round_answer(answer), status, "so")
+def test_judge_claim_gives_the_expected_status(change: dict[str, Any], answer: Any, status: str) -> None:
+    assert judge_claim(replace(CLAIM, **change), answer) == (round_answer(answer), status, "so")
 
 
 @each(
@@ -120,10 +118,10 @@ def test_samples_may_deviate_by_three_standard_errors(
 )
 def test_small_samples_that_agree_are_open(change: dict[str, Any], values: tuple[Any, ...]) -> None:
     why = "so; 100 games of ours are too few beside what was published"
-    assert judged(replace(CLAIM, **change), *values) == (None, "open", why)
-    assert judged(replace(CLAIM, published="0.7", correction="0.50", **change), *values) == (None, "open", why)
+    assert judge_claim(replace(CLAIM, **change), *values) == (None, "open", why)
+    assert judge_claim(replace(CLAIM, published="0.7", correction="0.50", **change), *values) == (None, "open", why)
     enough: dict[str, Any] = {"published_games": 1600} if "published_games" in change else {"published_error": 0.011}
-    assert judged(replace(CLAIM, **enough), *values) == (0.5, "reproduced", "so")
+    assert judge_claim(replace(CLAIM, **enough), *values) == (0.5, "reproduced", "so")
 
 
 @each(
@@ -136,29 +134,29 @@ def test_small_samples_that_agree_are_open(change: dict[str, Any], values: tuple
     ],
 )
 def test_small_samples_that_disagree_are_shown(change: dict[str, Any], values: tuple[Any, ...], shown: Any) -> None:
-    """A small sample agrees with nearly anything, but may disagree by many errors."""
-    assert judged(replace(CLAIM, **change), *values)[:2] == shown
+    """A small sample that disagrees by many standard errors counts, though one that agrees proves nothing."""
+    assert judge_claim(replace(CLAIM, **change), *values)[:2] == shown
 
 
 def test_rounding_of_printed_arguments_widens_the_tolerance() -> None:
-    """Arguments in quotes are printed figures, uncertain by half of their last digit."""
+    """Arguments in quotes are printed figures, and half of their last digit widens the tolerance."""
     claim = replace(CLAIM, published="2.74", query="average_cube(['12.3', '61.0', '21.2', '4.5', '0.8', '0.1', '0.0'])")
     (found,) = judge([claim], {}, lambda _: ())
     assert (found.answer, found.bound) == (pytest.approx(2.711), pytest.approx(127 * 0.0005))
     assert found.tolerance == pytest.approx(0.005 + 127 * 0.0005)
     assert found.status == "reproduced"
     exact = replace(claim, query="average_cube([12.3, 61.0, 21.2, 4.5, 0.8, 0.1, 0.0])")
-    assert judged(exact)[:2] == (pytest.approx(2.711), "disagrees")
+    assert judge_claim(exact)[:2] == (pytest.approx(2.711), "disagrees")
     assert register.answer_with_bound(lambda *given: len(given), ["linear", 2]) == (2, 0, 0, 0)
 
 
 def test_claims_with_missing_tables_are_open() -> None:
-    assert judged(replace(CLAIM, query="", status="unreachable"), 0.5) == (None, "unreachable", "so")
+    assert judge_claim(replace(CLAIM, query="", status="unreachable"), 0.5) == (None, "unreachable", "so")
     wanting = replace(CLAIM, needs=("a/b",), wants=("c/*",))
-    assert judged(wanting, 0.5) == (None, "open", "so; not computed, as there is no a/b, no c/*")
-    assert judged(wanting, 0.5, tables={"a/b": None}) == (None, "open", "so; not computed, as there is no c/*")
-    assert judged(wanting, 0.5, tables={"a/b": None, "c/d": None}) == (0.5, "reproduced", "so")
-    assert judged(replace(CLAIM, explanation=""), 0.6)[1:] == (
+    assert judge_claim(wanting, 0.5) == (None, "open", "so; not computed, as there is no a/b, no c/*")
+    assert judge_claim(wanting, 0.5, tables={"a/b": None}) == (None, "open", "so; not computed, as there is no c/*")
+    assert judge_claim(wanting, 0.5, tables={"a/b": None, "c/d": None}) == (0.5, "reproduced", "so")
+    assert judge_claim(replace(CLAIM, explanation=""), 0.6)[1:] == (
         "disagrees",
         "Not within the tolerance, and we do not know why",
     )
@@ -167,28 +165,28 @@ def test_claims_with_missing_tables_are_open() -> None:
 def test_open_claims_name_an_experiment() -> None:
     claim = replace(CLAIM, experiment="more games", obstacle="nobody has the player")
     why = "to decide it: more games. Why not here: nobody has the player"
-    assert judged(claim, 0.6)[1:] == ("disagrees", f"so; {why}")
-    assert judged(replace(claim, query="", status="open"))[1:] == ("open", f"so; {why}")
-    assert judged(replace(claim, needs=("a/b",)))[2] == f"so; not computed, as there is no a/b; {why}"
-    assert judged(claim, 0.5)[1:] == ("reproduced", "so")
-    assert judged(replace(claim, query="", status="unreachable"))[1:] == ("unreachable", "so")
+    assert judge_claim(claim, 0.6)[1:] == ("disagrees", f"so; {why}")
+    assert judge_claim(replace(claim, query="", status="open"))[1:] == ("open", f"so; {why}")
+    assert judge_claim(replace(claim, needs=("a/b",)))[2] == f"so; not computed, as there is no a/b; {why}"
+    assert judge_claim(claim, 0.5)[1:] == ("reproduced", "so")
+    assert judge_claim(replace(claim, query="", status="unreachable"))[1:] == ("unreachable", "so")
 
 
 def test_claim_without_query_is_answered_from_its_record() -> None:
     claim = replace(CLAIM, query="", recorded=(0.6,), recorded_with="a program")
     why = "so; as measured with a program, which takes too long for the register"
-    assert judged(claim) == (0.6, "disagrees", why)
-    assert judged(replace(claim, published="0.60")) == (0.6, "reproduced", why)
+    assert judge_claim(claim) == (0.6, "disagrees", why)
+    assert judge_claim(replace(claim, published="0.60")) == (0.6, "reproduced", why)
 
 
 def test_record_answers_if_tables_are_missing() -> None:
-    """The answer has the recorded standard error and number of games."""
+    """If tables are missing, the recorded answer is used, with its standard error and number of games."""
     claim = replace(CLAIM, needs=("a/b",), wants=("c/*",), recorded=(0.534, 0.01, 400), recorded_with="gnubg 1.07")
     why = "so; as measured with gnubg 1.07, as there is no c/*"
-    assert judged(claim, 0.6, tables={"a/b": None}) == (0.534, "reproduced", why)
-    assert judged(replace(claim, recorded=(0.534,)), 0.6, tables={"a/b": None})[:2] == (0.534, "disagrees")
-    assert judged(replace(claim, published_games=6401), 0.6, tables={"a/b": None})[:2] == (None, "open")
-    assert judged(claim, 0.5, tables={"a/b": None, "c/d": None}) == (0.5, "reproduced", "so")
+    assert judge_claim(claim, 0.6, tables={"a/b": None}) == (0.534, "reproduced", why)
+    assert judge_claim(replace(claim, recorded=(0.534,)), 0.6, tables={"a/b": None})[:2] == (0.534, "disagrees")
+    assert judge_claim(replace(claim, published_games=6401), 0.6, tables={"a/b": None})[:2] == (None, "open")
+    assert judge_claim(claim, 0.5, tables={"a/b": None, "c/d": None}) == (0.5, "reproduced", "so")
 
 
 @each(
@@ -206,12 +204,13 @@ def test_record_answers_if_tables_are_missing() -> None:
 )
 def test_invalid_queries_are_refused(query: str, message: str) -> None:
     with pytest.raises(CorruptFileError, match=message) as error:
-        judged(replace(CLAIM, query=query), None)
+        judge_claim(replace(CLAIM, query=query), None)
     assert "\n" not in str(error.value)
 
 
 def test_missing_table_is_not_an_invalid_query(monkeypatch: pytest.MonkeyPatch) -> None:
-    """MissingTableError is a KeyError, as is the error for an unknown name in a query."""
+    """A missing table is reported as such, although MissingTableError is a KeyError like the error for an unknown
+    name."""
 
     def missing(*_: object) -> None:
         raise MissingTableError("no bearoff_two_sided/6x6 in warehouse")
@@ -219,7 +218,7 @@ def test_missing_table_is_not_an_invalid_query(monkeypatch: pytest.MonkeyPatch) 
     name = next(iter(READINGS))
     monkeypatch.setitem(register.READINGS, name, missing)
     with pytest.raises(MissingTableError, match=r"^no bearoff_two_sided/6x6 in warehouse$"):
-        judged(replace(CLAIM, query=f"{name}()"), None)
+        judge_claim(replace(CLAIM, query=f"{name}()"), None)
 
 
 def test_answers_are_rounded_to_nine_digits() -> None:
@@ -233,22 +232,22 @@ def test_answers_are_rounded_to_nine_digits() -> None:
 @each("values", [(), (0.5, 0.1, 10, 3)])
 def test_answers_with_too_few_or_too_many_values_are_refused(values: tuple[Any, ...]) -> None:
     with pytest.raises(CorruptFileError, match=f"expected a value, .* of A1.one, got {len(values)} values"):
-        judged(CLAIM, *values)
+        judge_claim(CLAIM, *values)
 
 
-OPEN = {"A3.smaller"}  # words
+OPEN_CLAIMS = {"A3.smaller"}  # words
 
 
-@each("claim", quick)
+@each("claim", quick_claims)
 def test_claims_without_tables_have_their_status(claim: Claim) -> None:
     (found,) = judge([claim], {}, lambda _: ())
-    expected = "open" if claim.claim in OPEN else "corrected" if claim.correction else "reproduced"
+    expected = "open" if claim.claim in OPEN_CLAIMS else "corrected" if claim.correction else "reproduced"
     assert found.status == expected, found
 
 
 def test_quick_claims_are_found() -> None:
-    assert len(quick()) > 90
-    assert {claim.query.partition("(")[0] for claim in quick().values()} >= set(FORMULAS)
+    assert len(quick_claims()) > 90
+    assert {claim.query.partition("(")[0] for claim in quick_claims().values()} >= set(FORMULAS)
     assert set(READINGS) & HEAVY
 
 
@@ -275,16 +274,17 @@ def test_top_of_a_parabola_is_found() -> None:
 
 
 def row(value: float, error: float | None, table: str | None = "t", **others: Any) -> dict[str, Any]:
-    """The columns of a row of `claims` that `judge_together` reads; 0 was published, to a tenth."""
+    """The columns of a row of `claims` that `judge_printed_tables` reads: 0 was published, to a tenth, and `value` was
+    found."""
     figures = {"our_value": value, "our_error": error, "published_value": 0.0, "published_error": None}
     judged = {"our_bound": None, "tolerance": 0.05 + 3 * (error or 0), "status": "reproduced"}
     return {"printed_table": table, **figures, **judged, **others}
 
 
 def test_rows_of_a_printed_table_are_judged_together() -> None:
-    """A single difference of two standard errors is likely; five of them are not."""
+    """One difference of two standard errors is likely; five of them in one printed table are not."""
     rows = [row(2.0, 1.0), row(2.0, 1.0, "u"), *(row(2.0, 1.0, "u", status="disagrees") for _ in range(4))]
-    one, five = judge_together([*rows, row(9.0, 1.0, None), row(9.0, None)])
+    one, five = judge_printed_tables([*rows, row(9.0, 1.0, None), row(9.0, None)])
     score = 4 / (1 + 0.05**2 / 3)
     assert one == ("t", 1, 0, pytest.approx(score), pytest.approx(erfc(sqrt(score / 2))), "reproduced")
     assert five[:4] == ("u", 5, 4, pytest.approx(5 * score))
@@ -293,13 +293,14 @@ def test_rows_of_a_printed_table_are_judged_together() -> None:
 
 @each(("degrees", "total"), [(1, 3.841), (2, 5.991), (3, 7.815), (4, 9.488), (19, 30.144), (20, 31.410)])
 def test_chi_squared_tail_equals_printed_tables(degrees: int, total: float) -> None:
-    """The tables are compared at their 5 % points."""
+    """At the 5 % points of printed tables, the tail is 0.05."""
     assert chi_squared_tail(total, degrees) == pytest.approx(0.05, abs=2e-5)
     assert chi_squared_tail(0, degrees) == pytest.approx(1)
 
 
 def test_small_jumps_and_diffusion_approach_the_live_cube() -> None:
-    """The models are solved on a grid; formulas of the live cube give the exact decision points."""
+    """The jump model with small jumps, and the model without jumps, approach the exact decision points of the live
+    cube."""
     for name, exact in (("take", 5 / 29), ("cash", 20 / 29)):
         assert FORMULAS["drifting_point"](1.4, 1, 58, name) == pytest.approx(exact)
         assert FORMULAS["drifting_point"](1.4, 1, 50, name) != pytest.approx(exact, abs=1e-4)  # not on the grid
@@ -310,8 +311,8 @@ def test_small_jumps_and_diffusion_approach_the_live_cube() -> None:
             function(1, 1, 10, "colour")
 
 
-def test_published_table_equals_that_of_claims(tmp_path: Path) -> None:
-    """`equity_before_game` and match_equity/published-12 are the same table."""
+def test_published_table_equals_equity_before_game(tmp_path: Path) -> None:
+    """The table of `equity_before_game` is match_equity/published-12."""
     row = [0.0, 0.028, 0.362, 0.388, 0.626, 0.645, 0.774, 0.788, 0.865, 0.874, 0.919, 0.925]
     warehouse = bgdata.open_warehouse(tmp_path)
     warehouse.build("match_equity", MATCH_EQUITY.default("published-12"))

@@ -1,7 +1,5 @@
 """Tests of `bgdata claims`: the list, its filters, and errors."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace
@@ -11,12 +9,12 @@ import pytest
 
 from bgdata.studies import rows as claims
 from bgdata.studies.kinds.claims import DATASET
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
 
 @pytest.fixture
 def root(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A warehouse whose full register has only two parts."""
+    """A warehouse with a small register, which the command takes for the full one."""
     monkeypatch.setattr(claims, "WHOLE", DATASET.smallest)
     for kind in ("claims", "published_luck"):
         shutil.copytree(small_root / kind, tmp_path / "warehouse" / kind)
@@ -24,7 +22,8 @@ def root(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 
 def test_list_has_a_line_for_each_claim(root: Path) -> None:
-    lines = succeeds(root, "claims").splitlines()
+    """The command prints a line for each claim, and counts them by kind, document and status."""
+    lines = output_of(root, "claims").splitlines()
     assert lines[0].split() == ["claim", "published", "ours", "status", "subject"]
     assert lines[1].split()[:5] == ["A12.luck-of-snowie-21", "0.073", "-0.073", "corrected", "Luck,"]
     assert lines[-5] == "24 claims: 11 reproduced, 11 corrected, 0 disagree, 0 open, 2 unreachable; 11 errata"
@@ -38,13 +37,13 @@ def test_list_has_a_line_for_each_claim(root: Path) -> None:
 
 
 def test_names_select_claims(root: Path) -> None:
-    lines = succeeds(root, "claims", "A12.luck", "A12.net").splitlines()
+    lines = output_of(root, "claims", "A12.luck", "A12.net").splitlines()
     assert lines[-3] == "6 claims: 2 reproduced, 4 corrected, 0 disagree, 0 open, 0 unreachable; 4 errata"
 
 
 def test_erratum_selects_corrected_claims(root: Path) -> None:
-    errata = succeeds(root, "claims", "--erratum").splitlines()
-    assert errata == succeeds(root, "claims", "--status", "corrected").splitlines()
+    errata = output_of(root, "claims", "--erratum").splitlines()
+    assert errata == output_of(root, "claims", "--status", "corrected").splitlines()
     assert [line.split()[0] for line in errata[1:7]] == [
         *("A12.luck-of-snowie-21", "A12.luck-of-snowie-23", "A12.total-luck", "A12.net-skill", "A12.net-skill-mwc"),
         "A12.wins-by-errors",
@@ -52,23 +51,23 @@ def test_erratum_selects_corrected_claims(root: Path) -> None:
 
 
 def test_status_and_kind_select_claims(root: Path) -> None:
-    both = succeeds(root, "claims", "--status", "corrected", "--status", "reproduced").splitlines()
+    both = output_of(root, "claims", "--status", "corrected", "--status", "reproduced").splitlines()
     assert both[-4] == "22 claims: 11 reproduced, 11 corrected, 0 disagree, 0 open, 0 unreachable; 11 errata"
-    twice = succeeds(root, "claims", "--kind", "published_twice").splitlines()
+    twice = output_of(root, "claims", "--kind", "published_twice").splitlines()
     assert [line.split()[0] for line in twice] == ["claim", "A12.total-luck-as-added", "1", "kind", "published_twice"]
-    assert succeeds(root, "claims", "--kind", "statement").startswith("0 claims: ")
-    nothing = succeeds(root, "claims", "A12.total", "--status", "open")
+    assert output_of(root, "claims", "--kind", "statement").startswith("0 claims: ")
+    nothing = output_of(root, "claims", "A12.total", "--status", "open")
     assert nothing == "0 claims: 0 reproduced, 0 corrected, 0 disagree, 0 open, 0 unreachable; 0 errata\n"
 
 
 def test_explain_prints_all_fields(root: Path) -> None:
-    lines = succeeds(root, "claims", "A12.total-luck", "--explain", "--kind", "published").splitlines()
+    lines = output_of(root, "claims", "A12.total-luck", "--explain", "--kind", "published").splitlines()
     assert lines[0] == "A12.total-luck: published, corrected, erratum"
     assert "  source          D. Zare, Hedging Toward Skill" in lines
     assert "  answer          0.709" in lines
     assert "  query           select sum(evaluation - average) from published_luck" in lines
     assert "1 claim: 0 reproduced, 1 corrected, 0 disagree, 0 open, 0 unreachable; 1 erratum" in lines
-    again = succeeds(root, "claims", "A12.total-luck-as-added", "--explain").splitlines()
+    again = output_of(root, "claims", "A12.total-luck-as-added", "--explain").splitlines()
     assert "  restates        A12.total-luck" in again
 
 
@@ -89,19 +88,19 @@ def test_answers_have_no_digits_below_their_rounding(value: float, bound: float,
 
 
 def test_printed_tables_are_judged_together(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert succeeds(root, "claims", "--together") == "no printed table is among these\n"
+    assert output_of(root, "claims", "--together") == "no printed table is among these\n"
     figures = {"our_error": 1.0, "published_value": 0.0, "published_error": None, "our_bound": None, "tolerance": 3.05}
     rows = [{"printed_table": "gains", "our_value": 2.0, "status": "reproduced"} | figures] * 5
     monkeypatch.setattr("bgdata.studies.commands.claims.chosen_claims", lambda *_, **__: rows)
-    lines = succeeds(root, "claims", "--together").splitlines()
+    lines = output_of(root, "claims", "--together").splitlines()
     assert lines[0].split() == ["rows", "disagree", "chi-squared", "chance", "status", "printed", "table"]
     assert lines[1].split() == ["5", "0", "20.0", "0.00126", "disagrees", "gains"]
-    (row,) = json.loads(succeeds(root, "claims", "--together", "--format", "json"))
+    (row,) = json.loads(output_of(root, "claims", "--together", "--format", "json"))
     assert (row["n_rows"], row["n_disagreeing"], row["status"]) == (5, 0, "disagrees")
 
 
 def test_missing_register_is_reported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Claims that need no tables are answered."""
+    """Without a register, claims that need no tables are answered, and a line says what is missing."""
     shutil.rmtree(root / "claims")
     monkeypatch.setattr(claims, "WHOLE", replace(DATASET.smallest, parts=("A5", "A12")))
     result = run(root, "claims", "--format", "json")
@@ -122,14 +121,14 @@ def test_missing_register_is_reported(root: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_claims_are_computed_only_with_recompute(root: Path, tmp_path: Path) -> None:
     """Without --recompute the command builds nothing."""
-    before = succeeds(root, "claims")
-    assert succeeds(root, "claims", "--recompute") == before
+    before = output_of(root, "claims")
+    assert output_of(root, "claims", "--recompute") == before
     assert error_of(run(tmp_path / "other", "claims"), 1).startswith("expected a warehouse in ")
     assert not (tmp_path / "other").exists()
 
 
 def test_unknown_claims_are_refused(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error comes before anything is computed."""
+    """Unknown claims are refused before anything is computed."""
     monkeypatch.setattr(claims, "WHOLE", DATASET.smallest)
     for name in ("A14", "A12.colour", "A1", "colour", ""):
         message = error_of(run(memory_path, "claims", name), 2)

@@ -1,7 +1,5 @@
 """Tests of `bgdata train parts`: errors by theme as text, data and picture."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -9,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bgdata.studies.kinds.contact_parts import CONTACT_THEMES
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
 TINY = (
     *("train", "parts", "--labels", "selfplay_labels", "--parts", "2", "--parts", "3", "--units", "5"),
@@ -25,12 +23,13 @@ def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_theme_has_a_line(root: Path) -> None:
-    lines = succeeds(root, *TINY).splitlines()[-35:]
+    """The printed errors by theme, against labels and against rollouts, equal those of the table."""
+    lines = output_of(root, *TINY).splitlines()[-35:]
     assert "contact_parts/parts-2-3-units-5-epochs-2-seed-1/r2-" in lines[0]
     query = "select * from contact_parts where variant = 'parts-2-3-units-5-epochs-2-seed-1'"
     found = {
         (row["arm"], row["grouping"], row["group_name"]): row
-        for row in json.loads(succeeds(root, "query", query, "--format", "json"))
+        for row in json.loads(output_of(root, "query", query, "--format", "json"))
     }
     for first, by_theme, overall, judge in (
         (1, "theme", "all", "labels that none has learned from"),
@@ -54,13 +53,13 @@ def test_every_theme_has_a_line(root: Path) -> None:
 
 
 def test_data_equal_the_table(root: Path) -> None:
-    rows = json.loads(succeeds(root, *TINY, "--format", "json"))
+    rows = json.loads(output_of(root, *TINY, "--format", "json"))
     assert {row["arm"] for row in rows} == set(ARMS)
     query = (
         "select * exclude (variant) from contact_parts where variant = 'parts-2-3-units-5-epochs-2-seed-1' "
         "order by arm, grouping, try_cast(group_name as integer), group_name"
     )
-    assert rows == json.loads(succeeds(root, "query", query, "--format", "json"))
+    assert rows == json.loads(output_of(root, "query", query, "--format", "json"))
 
 
 def test_picture_has_all_arms(root: Path, tmp_path: Path) -> None:
@@ -74,10 +73,6 @@ def test_picture_has_all_arms(root: Path, tmp_path: Path) -> None:
 def test_invalid_options_are_refused(root: Path) -> None:
     for options, message in (
         (("--parts", "0"), "expected 1 to 100 parts, got 0"),
-        (("--parts", "101"), "expected 1 to 100 parts, got 101"),
-        (("--parts", "2", "--parts", "2"), "expected 1 to 10 different numbers of parts, got 2 2"),
-        (("--units", "0"), "expected 1 to 2048 hidden units, got 0"),
-        (("--epochs", "0"), "expected epochs from 1 to 2,147,483,647, got 0"),
         (("--learning-rate", "nan"), "expected finite numbers as learning_rate, got nan"),
     ):
         assert error_of(run(root, "train", "parts", "--labels", "selfplay_labels", *options), 2) == message

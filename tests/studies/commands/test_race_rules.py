@@ -1,7 +1,5 @@
 """Tests of `bgdata race-rules`: rules as text, data and picture, and errors."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 
@@ -9,14 +7,15 @@ import pytest
 
 import bgdata
 from bgdata.studies.race_rules import NAMES
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
 CORPUS = "selfplay/pubeval-20-seed-3"
 SIZE = ("--table", "6x6")
 
 
 def test_rules_are_printed_side_by_side(small_root: Path) -> None:
-    head, about, _, _, *lines = succeeds(small_root, "race-rules", CORPUS, *SIZE).splitlines()
+    """The command prints each rule with its losses, the least first, and the formulas of the found rules."""
+    head, about, _, _, *lines = output_of(small_root, "race-rules", CORPUS, *SIZE).splitlines()
     table = bgdata.open_warehouse(small_root).open("race_rules", "6x6-of-pubeval-20-seed-3")
     figures = table.manifest.statistics
     assert head == (
@@ -24,7 +23,8 @@ def test_rules_are_printed_side_by_side(small_root: Path) -> None:
         f"{figures['longer_positions']} of them longer"
     )
     assert about.startswith("mean loss in thousandths of a point per unit cube")
-    rules, found = [line.split() for line in lines[: len(NAMES)]], lines[len(NAMES) :]
+    rules = [line.split() for line in lines[: len(NAMES)]]
+    found = lines[len(NAMES) :]
     assert sorted(rule[0] for rule in rules) == sorted(NAMES)
     assert [line.split(":")[0] for line in found] == [name for name, *_ in rules if name.startswith("found")]
     played = [float(rule[4]) for rule in rules]
@@ -39,7 +39,7 @@ def test_rules_are_printed_side_by_side(small_root: Path) -> None:
 
 
 def test_data_equal_the_view(small_root: Path) -> None:
-    rows = list(csv.DictReader(succeeds(small_root, "race-rules", CORPUS, *SIZE, "--format", "csv").splitlines()))
+    rows = list(csv.DictReader(output_of(small_root, "race-rules", CORPUS, *SIZE, "--format", "csv").splitlines()))
     with bgdata.open_warehouse(small_root).connect() as connection:
         expected = connection.sql("select * exclude variant from race_rule_losses")
         assert list(rows[0]) == expected.columns
@@ -49,7 +49,7 @@ def test_data_equal_the_view(small_root: Path) -> None:
 
 
 def test_picture_has_all_rules(small_root: Path, tmp_path: Path) -> None:
-    succeeds(small_root, "race-rules", CORPUS, *SIZE, "--plot", tmp_path / "a.svg")
+    output_of(small_root, "race-rules", CORPUS, *SIZE, "--plot", tmp_path / "a.svg")
     picture = (tmp_path / "a.svg").read_text()
     assert all(f">{name}<" in picture for name in (*NAMES, "redouble", "as they come up in play"))
 

@@ -1,7 +1,5 @@
 """Tests of `bgdata study` and `selfplay --cube-model`: figures beside published ones, and errors."""
 
-from __future__ import annotations
-
 import re
 from math import nan
 from pathlib import Path
@@ -11,12 +9,12 @@ import pytest
 from bgdata.evaluation.players import DEFAULT_NETWORK
 from bgdata.studies.commands.studies import Series, draw_study, series_to_draw
 from bgdata.studies.kinds.shared.cube_arms import NAMES
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.subtests import each
 
 
 def test_study_prints_all_settings(network_root: Path) -> None:
-    out = succeeds(network_root, "study", "index", "--games", "4", "--seed", "3").splitlines()
+    out = output_of(network_root, "study", "index", "--games", "4", "--seed", "3").splitlines()
     assert re.fullmatch(
         r"a cube life index against 0\.7: 4 games each, .*/index-[a-z0-9-]+-4-seed-3/r2-[0-9a-f]{8}", out[0]
     )
@@ -25,20 +23,21 @@ def test_study_prints_all_settings(network_root: Path) -> None:
     assert out[3].split() == ["(published)", "(-0.3000)", "(-0.1400)", "(-0.0400)", "(+0.0000)", "(-0.0900)"]
     shares = next(line for line in out if line.startswith("win_share"))
     assert re.fullmatch(r"win_share( +\d+\.\d\d \+/- \d+\.\d\d){5}", shares)
-    assert succeeds(network_root, "study", "index", "--games", "4", "--seed", "3").splitlines() == out
+    assert output_of(network_root, "study", "index", "--games", "4", "--seed", "3").splitlines() == out
 
 
 def test_luck_option_adds_luck_adjusted_points(network_root: Path) -> None:
-    out = succeeds(network_root, "study", "index", "--games", "4", "--luck").splitlines()
+    out = output_of(network_root, "study", "index", "--games", "4", "--luck").splitlines()
     assert "-4-seed-1-luck/" in out[0]
     assert re.fullmatch(r"hedged_points_per_game( +[+-]\d+\.\d{4} \+/- \d+\.\d{4}){5}", out[2])
     assert out[4].startswith("points_per_game")
 
 
 def test_studies_of_the_first_rule_have_their_own_default_network(network_root: Path) -> None:
-    """Other studies use the network called `network`."""
+    """Studies of Janowski's first rule use a network of their own by default, other studies the one called
+    `network`."""
     players = {
-        (study, *chosen): succeeds(network_root, "study", study, *chosen, "--games", "4").partition("\n")[0]
+        (study, *chosen): output_of(network_root, "study", study, *chosen, "--games", "4").partition("\n")[0]
         for study, *chosen in (("first-index",), ("first-index", "--player", "network"), ("fine-index",))
     }
     assert "/first-index-contact-160-4-seed-1/" in players["first-index",]
@@ -76,21 +75,24 @@ def test_picture_shows_the_measure_of_the_study(study: str, measure: str) -> Non
 
 
 def test_self_play_with_cube_models(network_root: Path) -> None:
-    folder, games, points = succeeds(
+    """`selfplay --cube-model` plays matches and money games, also ahead, and prints how they ended."""
+    folder, games, points = output_of(
         network_root, "selfplay", "--cube-model", "0.7,money:0.6", "--match-length", "3", "--games", "2"
     ).splitlines()
     assert re.search(r"-match-3-cube-0-7-money-0-6-2-seed-1/r4-[0-9a-f]{8}$", folder)
     assert re.fullmatch(r"\d+ games of \d+\.\d turns: \d+\.\d % passed, average cube \d\.\d\d", games)
     assert re.fullmatch(r"player 0: \d+\.\d \+/- \d+\.\d % of matches won", points)
-    money = succeeds(network_root, "selfplay", "--cube-model", "0.7", "--games", "2").splitlines()
+    money = output_of(network_root, "selfplay", "--cube-model", "0.7", "--games", "2").splitlines()
     assert re.fullmatch(r"player 0: [+-]\d+\.\d{4} \+/- \d+\.\d{4} points per game", money[-1])
-    ahead = succeeds(network_root, "selfplay", "--cube-model", "cubeful:0.7", "--ply", "1", "--games", "2").splitlines()
+    ahead = output_of(
+        network_root, "selfplay", "--cube-model", "cubeful:0.7", "--ply", "1", "--games", "2"
+    ).splitlines()
     assert re.search(r"/[a-z0-9-]+-1ply-money-cube-cubeful-0-7-2-seed-1/r4-[0-9a-f]{8}$", ahead[0])
     query = "select games > 1, doubles >= takes from cube_summary where dataset = 'cubeful_selfplay'"
-    assert succeeds(network_root, "query", query, "--format", "csv").splitlines()[1] == "true,true"
+    assert output_of(network_root, "query", query, "--format", "csv").splitlines()[1] == "true,true"
 
 
-WRONG = [
+WRONG_ARGUMENTS = [
     (("selfplay", "--match-length", "3"), "expected --cube-model with --match-length, got none"),
     (("selfplay", "--jacoby"), "expected --cube-model with --jacoby, got none"),
     (("selfplay", "--ply", "1"), "expected --cube-model with --ply, got none"),
@@ -110,7 +112,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-@each(("arguments", "message"), WRONG)
+@each(("arguments", "message"), WRONG_ARGUMENTS)
 def test_invalid_arguments_are_refused(memory_path: Path, arguments: tuple[str, ...], message: str) -> None:
     result = run(memory_path, *arguments)
     assert error_of(result, result.exit_code).startswith(message)

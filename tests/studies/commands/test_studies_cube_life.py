@@ -1,22 +1,22 @@
 """Tests of `bgdata cube-life`: the atlas as text and picture."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bgdata
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
 SIZE = ("--points", "3", "--checkers", "3")
 
 
 def test_atlas_is_printed(small_root: Path) -> None:
-    shown = succeeds(small_root, "cube-life", *SIZE)
+    """The command prints means and spreads of the indexes and the largest losses, as the table has them."""
+    shown = output_of(small_root, "cube-life", *SIZE)
     table = bgdata.open_warehouse(small_root).open("cube_life", "3x3")
-    figures, losses = table.manifest.statistics, table.array("losses")
+    figures = table.manifest.statistics
+    losses = table.array("losses")
     assert f"{table.name}: 361 pairs of layouts" in shown
     assert f"{figures['centered_mean_index']:.3f} +/- {figures['centered_sd_index']:.3f}" in shown
     for place in range(6):
@@ -30,7 +30,7 @@ def test_atlas_is_printed(small_root: Path) -> None:
 
 
 def test_picture_is_drawn(small_root: Path, tmp_path: Path) -> None:
-    succeeds(small_root, "cube-life", *SIZE, "--plot", tmp_path / "a.png")
+    output_of(small_root, "cube-life", *SIZE, "--plot", tmp_path / "a.png")
     picture = (tmp_path / "a.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 10_000

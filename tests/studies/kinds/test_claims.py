@@ -1,7 +1,5 @@
 """Tests of the kind `claims`: rows, inputs, sources and errors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from math import hypot, sqrt
@@ -33,6 +31,7 @@ def table(small_root: Path) -> Table:
 
 
 def test_rows_have_all_fields(small_root: Path) -> None:
+    """Rows have the fields of their claims' definitions; one row is compared in every column."""
     claims = {claim.claim: claim for claim in read_definitions() if claim.part == "A12"}
     with bgdata.open_warehouse(small_root).connect() as connection:
         shown = connection.sql("from claims")
@@ -90,7 +89,7 @@ def test_statistics_count_claims(table: Table) -> None:
 
 
 def test_luck_of_the_example_match(small_root: Path) -> None:
-    """Claims sum the published rolls of the table."""
+    """The sums of the published rolls answer the claims about the example match."""
     with bgdata.open_warehouse(small_root).connect() as connection:
         assert connection.execute(
             """select count(*), sum(printed_luck), sum(evaluation - average),
@@ -124,7 +123,7 @@ def test_corrupted_values_are_found(table: Table, name: str) -> None:
 
 
 def inputs_of(table: Table) -> Mapping[str, Table]:
-    """The inputs of the smallest register."""
+    """The inputs of the smallest register, by role."""
     return bgdata.open_warehouse(table.folder.parents[2]).find_inputs(DATASET, DATASET.smallest) or {}
 
 
@@ -134,7 +133,7 @@ def test_inputs_follow_from_the_parts() -> None:
     assert kinds == {"bearoff_error", "bearoff_gammon", "bearoff_one_sided", "match_equity"}
 
 
-def test_complete_adds_wanted_versions(warehouse: Warehouse) -> None:
+def test_complete_adds_versions_that_claims_can_use(warehouse: Warehouse) -> None:
     found = DATASET.complete(ClaimsParameters(("A8",)), warehouse)
     (mets,) = warehouse.versions("met_xml")
     assert found.sources == (VersionRef.parse(mets.name),)
@@ -145,7 +144,7 @@ def test_complete_adds_wanted_versions(warehouse: Warehouse) -> None:
 
 
 def test_large_studies_answer_claims(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The added study has 4 games; the default studies are removed."""
+    """A study in the warehouse that is no default one answers claims; with too few games they stay open."""
     monkeypatch.setattr(STUDIES, "defaults", ())
     monkeypatch.setattr(register, "COARSEST", 1e6)
     study = warehouse.build(STUDIES.name, replace(STUDIES.smallest, study="first-index"))
@@ -172,7 +171,7 @@ def test_large_studies_answer_claims(warehouse: Warehouse, monkeypatch: pytest.M
     assert "; 4 games of ours are too few beside what was published; to decide it: the same games by" in few.explanation
 
 
-def test_wanted_default_variants_are_inputs(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_variants_that_claims_can_use_are_inputs(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = replace(STUDIES.smallest, study="first-index")
     monkeypatch.setattr(STUDIES, "defaults", (wanted, replace(STUDIES.smallest, study="jump")))
     assert list(DATASET.inputs(ClaimsParameters(("A6",))).values()) == [("cube_studies", wanted)]
@@ -219,7 +218,7 @@ def test_digest_depends_on_the_definitions(tmp_path: Path) -> None:
 
 
 def test_versions_of_other_definitions_skip_the_check(table: Table) -> None:
-    """The older definitions are no longer available."""
+    """`verify` skips a version with older definitions, because these are no longer available."""
     corrupted = Corrupted(table.folder)
     corrupted.corrupt("our_values", table.array("our_values") + 1)
     corrupted.__dict__["manifest"] = replace(

@@ -1,7 +1,5 @@
 """Tests of the kind `contact_parts`: digest, resuming, rows and errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +19,13 @@ from tests.contract.kinds import Corrupted
 from tests.imports.killer import ReportKiller
 from tests.rechecking import check_sample, inputs_of
 
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 DIGEST = "f124e677382b6d8eacd3f3e1414c1d6b8f5366ad0e5da2b3e9609ec7dd158355"  # digest of SMALL on any machine
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:
-    """If it changes, raise the revision of the kind."""
-    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    """The digest of the smallest version is the known one. If it changes on purpose, raise the revision."""
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALLEST))
     assert table.manifest.digest == DIGEST
 
 
@@ -38,21 +36,21 @@ def test_digest_is_the_same_on_one_thread_and_after_a_kill(
     untaught.build(REFERENCE.name, REFERENCE.smallest)
     with threads(1):
         with pytest.raises(KeyboardInterrupt):
-            untaught.build(DATASET.name, SMALL, progress=ReportKiller(2))
+            untaught.build(DATASET.name, SMALLEST, progress=ReportKiller(2))
         progress = ReportKiller(99)
-        assert untaught.build(DATASET.name, SMALL, progress=progress).manifest.digest == DIGEST
-    assert f"going on with contact_parts/{DATASET.slug(SMALL)} after step 1 of 2" in progress.notes
+        assert untaught.build(DATASET.name, SMALLEST, progress=progress).manifest.digest == DIGEST
+    assert f"going on with contact_parts/{DATASET.slug(SMALLEST)} after step 1 of 2" in progress.notes
 
 
-def test_rows_of_each_arm_have_one_part_and_theme(small_root: Path) -> None:
-    """A position has one part and one theme; all arms learn from equally many positions."""
+def test_parts_and_themes_count_each_position_once(small_root: Path) -> None:
+    """In every division, the rows by part and by theme count each position once, and as many positions are learned."""
     with bgdata.open_warehouse(small_root).connect() as connection:
         query = (
             "select arm, grouping, count(*), sum(tested)::int, sum(learned)::int from contact_parts "
-            f"where variant = '{DATASET.slug(SMALL)}' group by all order by all"
+            f"where variant = '{DATASET.slug(SMALLEST)}' group by all order by all"
         )
         rows = connection.sql(query).fetchall()
-    sizes = dict(zip(SMALL.arms, SMALL.sizes, strict=True))
+    sizes = dict(zip(SMALLEST.arms, SMALLEST.sizes, strict=True))
     (tested,), (learned,) = ({row[place] for row in rows if row[1] == "all"} for place in (3, 4))
     assert tested > 0
     assert learned > 0
@@ -64,8 +62,8 @@ def test_rows_of_each_arm_have_one_part_and_theme(small_root: Path) -> None:
 
 
 def test_stored_arms_and_networks_are_read_back(small_root: Path) -> None:
-    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
-    arms = stored_arms(table, SMALL)
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALLEST))
+    arms = stored_arms(table, SMALLEST)
     assert [(arm.scheme, arm.size, len(arm.centres)) for arm in arms] == [
         (Scheme.ONE, 1, 0),
         (Scheme.CLASSES, 2, 0),
@@ -73,14 +71,14 @@ def test_stored_arms_and_networks_are_read_back(small_root: Path) -> None:
         (Scheme.K_MEANS, 2, 2),
         (Scheme.K_MEANS, 3, 3),
     ]
-    assert [group.network for group in groups_of(SMALL) if group.grouping == "part"] == list(range(20))
+    assert [group.network for group in groups_of(SMALLEST) if group.grouping == "part"] == list(range(20))
 
 
 def test_changed_figures_are_found(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
-    inputs = inputs_of(warehouse, DATASET, SMALL)
-    message = f"all {len(groups_of(SMALL))} rows, by the stored networks; they were not trained again"
+    table = warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
+    inputs = inputs_of(warehouse, DATASET, SMALLEST)
+    message = f"all {len(groups_of(SMALLEST))} rows, by the stored networks; they were not trained again"
     assert check_sample(DATASET, table, inputs, 2, np.random.default_rng(0)) == message
     errors = np.array(table.array("errors"))
     errors[0, 0] += 1e-9
@@ -89,7 +87,7 @@ def test_changed_figures_are_found(small_root: Path) -> None:
 
 
 def test_parameters_give_slug_and_arms() -> None:
-    assert DATASET.slug(SMALL) == "parts-2-3-units-4-epochs-2-seed-1"
+    assert DATASET.slug(SMALLEST) == "parts-2-3-units-4-epochs-2-seed-1"
     assert ContactPartsParameters(parts=(5,)).arms == ("one", "classes", "themes", "k-means 5")
     assert DATASET.defaults == ()
 
@@ -101,6 +99,7 @@ def test_parameters_give_slug_and_arms() -> None:
         ({"parts": ()}, "expected 1 to 10 different numbers of parts, got none"),
         ({"parts": (3, 3)}, "expected 1 to 10 different numbers of parts, got 3 3"),
         ({"parts": (0,)}, "expected 1 to 100 parts, got 0"),
+        ({"parts": (101,)}, "expected 1 to 100 parts, got 101"),
         ({"units": 2049}, "expected 1 to 2048 hidden units, got 2049"),
         ({"epochs": 0}, "expected epochs from 1 to 2,147,483,647, got 0"),
         ({"learning_rate": 1.0}, "expected a learning_rate above 0, up to 0.1 for adam, got 1.0"),
@@ -109,5 +108,5 @@ def test_parameters_give_slug_and_arms() -> None:
 )
 def test_invalid_parameters_are_refused(changes: dict[str, Any], error: str) -> None:
     with pytest.raises(InvalidParameterError) as caught:
-        DATASET.check_parameters(SMALL.with_changes(changes))
+        DATASET.check_parameters(SMALLEST.with_changes(changes))
     assert str(caught.value) == error

@@ -1,7 +1,5 @@
 """Tests of the kind `cube_studies`: figures against sums over games, published figures, resuming and errors."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -65,8 +63,8 @@ def network_chooser(root: Path) -> Chooser:
     ).chooser
 
 
-def check(row: dict[str, Any], observations: list[float], games: int) -> None:
-    """Compare a row with observations: means of pairs, or games without pairs."""
+def check_row(row: dict[str, Any], observations: list[float], games: int) -> None:
+    """Compare a row with the mean and standard error of `observations`: of pairs, or of games without pairs."""
     assert row["value"] == pytest.approx(np.mean(observations), abs=1e-12)
     error = np.std(observations, ddof=1) / math.sqrt(len(observations))
     assert row["value_error"] == pytest.approx(error, abs=1e-12)
@@ -75,8 +73,10 @@ def check(row: dict[str, Any], observations: list[float], games: int) -> None:
 
 @pytest.mark.slow
 def test_paired_figures_equal_sums_over_pairs(root: Path) -> None:
-    """The studied side is player 0 in the first game of a pair, and player 1 in the second."""
-    brain, rows = network_chooser(root), rows_of(root, INDEX)
+    """Figures are means over pairs, in which the studied side is player 0 in the first game and player 1 in the
+    second."""
+    brain = network_chooser(root)
+    rows = rows_of(root, INDEX)
     for setting in (0.25, 1.0):
         pairs: dict[str, list[float]] = {name: [] for name in ("points_per_game", "win_share", "mean_cube_value")}
         pairs |= {"passed_share": [], "gammon_share": [], "cube_4_share": []}
@@ -92,7 +92,7 @@ def test_paired_figures_equal_sums_over_pairs(root: Path) -> None:
             pairs["passed_share"].append(sum(game[6] == 0 for game in found) / 2)
             pairs["gammon_share"].append(sum(game[6] == 2 for game in found) / 2)
         for measure, observations in pairs.items():
-            check(rows[0, setting, measure], observations, 20)
+            check_row(rows[0, setting, measure], observations, 20)
     equal = rows[0, 0.5, "points_per_game"]
     assert (equal["published_value"], equal["against"], equal["unit"]) == (-0.04, "0.7", "points")
     assert rows[0, 0.5, "passed_share"]["published_value"] is None
@@ -100,12 +100,12 @@ def test_paired_figures_equal_sums_over_pairs(root: Path) -> None:
 
 @pytest.mark.slow
 def test_unpaired_figures_equal_sums_over_games(root: Path) -> None:
-    """Every game is an observation."""
+    """Figures of a model against itself are means over games."""
     rows = rows_of(root, STATISTICS)
     games = cubeful_self_play(network_chooser(root), sides_of("0.25"), CubefulRules(), 20, 6).results
-    check(rows[0, 0.25, "mean_cube_value"], games.column("cube_value").tolist(), 20)
-    check(rows[0, 0.25, "single_share"], (games.column("way") == 1).tolist(), 20)
-    check(rows[0, 0.25, "cube_2_share"], (games.column("cube_value") == 2).tolist(), 20)
+    check_row(rows[0, 0.25, "mean_cube_value"], games.column("cube_value").tolist(), 20)
+    check_row(rows[0, 0.25, "single_share"], (games.column("way") == 1).tolist(), 20)
+    check_row(rows[0, 0.25, "cube_2_share"], (games.column("cube_value") == 2).tolist(), 20)
     for measure, published in CUBE_STATISTICS.items():
         scale = 100 if measure.endswith("share") else 1
         assert rows[0, 0.25, measure]["published_value"] == pytest.approx(published[1] / scale)
@@ -113,7 +113,10 @@ def test_unpaired_figures_equal_sums_over_games(root: Path) -> None:
 
 
 def test_match_figures_equal_sums_over_pairs(root: Path) -> None:
-    rows, brain, sides = rows_of(root, MATCH), network_chooser(root), sides_of("0.75 money:0.75")
+    """Figures of matches are means over pairs of matches with the same dice and the sides swapped."""
+    rows = rows_of(root, MATCH)
+    brain = network_chooser(root)
+    sides = sides_of("0.75 money:0.75")
     rules = CubefulRules(5, met=published_met())
     found = [cubeful_self_play(brain, order, rules, 2, 6).results for order in (sides, sides[::-1])]
     points, games = [], []
@@ -122,15 +125,16 @@ def test_match_figures_equal_sums_over_pairs(root: Path) -> None:
         won = [result.games[row, 3] == seat for seat, (result, row) in enumerate(zip(found, last, strict=True))]
         points.append(float(sum(won) - 1))
         games.append(float(np.mean([np.diff(result.offsets)[pair] for result in found])))
-    check(rows[5, 0.75, "points_per_match"], points, 4)
-    check(rows[5, 0.75, "win_share"], [(each + 1) / 2 for each in points], 4)
-    check(rows[5, 0.75, "games_per_match"], games, 4)
+    check_row(rows[5, 0.75, "points_per_match"], points, 4)
+    check_row(rows[5, 0.75, "win_share"], [(each + 1) / 2 for each in points], 4)
+    check_row(rows[5, 0.75, "games_per_match"], games, 4)
     assert rows[9, 1.0, "points_per_match"]["published_value"] == 0.081
     assert {key[0] for key in rows} == {3, 5, 7, 9}
 
 
 def test_cubeful_plays_differ_only_in_choosing_plays(root: Path) -> None:
-    """The cube decisions of both sides are the same; the study decides about the Jacoby rule."""
+    """Both sides decide about the cube alike and only one chooses plays by their value with the cube; the study decides
+    about the Jacoby rule."""
     for study, is_jacoby in (("plays", False), ("plays-jacoby", True)):
         parameters = replace(INDEX, study=study, games=60)
         bgdata.open_warehouse(root).build(DATASET.name, parameters)
@@ -142,14 +146,15 @@ def test_cubeful_plays_differ_only_in_choosing_plays(root: Path) -> None:
         found = cubeful_results(network_chooser(root), (first, second), CubefulRules(is_jacoby=is_jacoby), 60, 6)
         won = found.column("winner") == np.arange(60) % 2
         points = np.where(won, found.column("points"), -found.column("points")).reshape(-1, 2).mean(1)
-        check(rows[0, 0.7, "points_per_game"], points.tolist(), 60)
+        check_row(rows[0, 0.7, "points_per_game"], points.tolist(), 60)
         assert rows[0, 0.7, "points_per_game"]["against"] == "cubeless plays"
         assert (points != 0).any()
 
 
 def test_luck_is_subtracted(root: Path) -> None:
-    """Luck is subtracted for both seats, in steps of 1/10,000 point."""
-    brain, rows = network_chooser(root), rows_of(root, LUCK_ADJUSTED)
+    """Luck-adjusted figures subtract the luck of both seats, in steps of 1/10,000 point."""
+    brain = network_chooser(root)
+    rows = rows_of(root, LUCK_ADJUSTED)
     found = cubeful_results(brain, sides_of("0.25 0.7"), CubefulRules(), 4, 6, with_luck=True)
     winners, points = found.column("winner"), found.column("points")
     hedged = []
@@ -157,7 +162,7 @@ def test_luck_is_subtracted(root: Path) -> None:
         sign = 1 if winners[game] == game % 2 else -1
         luck = found.lucks[game] if game % 2 == 0 else -found.lucks[game]
         hedged.append(round(float(sign * points[game] - luck), 4))
-    check(rows[0, 0.25, "hedged_points_per_game"], np.reshape(hedged, (2, 2)).mean(1).tolist(), 4)
+    check_row(rows[0, 0.25, "hedged_points_per_game"], np.reshape(hedged, (2, 2)).mean(1).tolist(), 4)
     assert rows[0, 0.25, "hedged_points_per_game"]["published_value"] == -0.14
     matches = rows_of(root, replace(MATCH, with_luck=True))
     for key, row in rows_of(root, MATCH).items():
@@ -167,6 +172,7 @@ def test_luck_is_subtracted(root: Path) -> None:
 
 
 def test_each_study_has_its_arms() -> None:
+    """Each study has the expected number of arms, with published figures for measures that it has."""
     assert {name: len(arms_of(name)) for name in NAMES} == {
         "statistics": 5, "index": 5, "fine-index": 5, "high-index": 5, "jump": 7, "match": 20,
         "match-cubeful": 20, "match-long": 4, "first-statistics": 5, "first-index": 5,
@@ -188,7 +194,7 @@ def test_each_study_has_its_arms() -> None:
 
 
 def test_match_equity_table_of_a_study() -> None:
-    """The table is the published one, or the default one."""
+    """A study plays by the published match equity table, or by the default one if its name says so."""
     for study, ours in (("match", "match-own"), ("match-cubeful", "match-own-cubeful")):
         mets = [DATASET.inputs(replace(MATCH, study=name))["met"][1] for name in (study, ours)]
         assert mets == [PUBLISHED, MATCH_EQUITY.defaults[0]]
@@ -197,8 +203,8 @@ def test_match_equity_table_of_a_study() -> None:
 
 
 def test_published_shares_sum_to_1() -> None:
-    """The shares sum to 1 within rounding, except the endings at 0.5, where 40.0 % passed is a misprint, maybe of 35.0.
-    The mean of the cube follows from its distribution."""
+    """Published shares sum to 1 within rounding, except the endings at 0.5, where 40.0 % passed is a misprint, maybe of
+    35.0. The mean cube follows from its distribution."""
     for arm in arms_of("statistics"):
         cubes = {value: arm.published[f"cube_{value}_share"] for value in (1, 2, 4, 8, 16, 32, 64)}
         assert sum(cubes.values()) == pytest.approx(1, abs=0.0021)
@@ -211,9 +217,10 @@ def test_published_shares_sum_to_1() -> None:
 def test_threads_and_interruption_leave_the_digest(
     root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An interrupted build keeps its finished parts."""
+    """A study that is interrupted and resumed, on another number of threads, has the same digest."""
     monkeypatch.setattr(cube_studies, "SHARD_GAMES", 8)
-    play, calls = cube_studies.play_study, []
+    play = cube_studies.play_study
+    calls = []
 
     def stopping(*arguments: Any) -> Any:
         calls.append(arguments)
@@ -232,7 +239,9 @@ def test_threads_and_interruption_leave_the_digest(
 
 
 def test_verify_finds_changed_arrays(root: Path) -> None:
-    table, found = table_of(root, MATCH), bgdata.open_warehouse(root).find_inputs(DATASET, MATCH)
+    """`verify` finds changed sums and changed figures."""
+    table = table_of(root, MATCH)
+    found = bgdata.open_warehouse(root).find_inputs(DATASET, MATCH)
     assert found
     check_sample(DATASET, table, found, 20, np.random.default_rng(0))
     path = table.folder / "sums.npy"
@@ -249,7 +258,7 @@ def test_verify_finds_changed_arrays(root: Path) -> None:
     np.save(own(path), values)
 
 
-WRONG = [
+WRONG_PARAMETERS = [
     (replace(INDEX, study="x"), f"expected a study among {', '.join(NAMES)}, got 'x'"),
     (replace(INDEX, games=5), "expected an even number of at least 4 games, got 5"),
     (replace(INDEX, games=2), "expected an even number of at least 4 games, got 2"),
@@ -257,7 +266,9 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("parameters", "message"), WRONG, ids=[message[:50] for _, message in WRONG])
+@pytest.mark.parametrize(
+    ("parameters", "message"), WRONG_PARAMETERS, ids=[message[:50] for _, message in WRONG_PARAMETERS]
+)
 def test_invalid_parameters_are_refused(parameters: StudyParameters, message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}"):
         DATASET.check_parameters(parameters)

@@ -1,7 +1,5 @@
 """Tests of the kind `race_rules`, against a corpus and a table read one position at a time."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter, defaultdict
 from functools import cache
@@ -15,7 +13,7 @@ from bgdata.bearoff.index import position_index
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.errors import InvalidParameterError
 from bgdata.studies.kinds.race_rules import DATASET, RaceRuleParameters
-from bgdata.studies.kinds.race_rules_compute import SEARCH_PAIRS, formula, searched_pairs
+from bgdata.studies.kinds.race_rules_compute import SEARCH_PAIRS, formula_text, searched_pairs
 from bgdata.studies.race_rules import NAMES, RULES, Penalties
 from bgdata.studies.race_scores import is_tested
 from bgdata.studies.race_search import STARTS, FoundRule
@@ -23,7 +21,7 @@ from tests.reference import race_rules as reference
 from tests.subtests import each
 
 CHECKERS = 6
-FEW = RaceRuleParameters("pubeval", "2", games=300, seed=3, checkers=CHECKERS)
+FEW_GAMES = RaceRuleParameters("pubeval", "2", games=300, seed=3, checkers=CHECKERS)
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +29,13 @@ def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A warehouse with rules scored on the races of some hundred games."""
     root = tmp_path_factory.mktemp("rules") / "warehouse"
     shutil.copytree(small_root, root)
-    bgdata.open_warehouse(root).build(DATASET.name, FEW)
+    bgdata.open_warehouse(root).build(DATASET.name, FEW_GAMES)
     return root
 
 
 @cache
-def played(root: Path) -> Counter[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Number of turns in the corpus for each pair of layouts of the table."""
+def turns_by_pair(root: Path) -> Counter[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """In how many turns of the corpus each pair of layouts of the table occurs."""
     boards = bgdata.open_warehouse(root).open("selfplay", "pubeval-300-seed-3").array("turn_boards")
     found: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
     for board in boards.tolist():
@@ -53,21 +51,24 @@ Row = tuple[str, str, str, int, float, float]
 
 @pytest.fixture(scope="module")
 def rows(root: Path) -> list[Row]:
-    """(rule, weighting, part, occurrences, total loss, total errors), in order of decisions."""
+    """The rows of the table: (rule, weighting, part, occurrences, total loss, total errors), in order of decisions."""
     with bgdata.open_warehouse(root).connect() as connection:
         return connection.execute(
             "select rule, weighting, part, occurrences, mean_loss_per_cube * occurrences, error_share * occurrences "
             "from race_rules where variant = ? order by cube_decision",
-            [DATASET.slug(FEW)],
+            [DATASET.slug(FEW_GAMES)],
         ).fetchall()
 
 
 @each("rule", list(reference.BY_LAYOUT))
 @each(("weighting", "part"), [("played", "all"), ("played", "tested"), ("longer", "all")])
 def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighting: str, part: str) -> None:
+    """What a rule loses in the positions of the corpus equals a sum over turns in plain Python."""
     exact = TwoSidedTable(bgdata.open_warehouse(root).open("bearoff_two_sided", "6x6"))
-    lost, wrong, occurrences = [0.0] * 3, [0] * 3, 0
-    for (own, other), count in played(root).items():
+    lost = [0.0] * 3
+    wrong = [0] * 3
+    occurrences = 0
+    for (own, other), count in turns_by_pair(root).items():
         if weighting == "longer" and min(sum(own), sum(other)) < 5:
             continue
         pair = position_index(own), position_index(other)
@@ -89,6 +90,7 @@ def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighti
 
 
 def test_rows_of_the_smallest_version_are_complete(small_root: Path) -> None:
+    """There is a row for each rule, decision, weighting and part; half of the pairs are tested."""
     table = bgdata.open_warehouse(small_root).open("race_rules", DATASET.slug(DATASET.smallest))
     assert table.manifest.rows == len(NAMES) * 3 * 3 * 2
     assert table.manifest.statistics["pairs"] == 923 * 923
@@ -106,7 +108,7 @@ def test_rows_of_the_smallest_version_are_complete(small_root: Path) -> None:
 
 
 def test_corpus_without_covered_positions_has_no_means(tmp_path: Path) -> None:
-    """The search then returns its first start."""
+    """If no position of the corpus is in the table, means are null, and the search returns its first start."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build(DATASET.name, DATASET.smallest.with_changes({"points": 2, "checkers": 1}))
     assert table.manifest.statistics["played_positions"] == 0
@@ -119,12 +121,11 @@ def test_corpus_without_covered_positions_has_no_means(tmp_path: Path) -> None:
             "select distinct split_part(source, ';', 1) from race_rules where rule in ('found-played', 'found-longer')"
         ).fetchall()
     assert rows == [(0, None, None, None, None)]
-    assert sources == [(formula(FoundRule(STARTS[0], (0, 0, 0, 0))).split(";")[0],)]
+    assert sources == [(formula_text(FoundRule(STARTS[0], (0, 0, 0, 0))).split(";")[0],)]
 
 
-def test_found_rules_are_the_best_of_their_family_in_training(rows: list[Row]) -> None:
-    """The search used the training half of the pairs: one rule for equal weights, one for pairs as they occur in
-    play."""
+def test_found_rules_lose_no_more_than_keiths_in_training(rows: list[Row]) -> None:
+    """On the training half of the pairs, the rule found for a weighting loses no more than Keith's rule."""
     lost: defaultdict[tuple[str, str], float] = defaultdict(float)
     for rule, weighting, part, _, loss, _ in rows:
         lost[weighting, rule] += loss if part == "all" else -loss
@@ -145,18 +146,21 @@ def test_searched_pairs_are_all_or_a_uniform_sample() -> None:
 
 
 def test_formula_is_written_in_words() -> None:
+    """The formula of a found rule is written in words, with penalties, the part that is added, and limits."""
     keith = Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1)
-    assert formula(FoundRule(keith, (7, -4, -3, -2))) == (
+    assert formula_text(FoundRule(keith, (7, -4, -3, -2))) == (
         "pips, +2 for each checker beyond 1 on the ace point, +1 for each checker beyond 1 on the deuce point, "
         "+1 for each checker beyond 3 on the three point, +1 for each gap on points 4, 5 and 6; the player on roll "
         "adds 1/7, rounded down; double if the opponent then has -4 or more, redouble from -3, take up to -2"
     )
-    assert formula(FoundRule(Penalties(point=1), (0, 1, 2, 3))) == (
+    assert formula_text(FoundRule(Penalties(point=1), (0, 1, 2, 3))) == (
         "pips, -1 for each home point held; the player on roll adds nothing; double if the opponent then has +1 or "
         "more, redouble from +2, take up to +3"
     )
-    assert formula(FoundRule(Penalties(), (0, 1, 2, 3))).startswith("pips; the player on roll adds nothing; ")
-    assert formula(FoundRule(Penalties(ace=1), (0, 1, 2, 3))).startswith("pips, +1 for each checker on the ace point; ")
+    assert formula_text(FoundRule(Penalties(), (0, 1, 2, 3))).startswith("pips; the player on roll adds nothing; ")
+    assert formula_text(FoundRule(Penalties(ace=1), (0, 1, 2, 3))).startswith(
+        "pips, +1 for each checker on the ace point; "
+    )
 
 
 @pytest.mark.parametrize(

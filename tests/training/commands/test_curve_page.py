@@ -1,8 +1,6 @@
 """Pages of learning curves: well-formed, self-contained, with every number, the lineage and a command line that
 works."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil
@@ -19,14 +17,14 @@ from bgdata.store.parameters import VersionRef
 from bgdata.training.kinds.network import DATASET as NETWORK
 from bgdata.training.kinds.supervised_network import DATASET as SUPERVISED
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
-ALONE = {"meta", "path", "rect", "use"}  # empty elements
+EMPTY_ELEMENTS = {"meta", "path", "rect", "use"}  # empty elements
 SMALL = ("--epochs", "1", "--batch-size", "32", "--hidden", "12", "--test-games", "4")
 
 
 class Page(HTMLParser):
-    """The elements of a well-formed page, and the text of its tables and headings."""
+    """A parser that checks that a page is well-formed, and collects the text of its tables and headings."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -40,13 +38,13 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.attributes += [name for name, _ in attrs]
-        self.open += [tag] * (tag not in ALONE)
+        self.open += [tag] * (tag not in EMPTY_ELEMENTS)
         if tag == "tr":
             self.sections[self._heading].append([])
         self._words = ""
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
-        assert tag in ALONE
+        assert tag in EMPTY_ELEMENTS
         self.tags.append(tag)
 
     def handle_data(self, data: str) -> None:
@@ -65,7 +63,7 @@ class Page(HTMLParser):
 
 
 def page_of(root: Path, folder: Path, *arguments: str) -> Page:
-    """The page that the command writes, checked to load nothing."""
+    """Write a page by the command, check that it loads nothing, and parse it."""
     path = folder / "curve.html"
     assert run(root, "train", "plot", *arguments, "-o", path).stderr == f"wrote {path}\n"
     page = Page(path.read_text(encoding="utf-8"))
@@ -82,7 +80,7 @@ def page_of(root: Path, folder: Path, *arguments: str) -> Page:
 
 
 def number_of(text: str) -> float:
-    """The number in a cell."""
+    """The number in the text of a cell."""
     return float(text.replace(",", ""))
 
 
@@ -94,6 +92,8 @@ def test_all_colours_are_defined(small_root: Path, tmp_path: Path) -> None:
 
 
 def test_page_of_a_network_from_self_play(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
+    """The page contains the learning curve, the final figures, the parameters, the lineage and the digest of the
+    network."""
     page = page_of(small_root, tmp_path, "tiny")
     table = warehouse.open("network", "tiny")
     assert len(page.pictures()) == 3
@@ -115,9 +115,12 @@ def test_page_of_a_network_from_self_play(small_root: Path, tmp_path: Path, ware
 
 
 def test_page_of_a_network_from_labels(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
+    """The page contains the errors of each network, the network that it started from, and the labels with their
+    share."""
     page = page_of(small_root, tmp_path, "tiny-supervised")
     table = warehouse.open(SUPERVISED.name, "tiny-supervised")
-    start, labels = warehouse.open("network", "tiny"), next(warehouse.versions("selfplay_labels"))
+    start = warehouse.open("network", "tiny")
+    labels = next(warehouse.versions("selfplay_labels"))
     assert len(page.pictures()) == 6
     assert len(page.sections["Table"]) == 1 + table.manifest.rows
     statistics = table.manifest.statistics
@@ -132,11 +135,11 @@ def test_page_of_a_network_from_labels(small_root: Path, tmp_path: Path, warehou
 
 
 def test_page_has_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
-    """The network started from a network from labels; the command line finds the same version built."""
+    """The page lists the networks that training started from, and its command line finds the same version built."""
     one = ("--start", "network/tiny", "--labels", "selfplay_labels")
-    succeeds(warehouse.root, "train", "sl", "one", *one, *SMALL, "--average-decay", "0.5", "--no-guard")
+    output_of(warehouse.root, "train", "sl", "one", *one, *SMALL, "--average-decay", "0.5", "--no-guard")
     two = ("--start", "network/one", "--labels", "selfplay_labels:2", "--labels", "bearoff_labels")
-    succeeds(warehouse.root, "train", "sl", "two", *two, *SMALL)
+    output_of(warehouse.root, "train", "sl", "two", *two, *SMALL)
     tables = {name: warehouse.open(SUPERVISED.name, name) for name in ("one", "two")}
     page = page_of(warehouse.root, tmp_path, "two")
     names = [row[0] for row in page.sections["Lineage"][1:]]
@@ -152,7 +155,7 @@ def test_page_has_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path)
         assert f"already built ({table.folder.name})" in again.stderr
     new = ("--start", "new", "--inputs", "tesauro-196", "--activation", "rectified")
     sizes = ("--hidden", "6-4", "--crashed-hidden", "6", "--race-hidden", "4", "--labels", "selfplay_labels")
-    succeeds(
+    output_of(
         warehouse.root, "train", "sl", "three", *SMALL, *new, *sizes[:-1], "selfplay_labels:0.12345678", "--revive"
     )
     table = warehouse.open(SUPERVISED.name, "three")
@@ -165,6 +168,7 @@ def test_page_has_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path)
 
 
 def test_command_line_of_a_network_from_self_play(warehouse: Warehouse) -> None:
+    """The page's command line finds the same version built, and names another start and missing tables as options."""
     manifest = warehouse.open("network", "tiny").manifest
     again = run(warehouse.root, *shlex.split(recipe_command(manifest))[1:])
     assert f"already built ({manifest.version})" in again.stderr

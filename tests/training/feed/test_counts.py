@@ -1,8 +1,6 @@
 """Opening a feed: rows are counted once, the counts are kept with a hash, and rows that have changed since are
 noticed."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -39,8 +37,9 @@ from tests.training.labels import (
 
 
 @pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[int, int]]:
-    """The ranges of rows that are read; counts of any version are kept, in a folder of the test."""
+def read_ranges(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[int, int]]:
+    """The ranges of rows that the test reads, filled as it runs. Counts are kept in a folder of the test, whatever the
+    size of a version."""
     monkeypatch.setenv("BGDATA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(counts, "KEPT_ROWS", 1)
     found: list[tuple[int, int]] = []
@@ -55,7 +54,7 @@ def reads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[int, in
 
 
 def kept_files(root: Path) -> list[Path]:
-    """The files of counts that a test has kept."""
+    """The files with counts that a test has kept."""
     return sorted((root / "cache" / "feed").glob("*"))
 
 
@@ -68,7 +67,9 @@ def labelled_rows(warehouse: Warehouse, name: str = CONTACT) -> LabelledRows:
 @pytest.mark.parametrize("is_guarded", [False, True])
 @pytest.mark.parametrize("block_rows", [1, 100, 100_000])
 def test_blocks_are_counted(tmp_path: Path, has_games: bool, is_guarded: bool, block_rows: int) -> None:
-    boards, games = label_boards(), np.arange(len(label_boards()), dtype=np.int32) // 20
+    """Counts by block, split and class equal those of plain NumPy, with and without games and guarded rows."""
+    boards = label_boards()
+    games = np.arange(len(label_boards()), dtype=np.int32) // 20
     write_labels(tmp_path, CONTACT, boards, games=games if has_games else None)
     version = write_benchmark(tmp_path, "some", boards[::7], boards[3::11])
     warehouse = bgdata.open_warehouse(tmp_path)
@@ -87,15 +88,16 @@ def test_blocks_are_counted(tmp_path: Path, has_games: bool, is_guarded: bool, b
     assert found.tolist() == expected.tolist()
 
 
-def test_rows_are_counted_once(tmp_path: Path, reads: list[tuple[int, int]]) -> None:
+def test_rows_are_counted_once(tmp_path: Path, read_ranges: list[tuple[int, int]]) -> None:
+    """A feed that is opened again, with any split, reads the kept counts instead of the rows."""
     write_labels(tmp_path, CONTACT, label_boards())
     first = small_blocks(bgdata.open_warehouse(tmp_path))
-    assert reads
+    assert read_ranges
     assert len(kept_files(tmp_path)) == 2  # one for the blocks of `batches`, one for the small blocks
-    reads.clear()
+    read_ranges.clear()
     again = small_blocks(bgdata.open_warehouse(tmp_path))
     validation = small_blocks(bgdata.open_warehouse(tmp_path), split="validation")
-    assert reads == []
+    assert read_ranges == []
     assert (again.row_count, again.class_counts.tolist()) == (first.row_count, first.class_counts.tolist())
     assert rows_of(again) == rows_of(first)
     assert (
@@ -103,20 +105,23 @@ def test_rows_are_counted_once(tmp_path: Path, reads: list[tuple[int, int]]) -> 
     )
 
 
-def test_another_process_does_not_count_again(tmp_path: Path, reads: list[tuple[int, int]]) -> None:
+def test_another_process_does_not_count_again(tmp_path: Path, read_ranges: list[tuple[int, int]]) -> None:
     write_labels(tmp_path, CONTACT, label_boards())
     write_benchmark(tmp_path, "some", label_boards()[:300], label_boards()[:0])
     feed = small_blocks(bgdata.open_warehouse(tmp_path), epochs=2)
     for path in kept_files(tmp_path):
         path.unlink()
-    reads.clear()
+    read_ranges.clear()
     sent = pickle.loads(pickle.dumps(feed))
-    assert reads == []
+    assert read_ranges == []
     assert rows_of(sent) == rows_of(feed)
     assert (sent.guarded, sent.row_count) == (feed.guarded, feed.row_count)
 
 
-def test_counts_depend_on_the_guard_the_splits_and_the_blocks(tmp_path: Path, reads: list[tuple[int, int]]) -> None:
+def test_counts_depend_on_the_guard_the_splits_and_the_blocks(
+    tmp_path: Path, read_ranges: list[tuple[int, int]]
+) -> None:
+    """Other guards, splits and sizes of blocks have files of counts of their own; no row is read for that."""
     boards = label_boards()
     version = write_labels(tmp_path, CONTACT, boards)
     warehouse = bgdata.open_warehouse(tmp_path)
@@ -133,12 +138,13 @@ def test_counts_depend_on_the_guard_the_splits_and_the_blocks(tmp_path: Path, re
     }  # fmt: skip
     assert len(files) == 5
     assert counts_file(labelled_rows(bgdata.open_warehouse(tmp_path)), None, 100) in files
-    assert reads == []
+    assert read_ranges == []
     assert version
 
 
 @pytest.mark.parametrize("damage", ["first", "last", "cut", "empty"])
-def test_damaged_counts_are_not_used(tmp_path: Path, reads: list[tuple[int, int]], damage: str) -> None:
+def test_damaged_counts_are_not_used(tmp_path: Path, read_ranges: list[tuple[int, int]], damage: str) -> None:
+    """A damaged file of counts is not used; rows are counted again and the file is written anew."""
     write_labels(tmp_path, CONTACT, label_boards())
     rows = labelled_rows(bgdata.open_warehouse(tmp_path))
     expected = block_counts(rows, None, 100)
@@ -147,30 +153,31 @@ def test_damaged_counts_are_not_used(tmp_path: Path, reads: list[tuple[int, int]
     if damage in ("first", "last"):
         data[0 if damage == "first" else -1] ^= 1
     path.write_bytes({"cut": bytes(data[:-60]), "empty": b""}.get(damage, bytes(data)))
-    reads.clear()
+    read_ranges.clear()
     assert block_counts(rows, None, 100).tolist() == expected.tolist()
-    assert reads
-    reads.clear()
+    assert read_ranges
+    read_ranges.clear()
     assert block_counts(rows, None, 100).tolist() == expected.tolist()  # they were written anew
-    assert reads == []
+    assert read_ranges == []
 
 
 def test_counts_that_cannot_be_kept_are_counted_again(
-    tmp_path: Path, reads: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, read_ranges: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_labels(tmp_path, CONTACT, label_boards())
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BGDATA_CACHE", str(tmp_path / "file"))
     rows = labelled_rows(bgdata.open_warehouse(tmp_path))
     first = block_counts(rows, None, 100)
-    reads.clear()
+    read_ranges.clear()
     assert block_counts(rows, None, 100).tolist() == first.tolist()
-    assert reads
+    assert read_ranges
 
 
-@pytest.mark.usefixtures("reads")
+@pytest.mark.usefixtures("read_ranges")
 def test_rows_that_changed_since_they_were_counted_are_named(tmp_path: Path) -> None:
-    """Legal rows are named too: a pool would contain too few rows, or a row of another split."""
+    """Rows that have changed since they were counted are named, even if they are legal: a pool would miss rows, or
+    contain a row of another split."""
     version = write_labels(tmp_path, CONTACT, label_boards())
     feed = small_blocks(bgdata.open_warehouse(tmp_path))
     boards = label_boards().copy()
@@ -188,11 +195,9 @@ def test_rows_that_changed_since_they_were_counted_are_named(tmp_path: Path) -> 
         list(again)
 
 
-@pytest.mark.usefixtures("reads")
-def test_no_guarded_row_is_given_out_by_counts_of_another_guard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A pool asks the guard again, so wrong counts are an error, never a leak."""
+@pytest.mark.usefixtures("read_ranges")
+def test_counts_of_another_guard_give_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts made with another guard give an error, never a guarded row, because a pool asks the guard again."""
     write_labels(tmp_path, CONTACT, label_boards())
     without = block_counts(labelled_rows(bgdata.open_warehouse(tmp_path)), None, 100)
     write_benchmark(tmp_path, "some", label_boards()[:500], label_boards()[:0])
@@ -206,6 +211,7 @@ def test_no_guarded_row_is_given_out_by_counts_of_another_guard(
 
 
 def test_pages_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mapped pages of every version are released while pools are filled."""
     write_labels(tmp_path, CONTACT, label_boards())
     write_labels(tmp_path, LABELS, label_boards()[::2])
     calls: list[int] = []
@@ -221,6 +227,7 @@ def test_pages_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_arrays_in_parts_give_the_same_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Versions whose arrays are stored in parts give the same batches, and no array is read as a whole."""
     games = np.arange(len(label_boards()), dtype=np.int32) // 20
     write_labels(tmp_path, CONTACT, label_boards(), games=games)
     write_labels(tmp_path, LABELS, label_boards()[::2])

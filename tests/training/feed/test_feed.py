@@ -1,7 +1,5 @@
 """The feed gives the same batches for the same seed, each row once per epoch, and continues where it stopped."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import tracemalloc
@@ -48,13 +46,14 @@ GOLDEN_ROWS = {
 
 
 def assert_equal(found: Iterable[Batch], expected: Iterable[Batch]) -> None:
-    """The same batches, to the last bit."""
+    """Check that batches are equal to the last bit."""
     for one, other in zip(found, expected, strict=True):
         for name, value in one._asdict().items():
             assert np.array_equal(value, getattr(other, name)), name
 
 
 def test_epoch_has_each_row_of_the_split_once(labels: Warehouse) -> None:
+    """Each epoch contains every row of the split once, in a random order; splits have about 80, 10 and 10 %."""
     splits = splits_of_hashes(position_hashes(label_boards()))
     for number, split in enumerate(SPLITS):
         feed = small_blocks(labels, split=split, epochs=2)
@@ -72,12 +71,14 @@ def test_epoch_has_each_row_of_the_split_once(labels: Warehouse) -> None:
 
 
 def test_batches_hold_the_values_of_their_rows(labels: Warehouse) -> None:
+    """Batches contain the boards, targets, classes and features of the rows that they name, in arrays of their own."""
     feed = small_blocks(labels, {CONTACT: 1, LABELS: 1}, features="tesauro-196")
     tables = [labels.open(*name.split("/")) for name in feed.versions]
     assert len(tables) == 2
     for batch in feed:
         for n in range(len(batch.rows)):
-            table, row = tables[batch.versions[n]], batch.rows[n]
+            table = tables[batch.versions[n]]
+            row = batch.rows[n]
             assert np.array_equal(batch.boards[n], table.array("boards")[row])
             assert np.array_equal(batch.targets[n], table.array("chances")[row])
             assert batch.classes[n] == table.array("classes")[row]
@@ -90,7 +91,7 @@ def test_batches_hold_the_values_of_their_rows(labels: Warehouse) -> None:
 
 
 def test_rows_are_shuffled_across_blocks(labels: Warehouse) -> None:
-    """A batch contains rows from all blocks of the pool, and a pool contains blocks from anywhere."""
+    """A batch contains rows from all blocks of its pool, and a pool contains blocks from the whole version."""
     rows = [batch.rows for batch in small_blocks(labels)]
     assert len(np.unique(rows[0] // 100)) >= 3
     pools = [frozenset((batch // 100).tolist()) for batch in rows]
@@ -110,7 +111,7 @@ def test_batches_follow_from_the_seed_and_the_epoch(labels: Warehouse) -> None:
 
 
 def test_order_is_the_same_on_every_machine(labels: Warehouse) -> None:
-    """If you change the order on purpose, increase the recipe format."""
+    """Batches have the known digest. If you change the order on purpose, increase the format of recipes."""
     feed = small_blocks(labels, {CONTACT: 2, LABELS: 1}, seed=3)
     for number, rows in GOLDEN_ROWS.items():
         ordered = Feed(labels, replace(feed.recipe, format=number))
@@ -119,8 +120,8 @@ def test_order_is_the_same_on_every_machine(labels: Warehouse) -> None:
     assert feed.recipe.format == FORMAT == max(GOLDEN_ROWS)
 
 
-def test_nothing_depends_on_the_order_of_names(labels: Warehouse, labels_root: Path) -> None:
-    """JSON may sort the names, and `some-more` comes after `some`, but `some-more/` before `some/`."""
+def test_order_of_names_changes_no_batches(labels: Warehouse, labels_root: Path) -> None:
+    """Batches and records are the same if names are given or stored in another order, such as that of JSON."""
     write_labels(labels_root, "rollout_labels/some-more", label_boards()[::3])
     weights, strata = {CONTACT: 2, "rollout_labels": 1}, {"race": 1, "contact": 2}
     feed = labels.batches(weights, strata=strata, batch_size=90)
@@ -150,6 +151,7 @@ def test_resumed_batches_equal_an_uninterrupted_run(labels: Warehouse, kind: Any
 
 
 def test_states_of_another_feed_are_refused(labels: Warehouse, labels_root: Path) -> None:
+    """A state of a feed with another seed, features or sources is refused, as is a state that is damaged."""
     feed = labels.batches(CONTACT, seed=1)
     state = feed.state_after(next(iter(feed)))
     with pytest.raises(UsageError, match="expected the state of a feed with seed 2, got one with 1"):
@@ -192,6 +194,7 @@ def test_feed_can_be_sent_to_another_process(labels: Warehouse) -> None:
 
 
 def test_set_is_never_in_memory(tmp_path: Path) -> None:
+    """Reading all batches takes less than a quarter of the memory that the whole set would take."""
     boards = np.tile(label_boards(), (200_000 // len(label_boards()), 1))
     write_labels(tmp_path, CONTACT, boards)
     labels = bgdata.open_warehouse(tmp_path)
@@ -232,6 +235,7 @@ def test_version_can_be_named(labels: Warehouse, labels_root: Path) -> None:
 
 
 def test_rows_of_a_run_are_listed_again(labels: Warehouse, labels_root: Path) -> None:
+    """A record of what a run has seen lists the same rows, even after other versions have become current."""
     feed = labels.batches({CONTACT: 2, LABELS: 1}, batch_size=100, features="race", seed=8, epochs=2)
     batches = [batch for batch, _ in zip(feed, range(len(feed) + 3), strict=False)]
     seen = json.loads(json.dumps(feed.seen(batches[-1])))
@@ -266,6 +270,8 @@ def test_version_that_is_gone_or_changed_is_named(labels: Warehouse, labels_root
 
 
 def test_weights_share_out_every_batch(labels: Warehouse) -> None:
+    """Every batch contains the sources in proportion to their weights; all rows of a source come before any comes
+    again."""
     feed = small_blocks(labels, {CONTACT: 2.0, LABELS: 1.0}, batch_size=90)
     batches = list(feed)
     assert {tuple(np.bincount(batch.versions).tolist()) for batch in batches} == {(60, 30)}
@@ -320,6 +326,7 @@ def test_position_and_its_flip_are_in_one_split(tmp_path: Path) -> None:
 
 
 def test_games_are_split_whole_where_there_are_games(tmp_path: Path) -> None:
+    """Rows of one game are in one split, by splits of their own or those of the positions that they label."""
     games = np.arange(len(label_boards()), dtype=np.int32) // 20
     expected = splits_of_games(5, games)
     write_labels(tmp_path, CONTACT, label_boards(), games=games)
@@ -341,10 +348,11 @@ def test_games_are_split_whole_where_there_are_games(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def mixed(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
-    """Versions of unequal size, two of them with 8 % and 2 % of the rows. The classes of each come one after another,
-    in games of 50 rows with nearly the same chances."""
-    root, boards = tmp_path_factory.mktemp("mixed"), np.tile(label_boards(), (20, 1))
+def uneven_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """Versions of unequal size, two of them with 8 % and 2 % of all rows. Classes come one after another in each, in
+    games of 50 rows with nearly the same chances."""
+    root = tmp_path_factory.mktemp("mixed")
+    boards = np.tile(label_boards(), (20, 1))
     classes = position_classes(boards)
     for name, count in (("large", 45_000), ("medium", 45_000), ("some", 8_000), ("small", 2_000)):
         rows = np.random.default_rng(count).choice(len(boards), count)
@@ -355,15 +363,15 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     return bgdata.open_warehouse(root)
 
 
-def pooled(warehouse: Warehouse, order: int = FORMAT) -> Feed:
-    """A feed of all versions that keeps a tenth of the rows in memory."""
+def pooled_feed(warehouse: Warehouse, order: int = FORMAT) -> Feed:
+    """A feed of all versions that keeps a tenth of the rows in memory at a time."""
     recipe = warehouse.batches("gnubg_training", batch_size=512).recipe
     block_rows, pool_blocks = {1: (2000, 4), 2: (10, 800)}[order]
     return Feed(warehouse, replace(recipe, block_rows=block_rows, pool_blocks=pool_blocks, format=order))
 
 
-def deviation(feed: Feed, column: str) -> float:
-    """The deviation of the shares in batches from those in batches that are drawn from all rows: the standardised
+def share_deviation(feed: Feed, column: str) -> float:
+    """How far the shares of `column` in batches deviate from those in batches drawn from all rows: the standardised
     chi-squared of all full batches, which is about 0 with a spread of 1 for the latter."""
     batches = list(feed)[:-1]
     values = np.unique(np.concatenate([getattr(batch, column) for batch in batches]))
@@ -375,13 +383,13 @@ def deviation(feed: Feed, column: str) -> float:
 
 
 @pytest.mark.parametrize("column", ["versions", "classes"])
-def test_shares_in_batches_equal_draws_from_all_rows(mixed: Warehouse, column: str) -> None:
-    assert abs(deviation(pooled(mixed), column)) < 4
-    assert deviation(pooled(mixed, 1), column) > 100  # whole blocks in random order
+def test_shares_in_batches_equal_draws_from_all_rows(uneven_warehouse: Warehouse, column: str) -> None:
+    assert abs(share_deviation(pooled_feed(uneven_warehouse), column)) < 4
+    assert share_deviation(pooled_feed(uneven_warehouse, 1), column) > 100  # whole blocks in random order
 
 
-def test_neighbours_in_a_batch_have_nothing_in_common(mixed: Warehouse) -> None:
-    batches = list(pooled(mixed))
+def test_neighbours_in_a_batch_are_from_different_games(uneven_warehouse: Warehouse) -> None:
+    batches = list(pooled_feed(uneven_warehouse))
     same = [
         (batch.rows[1:] // 50 == batch.rows[:-1] // 50) & (batch.versions[1:] == batch.versions[:-1])
         for batch in batches
@@ -393,8 +401,8 @@ def test_neighbours_in_a_batch_have_nothing_in_common(mixed: Warehouse) -> None:
         assert abs(np.corrcoef(first, second)[0, 1]) < 0.01
 
 
-def test_every_pool_has_its_share_of_each_version(mixed: Warehouse) -> None:
-    feed = pooled(mixed)
+def test_every_pool_has_its_share_of_each_version(uneven_warehouse: Warehouse) -> None:
+    feed = pooled_feed(uneven_warehouse)
     (stream,) = feed._streams
     stream.read(0, 0, 1)
     pools = [[part for lane in stream._lanes for part in lane.parts(number)] for number in range(len(stream._ends))]
@@ -425,6 +433,8 @@ def test_each_part_of_an_order_has_one_of_every_window() -> None:
 @pytest.mark.parametrize("uneven", ["drop", "fill"])
 @pytest.mark.parametrize("ranks", [2, 3, 5])
 def test_every_rank_has_as_many_batches_of_full_size(labels: Warehouse, kind: Any, uneven: str, ranks: int) -> None:
+    """Ranks share the batches of a feed: equally many, all of full size, with rows left out or filled up at the end of
+    an epoch."""
     feed = small_blocks(labels, kind, batch_size=100, epochs=2)
     whole = [len(batch.rows) for batch in feed]
     shared = [list(feed.share(rank, ranks, uneven)) for rank in range(ranks)]
@@ -446,7 +456,7 @@ def test_every_rank_has_as_many_batches_of_full_size(labels: Warehouse, kind: An
 
 
 def assert_rows(found: Iterable[Batch], expected: Iterable[Batch]) -> None:
-    """The same rows of the same versions."""
+    """Check that batches contain the same rows of the same versions."""
     for one, other in zip(found, expected, strict=True):
         assert np.array_equal(one.rows, other.rows)
         assert np.array_equal(one.versions, other.versions)
@@ -467,7 +477,8 @@ def test_state_of_any_rank_is_one_of_all_ranks(labels: Warehouse, uneven: str, s
 
 
 def test_state_resumes_with_another_number_of_ranks(labels: Warehouse) -> None:
-    """The ranks get none of the batches that were seen, and all others except the dropped rows."""
+    """Another number of ranks continues from a state: it gets all batches that were not seen, except the dropped
+    rows."""
     feed = small_blocks(labels, batch_size=100)
     whole = [batch for batch in feed if len(batch.rows) == 100]
     second = list(feed.share(1, 2))[4]
@@ -529,6 +540,7 @@ def test_state_of_another_format_is_refused(labels: Warehouse) -> None:
 
 
 def test_versions_of_the_same_games_are_named(tmp_path: Path) -> None:
+    """A note names versions whose rows are from the same games, because their positions repeat."""
     corpus = {"player": "network/some", "version": "1", "games": 20, "seed": 5}
     first = write_version(tmp_path, "selfplay_labels/one", labelled(50), recipe=corpus)
     second = write_version(tmp_path, "selfplay_labels/other", labelled(90), recipe={**corpus, "games": 90})

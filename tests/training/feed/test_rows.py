@@ -1,7 +1,5 @@
 """No position of a benchmark, nor its flip, is ever trained on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import cache
@@ -63,7 +61,7 @@ def some_boards() -> Boards:
 
 
 def benchmark_boards() -> tuple[Boards, Boards]:
-    """The decisions and the plays of a benchmark."""
+    """The boards of a benchmark's decisions and of its plays."""
     return some_boards()[::7], some_boards()[3::11]
 
 
@@ -82,6 +80,7 @@ def positions(root: Path, **options: Any) -> list[bytes]:
 
 @pytest.mark.parametrize("split", ["train", "validation"])
 def test_planted_positions_never_appear(root: Path, split: str) -> None:
+    """No position of a benchmark, nor its flip, is in the guarded feed, and no other row is left out."""
     both = np.concatenate(benchmark_boards())
     planted = {board.tobytes() for boards in (both, flip_boards(both)) for board in boards}
     without, found = positions(root, split=split, guard=False), positions(root, split=split)
@@ -136,7 +135,7 @@ def test_shuffling_matches_the_reference(key: tuple[int, ...], count: int) -> No
     assert random_order(key, count).tolist() == shuffled(key, count)
 
 
-def test_every_order_is_as_likely() -> None:
+def test_every_random_order_is_equally_likely() -> None:
     counts: dict[tuple[int, ...], int] = {}
     for seed in range(6000):
         order = tuple(random_order((seed,), 3).tolist())
@@ -159,11 +158,11 @@ def test_total_is_shared_out_by_weight(total: int, weights: list[float], expecte
     assert share_out(total, weights) == expected
 
 
-KEYS = "select dataset, variant, key from leakage"
+LEAKAGE_QUERY = "select dataset, variant, key from leakage"
 
 
-def plant(warehouse: Warehouse, folder: Path, boards: list[Any]) -> None:
-    """Replace positions by those of a benchmark, every second one from the other side's point of view."""
+def import_benchmark(warehouse: Warehouse, folder: Path, boards: list[Any]) -> None:
+    """Import a benchmark with these positions, every second one from the other side's point of view."""
     positions = [Position(board) for board in boards]
     seen = [position.flip() if n % 2 else position for n, position in enumerate(positions)]
     keys = map(format_key20, seen)
@@ -173,16 +172,20 @@ def plant(warehouse: Warehouse, folder: Path, boards: list[Any]) -> None:
     warehouse.build(kind.name, kind.parameters_of([path]), files=[path])
 
 
-def leaking(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
-    """Dataset, variant and key of every row of the view, in order."""
-    return sorted((*row[:2], tuple(json.loads(row[2]).values())) for row in connection.sql(KEYS).fetchall())
+def leaked_rows(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+    """The dataset, the variant and the key of every row of the view that lists training positions in benchmarks, in
+    order."""
+    return sorted((*row[:2], tuple(json.loads(row[2]).values())) for row in connection.sql(LEAKAGE_QUERY).fetchall())
 
 
 @pytest.mark.catalog
 def test_leakage_is_the_rows_that_the_feed_leaves_out(warehouse: Warehouse, tmp_path: Path) -> None:
+    """The view `leakage` lists exactly the rows whose positions are in benchmarks, which the feed leaves out."""
     kinds = [kind for kind in warehouse.kinds.values() if is_labelled(kind)]
     tables = [table for kind in kinds for table in warehouse.current(kind.name)]
-    plant(warehouse, tmp_path, [board for table in tables for board in table.array("boards")[[0, -1]].tolist()])
+    import_benchmark(
+        warehouse, tmp_path, [board for table in tables for board in table.array("boards")[[0, -1]].tolist()]
+    )
     guard = Guard(map(warehouse.open_reference, benchmark_versions(warehouse)))
     expected = []
     for table in tables:
@@ -195,15 +198,15 @@ def test_leakage_is_the_rows_that_the_feed_leaves_out(warehouse: Warehouse, tmp_
         assert len(found) == left_out >= 1
         expected += [(table.manifest.dataset, table.manifest.variant, key) for key in found]
     with warehouse.connect() as connection:
-        assert leaking(connection) == sorted(expected)
+        assert leaked_rows(connection) == sorted(expected)
         boards = np.array(connection.sql("select board from benchmark_boards").fetchall(), np.int8)[:, 0]
     assert set(position_hashes(boards).tolist()) == set(guard.known.tolist())
     with duckdb.connect(str(warehouse.catalog), read_only=True) as plain:
-        assert leaking(plain) == sorted(expected)
+        assert leaked_rows(plain) == sorted(expected)
 
 
 class LabelledBatches(Toy):
-    """A kind with labels that bgdata does not know."""
+    """A kind with labels that is not part of bgdata."""
 
     name = "lessons"
     summary = "Lessons."
@@ -226,7 +229,8 @@ class LabelledBatches(Toy):
 
     def batches(self, computed: Computed[Parameters]) -> Iterator[pa.RecordBatch]:
         boards = computed.arrays["boards"].tolist()
-        numbers, ids = np.arange(len(boards), dtype=np.int32), [START.id] * len(boards)
+        numbers = np.arange(len(boards), dtype=np.int32)
+        ids = [START.id] * len(boards)
         yield pa.record_batch({"number": numbers, "position_id": ids, "board": pa.array(boards, pa.list_(pa.int8()))})
 
 
@@ -234,10 +238,10 @@ def test_new_kind_with_labels_is_not_forgotten(memory_path: Path, tmp_path: Path
     warehouse = Warehouse(memory_path, all_kinds() | {"lessons": LabelledBatches()})
     warehouse.build("lessons", Count(3))
     with warehouse.connect() as connection:
-        assert leaking(connection) == []
-    plant(warehouse, tmp_path, [list(START.board)])
+        assert leaked_rows(connection) == []
+    import_benchmark(warehouse, tmp_path, [list(START.board)])
     with warehouse.connect() as connection:
-        assert leaking(connection) == [("lessons", "3", (number,)) for number in range(3)]
+        assert leaked_rows(connection) == [("lessons", "3", (number,)) for number in range(3)]
 
 
 @pytest.mark.parametrize(
@@ -259,6 +263,7 @@ def test_invalid_options_are_refused(labels: Warehouse, options: dict[str, Any],
 
 
 def test_missing_sources_are_named(labels: Warehouse) -> None:
+    """Missing kinds, variants and features, and wrong weights, give errors that name them."""
     with pytest.raises(UsageError, match=r"has positions with chances: .*gnubg_training.*, got position_sample"):
         labels.batches("position_sample")
     with pytest.raises(UnknownKindError, match="got 'nothing'"):
@@ -316,8 +321,8 @@ def test_invalid_targets_are_refused(tmp_path: Path, wrong: tuple[float, ...]) -
 
 @each(("slot", "count"), {f"{slot} {count}": (slot, count) for slot in (0, 6, 25) for count in (-128, -16, 16, 127)})
 def test_boards_of_impossible_counts_are_refused(tmp_path: Path, slot: int, count: int) -> None:
-    """A damaged file may contain such boards. Kernels would read beyond their arrays, and return numbers that look
-    plausible."""
+    """Boards with impossible numbers of checkers, as in a damaged file, are refused: kernels would read beyond their
+    arrays and return plausible numbers."""
     boards = label_boards().copy()
     version = write_labels(tmp_path, CONTACT, boards)
     boards[712, slot] = count
@@ -355,13 +360,13 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path: Path, name: str, wrong: in
 
 
 def read_all(root: Path) -> None:
-    """Read the rows of every split; the board of a row decides its split."""
+    """Read the rows of every split."""
     for split in SPLITS:
         for _ in small_blocks(bgdata.open_warehouse(root), split=split):
             pass
 
 
-def test_nothing_is_written(labels: Warehouse, labels_root: Path) -> None:
+def test_reading_batches_writes_no_files(labels: Warehouse, labels_root: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in labels_root.rglob("*")}
     assert len(before) > 8
     list(labels.batches({CONTACT: 1, LABELS: 1}, features="race"))
@@ -375,7 +380,7 @@ CHANCES = ["win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammo
 
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
-    """A file of gnubg's, imported, in more than one row group."""
+    """A warehouse with an imported training file of gnubg, in more than one row group."""
     folder = tmp_path_factory.mktemp("labels")
     boards = sample_boards(45)
     warehouse = bgdata.open_warehouse(folder / "warehouse")
@@ -389,7 +394,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
 
 
 def no_gammons(boards: np.ndarray) -> np.ndarray:
-    """Chances that any position may have."""
+    """Chances without gammons, which are valid for any position."""
     return sample_chances(len(boards)) * np.array([1, 0, 0, 0, 0], np.float32)
 
 
@@ -408,7 +413,9 @@ def test_batches_from_parquet_equal_those_of_mapped_arrays(warehouse: Warehouse)
 
 
 def test_rows_are_read_from_the_groups_that_hold_them(table: Table) -> None:
-    reader, boards, rows = RowReader(table.parquet), table.array("boards"), table.manifest.rows
+    reader = RowReader(table.parquet)
+    boards = table.array("boards")
+    rows = table.manifest.rows
     for begin, end in ((0, 700), (0, 1), (699, 701), (700, 1400), (5, 1999), (rows - 1, rows), (0, rows)):
         found = reader.read(("board", "line"), begin, end)
         assert found.column_names == ["board", "line"]
@@ -436,7 +443,7 @@ def test_pandas_reads_the_parquet_file(table: Table) -> None:
     assert np.array_equal(frame[CHANCES].to_numpy(), table.array("chances"))
 
 
-def test_polars_reads_it(table: Table) -> None:
+def test_polars_reads_the_parquet_file(table: Table) -> None:
     polars = pytest.importorskip("polars")
     lazy = polars.scan_parquet(table.parquet).filter(polars.col("win") > 0.5)
     frame = lazy.select(polars.col("board").list.to_array(26), *CHANCES).collect()
@@ -448,6 +455,7 @@ def test_polars_reads_it(table: Table) -> None:
 
 
 def test_hugging_face_datasets_reads_it(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library `datasets` of Hugging Face reads the Parquet file, in memory and as a stream."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     datasets = pytest.importorskip("datasets")
     files = str(table.parquet)

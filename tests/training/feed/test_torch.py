@@ -1,7 +1,5 @@
 """The feed in PyTorch: whole batches, without a copy, in the same order with any number of workers."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import sys
@@ -41,6 +39,7 @@ def assert_equal(found: Any, expected: Any) -> None:
 
 
 def test_tensors_share_the_memory_of_the_arrays(feed: Feed) -> None:
+    """The tensors of a batch share the memory of its arrays; features may be missing."""
     torch = pytest.importorskip("torch")
     from bgdata.training.feed.torch import tensors
 
@@ -87,8 +86,8 @@ OPTIONS: dict[str, Any] = {"seed": 1, "batch_size": 95, "features": "tesauro-196
 
 
 def learn(rank: int, folder: str, state: dict[str, Any] | None, uneven: str, workers: int) -> None:
-    """One of two processes that learn together. It adds up what both have seen after every step, as gradients are, and
-    saves its rows and its states."""
+    """Train as one of two processes: add up what both have seen after every step, as gradients are added, and save the
+    own rows and states."""
     from torch import distributed
     from torch.utils.data import DataLoader
 
@@ -112,8 +111,8 @@ def learn(rank: int, folder: str, state: dict[str, Any] | None, uneven: str, wor
     Path(folder, f"rank-{rank}-{state is None}.json").write_text(json.dumps(found))
 
 
-def both(folder: Path, state: dict[str, Any] | None, uneven: str, workers: int) -> list[dict[str, Any]]:
-    """What both processes saved."""
+def run_two_processes(folder: Path, state: dict[str, Any] | None, uneven: str, workers: int) -> list[dict[str, Any]]:
+    """Run two training processes, and return what each saved."""
     spawned = multiprocessing.get_context("spawn")
     ranks = [spawned.Process(target=learn, args=(rank, str(folder), state, uneven, workers)) for rank in (0, 1)]
     for process in ranks:
@@ -127,13 +126,13 @@ def both(folder: Path, state: dict[str, Any] | None, uneven: str, workers: int) 
 @pytest.mark.slow
 @pytest.mark.parametrize(("uneven", "workers"), [("drop", 0), ("fill", 0), ("drop", 2)])
 def test_two_processes_learn_together(tmp_path: Path, uneven: str, workers: int) -> None:
-    """With gloo each gets equally many batches, together all rows of an epoch except the dropped ones, and both have
-    one state."""
+    """With gloo, each of two processes gets equally many batches, together all rows of an epoch except the dropped
+    ones, and both have the same state."""
     pytest.importorskip("torch.distributed")
     write_labels(tmp_path / "warehouse", "gnubg_training/contact", sample_boards(20))
     feed = bgdata.open_warehouse(tmp_path / "warehouse").batches("gnubg_training", **OPTIONS)
     assert len(feed) % 2 == 1  # which two ranks had hung on
-    first, second = both(tmp_path, None, uneven, workers)
+    first, second = run_two_processes(tmp_path, None, uneven, workers)
     steps = len(feed) // 2 if uneven == "drop" else -(-len(feed) // 2)
     assert len(first["seen"]) == len(second["seen"]) == 2 * steps
     assert {len(rows) for found in (first, second) for rows in found["seen"]} == {95}
@@ -143,7 +142,7 @@ def test_two_processes_learn_together(tmp_path: Path, uneven: str, workers: int)
     full = [batch.rows.tolist() for batch in feed if batch.epoch == 0 and len(batch.rows) == 95]
     assert in_turn[: len(full)] == full[: len(in_turn)]
     assert first["states"] == second["states"]
-    again = both(tmp_path, second["states"][2], uneven, 0)
+    again = run_two_processes(tmp_path, second["states"][2], uneven, 0)
     for found, whole in zip(again, (first, second), strict=True):
         assert found["seen"] == whole["seen"][3:]
         assert found["states"] == whole["states"][3:]

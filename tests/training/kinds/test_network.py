@@ -1,7 +1,5 @@
 """Networks as a dataset: the same digest everywhere, also after a kill, and a verification that finds damage."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -36,21 +34,21 @@ from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample
 from tests.subtests import each
 
-TINY = DATASET.smallest
+SMALLEST = DATASET.smallest
 COLUMNS = [column.name for column in DATASET.columns]
 DIGEST = "5d687a21681ac2f472fe8727b8bce2f3afe2bdb485a04116c7f646939d96df2f"  # digest of TINY on any machine
 HEADERS_BYTES = 8000  # .npy headers and the footer of the Parquet file
 
 
-def opened(root: Path) -> tuple[Table, dict[str, Table]]:
-    """The smallest version and its inputs."""
+def open_smallest(root: Path) -> tuple[Table, dict[str, Table]]:
+    """The smallest version and its inputs, opened."""
     warehouse = bgdata.open_warehouse(root)
-    return warehouse.open(DATASET.name, DATASET.slug(TINY)), warehouse.find_inputs(DATASET, TINY) or {}
+    return warehouse.open(DATASET.name, DATASET.slug(SMALLEST)), warehouse.find_inputs(DATASET, SMALLEST) or {}
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:
-    """The digest changes if any network changes; then raise the revision."""
-    assert opened(small_root)[0].manifest.digest == DIGEST
+    """The digest of the smallest version is the known one. If networks change on purpose, raise the revision."""
+    assert open_smallest(small_root)[0].manifest.digest == DIGEST
 
 
 def test_digest_is_the_same_on_one_thread_and_after_a_kill(
@@ -59,21 +57,21 @@ def test_digest_is_the_same_on_one_thread_and_after_a_kill(
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     with threads(1):
         with pytest.raises(KeyboardInterrupt):
-            untrained.build(DATASET.name, TINY, progress=Killer(rounds=3))  # in the middle of a row of the curve
+            untrained.build(DATASET.name, SMALLEST, progress=Killer(rounds=3))  # in the middle of a row of the curve
         progress = Killer(rounds=99)
-        assert untrained.build(DATASET.name, TINY, progress=progress).manifest.digest == DIGEST
+        assert untrained.build(DATASET.name, SMALLEST, progress=progress).manifest.digest == DIGEST
     assert "going on with network/tiny after step 3 of 4" in progress.notes
     assert [note.partition(":")[0] for note in progress.notes if "PubEval" in note] == ["400 games"]
 
 
 class Killer(Silence):
-    """Stops a build when the report of its first `rounds` rounds is saved, and records notes."""
+    """Progress that stops a build when the report of its first `rounds` rounds is saved, and records notes."""
 
     def __init__(self, rounds: int) -> None:
         self.left, self.notes = rounds, list[str]()
 
     def advance(self, count: int) -> None:
-        if count == TINY.round_games:
+        if count == SMALLEST.round_games:
             if self.left == 0:
                 raise KeyboardInterrupt
             self.left -= 1
@@ -83,19 +81,20 @@ class Killer(Silence):
 
 
 def test_run_of_another_recipe_starts_anew(untrained: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even under the same name, each recipe makes a network of its own."""
+    """A run with another seed does not continue the saved run of the same name."""
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    other, progress = TINY.with_changes({"seed": 2}), Killer(rounds=99)
+    other = SMALLEST.with_changes({"seed": 2})
+    progress = Killer(rounds=99)
     with pytest.raises(KeyboardInterrupt):
         untrained.build(DATASET.name, other, progress=Killer(rounds=2))
     assert len(list(untrained.staging.glob("network-tiny-*/checkpoint-*"))) == 1
-    assert untrained.build(DATASET.name, TINY, progress=progress).manifest.digest == DIGEST
+    assert untrained.build(DATASET.name, SMALLEST, progress=progress).manifest.digest == DIGEST
     assert untrained.build(DATASET.name, other, progress=progress).manifest.digest != DIGEST
     assert [note for note in progress.notes if note.startswith("going on")] == []
 
 
 def test_rows_equal_the_curve(small_root: Path) -> None:
-    table, _ = opened(small_root)
+    table, _ = open_smallest(small_root)
     with duckdb.connect() as connection:
         rows = connection.sql(f"from '{table.parquet}'")
         assert rows.columns == COLUMNS
@@ -107,7 +106,7 @@ def test_rows_equal_the_curve(small_root: Path) -> None:
 
 
 def test_networks_have_the_sizes_of_the_parameters(small_root: Path) -> None:
-    table, _ = opened(small_root)
+    table, _ = open_smallest(small_root)
     networks = open_networks(table)
     assert networks.shapes.tolist() == [
         [2, 256, 0, 0, 0, 3, 8, 4, 5],
@@ -132,7 +131,8 @@ def test_rows_and_rounds_cover_all_games() -> None:
 
 
 def test_estimate_is_above_the_real_size(small_root: Path) -> None:
-    estimate, manifest = DATASET.estimate(TINY), opened(small_root)[0].manifest
+    estimate = DATASET.estimate(SMALLEST)
+    manifest = open_smallest(small_root)[0].manifest
     assert estimate.rows == manifest.rows
     longest = NetworkParameters(games=1 << 30, round_games=1, row_games=1)
     assert DATASET.estimate(longest).memory_bytes > (1 << 30) * 72, "a row of the curve, and a round"
@@ -140,16 +140,16 @@ def test_estimate_is_above_the_real_size(small_root: Path) -> None:
 
 
 def test_inputs_depend_on_the_tables() -> None:
-    assert set(DATASET.inputs(TINY)) == {"two_sided", "one_sided", "gammon"}
-    assert DATASET.inputs(TINY.with_changes({"tables": False})) == {
+    assert set(DATASET.inputs(SMALLEST)) == {"two_sided", "one_sided", "gammon"}
+    assert DATASET.inputs(SMALLEST.with_changes({"tables": False})) == {
         "two_sided": ("bearoff_two_sided", TwoSidedParameters(6, 6))
     }
-    assert DATASET.inputs(TINY)["gammon"] == ("bearoff_gammon", RaceParameters(6))
+    assert DATASET.inputs(SMALLEST)["gammon"] == ("bearoff_gammon", RaceParameters(6))
 
 
 def test_verify_plays_test_games_again(small_root: Path) -> None:
     for rows in (1, 1000):
-        check_sample(DATASET, *opened(small_root), rows, np.random.default_rng(0))
+        check_sample(DATASET, *open_smallest(small_root), rows, np.random.default_rng(0))
 
 
 def corrupted(table: Table, array: str, place: Any, value: Any) -> Corrupted:
@@ -177,8 +177,8 @@ def corrupted(table: Table, array: str, place: Any, value: Any) -> Corrupted:
         ("weights", slice(-40, None), np.negative, "expected .* points per game within 0.0000"),  # its last layer
     ],
 )
-def test_damage_is_found(small_root: Path, array: str, place: Any, value: Any, message: str) -> None:
-    table, inputs = opened(small_root)
+def test_check_finds_changed_values(small_root: Path, array: str, place: Any, value: Any, message: str) -> None:
+    table, inputs = open_smallest(small_root)
     with pytest.raises(CheckFailedError, match=message) as error:
         check_sample(DATASET, corrupted(table, array, place, value), inputs, 50, np.random.default_rng(0))
     assert table.name in str(error.value)
@@ -186,7 +186,7 @@ def test_damage_is_found(small_root: Path, array: str, place: Any, value: Any, m
 
 def test_some_test_games_have_a_margin(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "MIN_GAMES", 10)
-    table, inputs = opened(small_root)
+    table, inputs = open_smallest(small_root)
     check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
     check_sample(DATASET, corrupted(table, "curve", (1, 5), -2.1), inputs, 1, np.random.default_rng(0))
     with pytest.raises(
@@ -196,7 +196,7 @@ def test_some_test_games_have_a_margin(small_root: Path, monkeypatch: pytest.Mon
 
 
 def test_invalid_networks_are_refused(small_root: Path) -> None:
-    table, inputs = opened(small_root)
+    table, inputs = open_smallest(small_root)
     with pytest.raises(
         CorruptFileError, match=r"expected networks that bgdata can read in .*: 260 of input set 9; try: bgdata verify"
     ):
@@ -226,7 +226,7 @@ def test_invalid_parameters_are_refused(
 ) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     with pytest.raises(error, match=f"^{message}$"):
-        warehouse.build(DATASET.name, TINY.with_changes(change))
+        warehouse.build(DATASET.name, SMALLEST.with_changes(change))
     assert not warehouse.root.exists()
 
 
@@ -235,12 +235,12 @@ def test_too_high_rate_builds_nothing(untrained: Warehouse, monkeypatch: pytest.
     with pytest.raises(
         CheckFailedError, match="expected finite weights after 0 games, found others; try a learning rate"
     ):
-        untrained.build(DATASET.name, TINY)
+        untrained.build(DATASET.name, SMALLEST)
     assert list(untrained.versions(DATASET.name)) == []
 
 
 def test_unbuilt_start_comes_from_the_package(tmp_path: Path) -> None:
-    """A copy of a shipped network can be verified in a warehouse that lacks the networks it started from."""
+    """A copy of a shipped network can be verified in a warehouse without the networks that it started from."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = find_network("network", warehouse)
     kind, variant, version = table.manifest.dataset, *table.folder.parts[-2:]

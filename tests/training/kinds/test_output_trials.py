@@ -1,7 +1,5 @@
 """Trials of outputs as a dataset: the same digest everywhere, also after a kill, and its rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +15,13 @@ from tests.contract.kinds import Corrupted
 from tests.imports.killer import ReportKiller
 from tests.rechecking import check_sample
 
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 DIGEST = "bca8e60d9a3f6f53f14ed7e0426ae4b2985e488d37e41a2e1a2c15dcccebc2da"  # digest of SMALL on any machine
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:
     """The digest changes if any table changes; then raise the revision."""
-    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALLEST))
     assert table.manifest.digest == DIGEST
 
 
@@ -32,18 +30,19 @@ def test_digest_is_the_same_on_one_thread_and_after_a_kill(memory_path: Path, mo
     warehouse = bgdata.open_warehouse(memory_path)
     with threads(1):
         with pytest.raises(KeyboardInterrupt):
-            warehouse.build(DATASET.name, SMALL, progress=ReportKiller(2))
-        assert warehouse.build(DATASET.name, SMALL, progress=ReportKiller(99)).manifest.digest == DIGEST
+            warehouse.build(DATASET.name, SMALLEST, progress=ReportKiller(2))
+        assert warehouse.build(DATASET.name, SMALLEST, progress=ReportKiller(99)).manifest.digest == DIGEST
 
 
 def test_rows_equal_games_of_the_networks(small_root: Path) -> None:
     """The test repeats the games of self-play and the tests of the last row, which follows fewer games; each row is
     tested with dice of its own."""
     rows = bgdata.open_warehouse(small_root).rows("from output_trials where games = 5")
-    networks, totals = new_trial_networks(SMALL.units, SMALL.seed), np.zeros((len(TRIALS), 3), np.int64)
-    train_trials(networks, SMALL.learning_rate, SMALL.seed, 0, 4, totals)
+    networks = new_trial_networks(SMALLEST.units, SMALLEST.seed)
+    totals = np.zeros((len(TRIALS), 3), np.int64)
+    train_trials(networks, SMALLEST.learning_rate, SMALLEST.seed, 0, 4, totals)
     totals[:] = 0
-    train_trials(networks, SMALL.learning_rate, SMALL.seed, 4, 1, totals)
+    train_trials(networks, SMALLEST.learning_rate, SMALLEST.seed, 4, 1, totals)
     results = dict(zip(TRIALS, results_against_pubeval(networks, 8, 4), strict=True))
     turns = dict(zip(TRIALS, totals[:, 0].tolist(), strict=True))
     assert {row["trial"]: row["points_per_game"] for row in rows} == {
@@ -53,7 +52,7 @@ def test_rows_equal_games_of_the_networks(small_root: Path) -> None:
 
 
 def test_verify_finds_a_damaged_row(small_root: Path) -> None:
-    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALLEST))
     message = "the first 2 of 3 rows of every trial, trained again"
     assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == message
     curve = np.array(table.array("curve"))
@@ -63,7 +62,7 @@ def test_verify_finds_a_damaged_row(small_root: Path) -> None:
 
 
 def test_statistics_are_of_the_last_half(small_root: Path) -> None:
-    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALLEST))
     place = [column.name for column in FIGURES].index("points_per_game")
     expected = table.array("curve")[:, 1:, place].mean(axis=1)
     names = [f"{name.replace(' ', '_')}_points_per_game" for name in TRIALS]
@@ -73,15 +72,14 @@ def test_statistics_are_of_the_last_half(small_root: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
-        ({"games": 0}, "expected 1 to 2^31 - 1 games, got 0"),
-        ({"units": 0}, "expected 1 to 2048 hidden units, got 0"),
+        ({"games": 0}, "expected 1 to 2^31 - 1 games, got 0"),  # others are as in `turn_input`
         ({"test_games": 5}, "expected an even number of test_games from 4 to 2^31 - 2, got 5"),
         ({"test_games": 2}, "expected an even number of test_games from 4 to 2^31 - 2, got 2"),
     ],
 )
 def test_impossible_parameters_are_refused(changes: dict[str, float], error: str) -> None:
     with pytest.raises(InvalidParameterError) as caught:
-        DATASET.check_parameters(SMALL.with_changes(changes))
+        DATASET.check_parameters(SMALLEST.with_changes(changes))
     assert str(caught.value) == error
 
 

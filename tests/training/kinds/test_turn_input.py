@@ -1,7 +1,5 @@
 """The turn as an input, as a dataset: the same digest everywhere, also after a kill, and its rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,35 +16,37 @@ from tests.contract.kinds import Corrupted
 from tests.imports.killer import ReportKiller
 from tests.rechecking import check_sample
 
-SMALL = DATASET.smallest
+SMALLEST = DATASET.smallest
 DIGEST = "cbdc62c7e031e9813076845f70ccc4416d85625954858f705fdd9d8807e12d2b"  # digest of SMALL on any machine
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:
-    """The digest changes if any table changes; then raise the revision."""
-    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    """The digest of the smallest version is the known one. If tables change on purpose, raise the revision."""
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALLEST))
     assert table.manifest.digest == DIGEST
 
 
 def test_digest_is_the_same_on_one_thread_and_after_a_kill(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    warehouse, notes = bgdata.open_warehouse(memory_path), ReportKiller(99)
+    warehouse = bgdata.open_warehouse(memory_path)
+    notes = ReportKiller(99)
     with threads(1):
         with pytest.raises(KeyboardInterrupt):
-            warehouse.build(DATASET.name, SMALL, progress=ReportKiller(2))
-        assert warehouse.build(DATASET.name, SMALL, progress=notes).manifest.digest == DIGEST
-    assert f"going on with turn_input/{DATASET.slug(SMALL)} after step 1 of 3" in notes.notes
+            warehouse.build(DATASET.name, SMALLEST, progress=ReportKiller(2))
+        assert warehouse.build(DATASET.name, SMALLEST, progress=notes).manifest.digest == DIGEST
+    assert f"going on with turn_input/{DATASET.slug(SMALLEST)} after step 1 of 3" in notes.notes
 
 
 def test_rows_equal_the_networks(small_root: Path) -> None:
-    """The last row follows fewer games."""
+    """Each row has the chances of networks trained up to its number of games, fewer for the last row."""
     with bgdata.open_warehouse(small_root).connect() as connection:
         names = ", ".join(column.name for column in FIGURES)
         rows = connection.sql(f"select arm, games, {names} from turn_input order by games, arm").fetchall()
-    networks, expected = new_turn_networks(SMALL.units, SMALL.seed), []
+    networks = new_turn_networks(SMALLEST.units, SMALLEST.seed)
+    expected = []
     for first, count in ((0, 2), (2, 2), (4, 1)):
         totals = np.zeros((3, 3), np.int64)
-        train_arms(networks, SMALL.learning_rate, SMALL.seed, first, count, totals)
+        train_arms(networks, SMALLEST.learning_rate, SMALLEST.seed, first, count, totals)
         for arm, (own, other), total in zip(ARMS, chances_at_start(networks).tolist(), totals.tolist(), strict=True):
             sides = own, [1 - other[0], *other[3:], *other[1:3]]
             means = [np.float32((one + two) / 2) for one, two in zip(*sides, strict=True)]
@@ -56,7 +56,8 @@ def test_rows_equal_the_networks(small_root: Path) -> None:
 
 
 def test_verify_finds_a_damaged_row(small_root: Path) -> None:
-    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    """`verify` trains the first rows again and finds a changed figure, if that row is among them."""
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALLEST))
     summary = "the first 2 of 3 rows of every arm, trained again"
     assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == summary
     curve = np.array(table.array("curve"))
@@ -71,8 +72,8 @@ def test_verify_finds_a_damaged_row(small_root: Path) -> None:
 
 def test_parameters_give_variant_and_rows() -> None:
     assert DATASET.slug(TurnInputParameters()) == "20000-units-40-rate-0-1-seed-1"
-    assert games_of(replace(SMALL, games=7, row_games=3)) == [3, 6, 7]
-    assert games_of(replace(SMALL, games=7, row_games=1000)) == [7]
+    assert games_of(replace(SMALLEST, games=7, row_games=3)) == [3, 6, 7]
+    assert games_of(replace(SMALLEST, games=7, row_games=1000)) == [7]
     assert DATASET.estimate(TurnInputParameters()).rows == 60
     assert DATASET.defaults == ()
 
@@ -93,5 +94,5 @@ def test_parameters_give_variant_and_rows() -> None:
 )
 def test_invalid_parameters_are_refused(changes: dict[str, float], error: str) -> None:
     with pytest.raises(InvalidParameterError) as caught:
-        DATASET.check_parameters(SMALL.with_changes(changes))
+        DATASET.check_parameters(SMALLEST.with_changes(changes))
     assert str(caught.value) == error

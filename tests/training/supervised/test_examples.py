@@ -21,7 +21,7 @@ from tests.reference.supervised import cross_entropy
 
 
 class Files(NamedTuple):
-    """A feed with one batch of each class, one class after the other."""
+    """A feed that gives these batches in order, like files of one class each."""
 
     batches: list[Batch]
 
@@ -41,7 +41,7 @@ class Files(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Some positions of one class."""
+    """A batch of positions that are all of one class."""
 
     boards: Boards
     targets: Chances
@@ -49,6 +49,7 @@ class Batch(NamedTuple):
 
 
 def test_first_examples_include_later_classes() -> None:
+    """With `of_each`, every network gets examples, even if the first batches contain no positions of its class."""
     order = (
         PositionClass.RACE,
         PositionClass.CONTACT,

@@ -28,7 +28,7 @@ from bgdata.training.supervised.parts import (
     errors_of,
     integer_inputs,
     k_means,
-    nearest,
+    nearest_centres,
     new_part_networks,
     part_equities,
     part_examples,
@@ -64,12 +64,13 @@ class Labels:
 
 @pytest.fixture(scope="module")
 def labels() -> Labels:
-    """Contact and crashed positions where the side with fewer pips wins more often, and a quarter of wins are
-    gammons."""
+    """A feed of contact and crashed positions, in which the side with fewer pips wins more often and a quarter of wins
+    are gammons."""
     boards = sample_boards(60)
     classes = position_classes(boards)
     is_contact = (classes == PositionClass.CONTACT) | (classes == PositionClass.CRASHED)
-    boards, classes = np.ascontiguousarray(boards[is_contact]), classes[is_contact].astype(np.uint8)
+    boards = np.ascontiguousarray(boards[is_contact])
+    classes = classes[is_contact].astype(np.uint8)
     lead = boards.astype(np.int64) @ np.arange(26)  # lead, because the opponent's checkers are negative
     win = (1 / (1 + np.exp(lead / 60))).astype(np.float32)
     none = np.zeros(len(win), np.float32)
@@ -84,10 +85,10 @@ def test_inputs_are_whole_numbers(labels: Labels) -> None:
 
 
 def test_nearest_centre_is_exact(labels: Labels) -> None:
-    """Centres 0 and 2 are equal, and ties go to the first."""
+    """The nearest centre of each position equals that of exact arithmetic; between equal centres the first is taken."""
     values = integer_inputs(labels.boards[:40])
     centres = np.stack([values[3], values[11], values[3], values[20]])
-    for row, part in enumerate(nearest(values, centres).tolist()):
+    for row, part in enumerate(nearest_centres(values, centres).tolist()):
         distances = [
             sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(values[row], centre, strict=True))
             for centre in centres
@@ -96,37 +97,43 @@ def test_nearest_centre_is_exact(labels: Labels) -> None:
 
 
 def test_k_means_finds_separate_clusters() -> None:
-    """Each centre is the rounded mean of one of three clusters."""
+    """k-means finds three separate clusters: each centre is the rounded mean of one."""
     draw = np.random.default_rng(SEED)
     heaps = [draw.integers(-3, 4, (50, 5)) + place for place in (0, 500, -900)]
     values = np.concatenate(heaps).astype(np.float64)
     centres = k_means(values, 3, SEED)
     expected = sorted(np.rint(heap.mean(axis=0)).tolist() for heap in heaps)
     assert sorted(centres.tolist()) == expected
-    assert len(np.unique(nearest(values, centres))) == 3
+    assert len(np.unique(nearest_centres(values, centres))) == 3
 
 
 def test_k_means_allows_empty_parts() -> None:
     values = np.array([[0.0, 0.0], [8.0, 8.0]])
-    assert nearest(values, k_means(values, 4, SEED)).tolist() == nearest(values, k_means(values, 4, SEED)).tolist()
-    assert len(set(nearest(values, k_means(values, 4, SEED)).tolist())) == 2
+    assert (
+        nearest_centres(values, k_means(values, 4, SEED)).tolist()
+        == nearest_centres(values, k_means(values, 4, SEED)).tolist()
+    )
+    assert len(set(nearest_centres(values, k_means(values, 4, SEED)).tolist())) == 2
 
 
 def test_k_means_reduces_distances(labels: Labels) -> None:
-    """More parts are nearer to their positions, and each position is in the nearest part."""
+    """With more parts, positions are nearer to their centres; each position is in the nearest part."""
     values = integer_inputs(labels.boards)
     sums = []
     for count in (1, 2, 4, 8):
         centres = k_means(values, count, SEED)
         distances = ((values[:, None] - centres) ** 2).sum(axis=2)
-        assert np.array_equal(distances.min(axis=1), distances[np.arange(len(values)), nearest(values, centres)])
+        assert np.array_equal(
+            distances.min(axis=1), distances[np.arange(len(values)), nearest_centres(values, centres)]
+        )
         sums.append(distances.min(axis=1).sum())
     assert sums == sorted(sums, reverse=True)
     assert sums[-1] < 0.8 * sums[0]
 
 
 def test_parts_by_hand_follow_themes(labels: Labels) -> None:
-    boards, values = labels.boards, integer_inputs(labels.boards)
+    boards = labels.boards
+    values = integer_inputs(labels.boards)
     one, classes, themes, *_ = arms_of((2,), Examples(labels.boards, labels.targets), SEED)
     assert one.size == 1
     assert classes.size == 2
@@ -148,7 +155,8 @@ def test_every_position_is_in_one_part_of_each_arm(labels: Labels) -> None:
 
 
 def test_networks_learn_from_their_part_alone(labels: Labels) -> None:
-    """A part without positions keeps its weights, the others change, on any number of threads."""
+    """A network whose part has no positions keeps its weights; the others change, in the same way on any number of
+    threads."""
     examples = Examples(labels.boards, labels.targets)
     far = np.full((1, input_count(INPUTS)), 3000.0)  # a centre without positions
     near = integer_inputs(labels.boards[:1])
@@ -183,11 +191,12 @@ def test_networks_learn_from_their_part_alone(labels: Labels) -> None:
 
 
 def test_equities_are_by_the_network_of_the_part(labels: Labels) -> None:
-    """The two parts have different networks."""
+    """Each position's equity is that of its own part's network."""
     arms = [Arm(Scheme.CLASSES, 2, np.empty((0, input_count(INPUTS))))]
     networks = new_part_networks(arms, 4, SEED)
     networks.weights[len(networks.weights) // 2 :] *= -2
-    rounded, boards = rounded_parts(networks), labels.boards
+    rounded = rounded_parts(networks)
+    boards = labels.boards
     parts = arms[0].parts(boards, integer_inputs(boards))
     each = [part_equities(rounded, 0, np.full(len(boards), part), boards) for part in (0, 1)]
     assert np.array_equal(part_equities(rounded, 0, parts, boards), np.where(parts == 0, *each))
@@ -195,6 +204,7 @@ def test_equities_are_by_the_network_of_the_part(labels: Labels) -> None:
 
 
 def test_errors_equal_plain_sums() -> None:
+    """RMSE, bias and standard error equal sums by hand, with each position or each game as an observation."""
     equities, expected = np.array([1, 0, -1, 2], np.float32), np.array([0, 0, 0, 0], np.float32)
     apart = np.arange(4)
     errors = errors_of(equities, expected, apart)

@@ -1,7 +1,5 @@
 """Trainers in PyTorch: the same result on any number of threads and after a kill, on one platform."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 
@@ -20,14 +18,15 @@ pytestmark = WITH_TORCH
 
 
 def torch() -> Any:
-    """PyTorch, which takes long to import."""
+    """The module torch, imported only when it is used, because that takes long."""
     return import_module("torch")
 
 
 def results(device: str, counts: tuple[int, ...]) -> list[list[bytes]]:
-    """All numbers after a run by kernels and by PyTorch, for each number of threads."""
+    """All numbers after a run by kernels and one by PyTorch, for each number of threads in `counts`."""
     recipe = SupervisedRecipe(trainer="torch", batch_size=64, learning_rate=0.01, average_decay=0.9, device=device)
-    found, before = [], torch().get_num_threads()
+    found = []
+    before = torch().get_num_threads()
     for count in counts:
         torch().set_num_threads(count)
         networks, averages = random_floats(2), random_floats(2)
@@ -55,7 +54,7 @@ def test_gpu_results_are_reproducible_and_near_the_processor() -> None:
 
 
 def test_trainer_continues_from_its_arrays() -> None:
-    """Another trainer with the same arrays gives the same result as the first."""
+    """A new trainer that gets the saved arrays of another one continues with the same result."""
     given = examples(2, 200)
     parts = [Examples(given.boards[part], given.targets[part]) for part in (slice(0, 120), slice(120, 200))]
     numbers = []
@@ -64,7 +63,8 @@ def test_trainer_continues_from_its_arrays() -> None:
         recipe = SupervisedRecipe(trainer="torch", batch_size=16, learning_rate=0.01, average_decay=0.9)
         trainer = learn(networks, 2, recipe, parts[0], averages=averages)
         if is_killed:
-            state, trainer = trainer.state(), open_trainers(networks, recipe, averages)[2]
+            state = trainer.state()
+            trainer = open_trainers(networks, recipe, averages)[2]
             for name, values in trainer.state().items():
                 values[...] = state[name]
         trainer.load()
@@ -77,6 +77,7 @@ def test_trainer_continues_from_its_arrays() -> None:
 
 
 def test_settings_change_only_while_training() -> None:
+    """One thread, deterministic algorithms and the precision of products are set during training only."""
     from bgdata.training.supervised.torch_trainer import TorchTrainer
 
     def now() -> tuple[object, ...]:
@@ -93,6 +94,7 @@ def test_settings_change_only_while_training() -> None:
 
 
 def test_platform_must_match_the_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Training by another version of PyTorch, or without the GPU that is asked for, is refused."""
     from bgdata.training.supervised.torch_trainer import platform_name
 
     name = platform_name("cpu")

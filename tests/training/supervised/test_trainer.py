@@ -1,7 +1,5 @@
 """Trainers against dense NumPy in double precision, whose gradients are checked by finite differences."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -47,7 +45,7 @@ def sample_classes() -> NDArray[np.int64]:
 
 
 def examples(which: int, count: int, seed: int = 4) -> Examples:
-    """Positions of a network's class with random chances that the rules allow."""
+    """Positions of the class of network `which`, with random chances that the rules allow."""
     boards = np.ascontiguousarray(sample_boards()[which == sample_classes()][:count])
     found: Chances = np.random.default_rng(seed).random((len(boards), 5), np.float32)
     for row, board in zip(found, boards, strict=True):
@@ -63,7 +61,7 @@ def learn(
     *parts: Examples,
     averages: FloatNetworks | None = None,
 ) -> NetworkTrainer:
-    """Train one network on these examples, one after the other, at the rate of the recipe."""
+    """Train one network on these examples, one after the other, at the rate of the recipe. Returns the trainer."""
     trainer = open_trainers(networks, recipe, averages)[which]
     trainer.load()
     with trainer.settings():
@@ -76,7 +74,7 @@ def learn(
 @pytest.mark.parametrize("input_set", list(InputSet))
 @pytest.mark.parametrize("batch", [7, 64])
 def test_sparse_inputs_equal_the_input_set(input_set: InputSet, batch: int) -> None:
-    """Sparse inputs by position and by input are equal to the last bit."""
+    """Sparse inputs, by position and by input, equal the encoded inputs to the last bit."""
     boards = np.ascontiguousarray(sample_boards()[:200])
     expected = encode(input_set, boards) / np.float32(64)
     found = []
@@ -116,9 +114,13 @@ def test_sparse_inputs_have_room_for_the_fullest_board(input_set: InputSet) -> N
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("number", [0, 1, 3])  # also two and three hidden layers
 def test_gradients_of_the_reference_equal_finite_differences(number: int, squared: bool) -> None:
+    """The gradients of the reference network equal finite differences of its loss, for some random weights of each
+    layer."""
     which = 2
-    layers, given = unpacked(random_floats(number, size=3), which), examples(which, 5)
-    boards, targets = given.boards.tolist(), given.targets.tolist()
+    layers = unpacked(random_floats(number, size=3), which)
+    given = examples(which, 5)
+    boards = given.boards.tolist()
+    targets = given.targets.tolist()
     slopes = gradients(layers, boards, targets, squared)
     generator = np.random.default_rng(2)
     for place, slope in enumerate(slopes):
@@ -146,7 +148,7 @@ def test_gradients_of_the_reference_equal_finite_differences(number: int, square
 @each("loss", ["cross-entropy", "squared"])
 @each("number", [0, 1, 2, 3, 4])
 def test_batches_equal_dense_arrays(trainer: str, tolerance: float, number: int, loss: str, optimizer: str) -> None:
-    """Only one network changes."""
+    """Training on batches gives the weights of dense arrays in double precision, and changes only one network."""
     is_adam = optimizer == "adam"
     recipe = SupervisedRecipe(
         trainer=trainer, batch_size=9, optimizer=optimizer, loss=loss, learning_rate=0.001 if is_adam else 0.05
@@ -172,8 +174,9 @@ def test_batches_equal_dense_arrays(trainer: str, tolerance: float, number: int,
 
 @each_trainer
 def test_weights_are_limited_to_the_range_of_players(trainer: str, tolerance: float) -> None:  # noqa: ARG001
-    """Some weights are at the limit."""
-    networks, given = random_floats(0), examples(2, 40)
+    """Weights stop at the limit that integer weights have; some reach it."""
+    networks = random_floats(0)
+    given = examples(2, 40)
     certain = Examples(given.boards, (given.targets > 0.5).astype(np.float32))
     recipe = SupervisedRecipe(trainer=trainer, batch_size=4, optimizer="sgd", learning_rate=10.0)
     learn(networks, 2, recipe, *[certain] * 30)
@@ -187,14 +190,16 @@ def test_weights_are_limited_to_the_range_of_players(trainer: str, tolerance: fl
 @each_trainer
 @each("keep", [0.5, 0.7, 0.9])
 def test_averages_equal_plain_means_at_first(trainer: str, tolerance: float, keep: float) -> None:
-    """Over six batches the averages are the plain mean of the first two or of all; averages change no weights."""
+    """Averages equal those of dense arrays in double precision, which are plain means at first; averaging changes no
+    weights."""
     recipe = SupervisedRecipe(trainer=trainer, batch_size=7, optimizer="sgd", learning_rate=0.05, average_decay=keep)
     for which in range(3):
         before, networks, averages, plain = (random_floats(1, size=3) for _ in range(4))
         given = examples(which, 40)
         parts = [Examples(given.boards[part], given.targets[part]) for part in (slice(0, 14), slice(14, 40))]
         learn(networks, which, recipe, *parts, averages=averages)
-        boards, targets = given.boards.tolist(), given.targets.tolist()
+        boards = given.boards.tolist()
+        targets = given.targets.tolist()
         wanted = trained_averages(unpacked(before, which), boards, np.array(targets), 7, 0.05, keep)
         old = matrices(unpacked(before, which))
         for start, found, expected in zip(old, matrices(unpacked(averages, which)), wanted, strict=True):
@@ -208,7 +213,8 @@ def test_averages_equal_plain_means_at_first(trainer: str, tolerance: float, kee
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_results_do_not_depend_on_threads(optimizer: str) -> None:
-    """Weights and the state of Adam are equal to the last bit, with more units than fit in a block."""
+    """Weights and Adam's state are equal to the last bit on any number of threads, with more units than fit in a
+    block."""
     recipe = SupervisedRecipe(batch_size=16, optimizer=optimizer, learning_rate=0.01)
     results = []
     for count in (1, 2):

@@ -1,7 +1,5 @@
 """Tests of `bgdata list`, `explain` and `build`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,13 +16,13 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 from bgdata.store.progress import progress_bars
 from bgdata.warehouse.commands import build
-from bgdata.warehouse.commands.build import COMPUTED, SIZED, sizes_of
-from tests.command_line import error_of, run, succeeds
+from bgdata.warehouse.commands.build import COMPUTED, SIZED, size_names
+from tests.command_line import error_of, output_of, run
 from tests.subtests import each
 
 
 def test_list_shows_versions(small_root: Path, tmp_path: Path) -> None:
-    shown = succeeds(small_root, "list")
+    shown = output_of(small_root, "list")
     for table in bgdata.open_warehouse(small_root).versions():
         assert re.search(rf"{table.manifest.variant} +{table.folder.name} +{table.manifest.rows:,} rows", shown)
     assert "damaged" not in shown
@@ -33,10 +31,11 @@ def test_list_shows_versions(small_root: Path, tmp_path: Path) -> None:
 
 @each("kind", bgdata.all_kinds)
 def test_explain_shows_every_kind(tmp_path: Path, kind: Dataset[Any]) -> None:
+    """`bgdata explain` shows every column, array and input of every kind, and the size of a build."""
     chosen = kind.smallest if kind in SIZED or not kind.defaults else kind.defaults[0]
-    sizes = sizes_of(kind) if kind in SIZED else []
+    sizes = size_names(kind) if kind in SIZED else []
     options = [text for size in sizes for text in (f"--{size}", str(getattr(chosen, size)))]
-    shown = succeeds(tmp_path, "explain", kind.name, *options)
+    shown = output_of(tmp_path, "explain", kind.name, *options)
     assert kind.summary in shown
     for column in kind.columns:
         assert re.search(rf"{column.name} +{re.escape(column.type)} +{re.escape(column.comment)}", shown)
@@ -52,6 +51,7 @@ def test_explain_shows_every_kind(tmp_path: Path, kind: Dataset[Any]) -> None:
 
 
 def test_second_build_finds_the_version(tmp_path: Path) -> None:
+    """A second `bgdata build` finds the version; with `--force` it is built again."""
     root = tmp_path / "w"
     arguments = ("build", "bearoff_gammon", "--points", "2", "--threads", "1")
     result = run(root, *arguments)
@@ -66,7 +66,9 @@ def test_second_build_finds_the_version(tmp_path: Path) -> None:
 
 
 def test_build_in_another_directory_is_linked(tmp_path: Path) -> None:
-    root, disk = tmp_path / "w", tmp_path / "disk"
+    """A version that was built with `--directory` can be queried, verified and deleted like any other."""
+    root = tmp_path / "w"
+    disk = tmp_path / "disk"
     disk.mkdir()
     arguments = ("build", "bearoff_gammon", "--points", "2", "--directory", disk)
     result = run(root, *arguments)
@@ -74,14 +76,14 @@ def test_build_in_another_directory_is_linked(tmp_path: Path) -> None:
     message = rf"bearoff_gammon/2x15: built {table.folder.name}, 16 rows in .* s, in {disk}/bearoff_gammon/2x15\n"
     assert re.fullmatch(message, result.stderr)
     assert run(root, *arguments).stderr == f"bearoff_gammon/2x15: already built ({table.folder.name})\n"
-    assert succeeds(root, "query", "select count(*) from bearoff_gammon_2x15", "--format", "csv").split()[1] == "16"
-    assert succeeds(root, "use", table.name) == f"{table.name} is current already\n"
+    assert output_of(root, "query", "select count(*) from bearoff_gammon_2x15", "--format", "csv").split()[1] == "16"
+    assert output_of(root, "use", table.name) == f"{table.name} is current already\n"
     assert (
-        succeeds(root, "verify", "bearoff_gammon")
+        output_of(root, "verify", "bearoff_gammon")
         == "1 versions: 8 checks passed, 0 skipped, 0 failed\nmade by this code: 1\n"
     )
-    assert succeeds(root, "gc") == "nothing to delete\n"
-    assert succeeds(root, "rm", table.name) == f"deleted {table.name}\n"
+    assert output_of(root, "gc") == "nothing to delete\n"
+    assert output_of(root, "rm", table.name) == f"deleted {table.name}\n"
     assert list(disk.iterdir()) == []
 
 
@@ -111,7 +113,7 @@ def test_contradicting_arguments_are_refused(
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_defaults")
 def test_default_build_builds_all_default_variants(small_root: Path, memory_path: Path) -> None:
-    succeeds(memory_path, "build")
+    output_of(memory_path, "build")
     small = bgdata.open_warehouse(small_root)
     expected = {small.open(*title).name for kind in COMPUTED for title in titles_of(kind, kind.smallest)}
     assert [table.name for table in bgdata.open_warehouse(memory_path).versions()] == sorted(expected)
@@ -127,17 +129,18 @@ def names(root: Path) -> list[str]:
 @pytest.mark.usefixtures("one_more")
 def test_default_build_leaves_out_larger_variants(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A message names them, and the catalog is written once."""
-    written, line = [], "    2x15     is not built; try: bgdata build bearoff_gammon\n"
+    written = []
+    line = "    2x15     is not built; try: bgdata build bearoff_gammon\n"
     result = run(memory_path, "build")
     assert (result.exit_code, result.stdout) == (0, "")
     assert re.fullmatch(rf"bearoff_gammon/1x15: built .*\n{MISSING}", result.stderr)
     assert names(memory_path) == ["bearoff_gammon/1x15"]
-    assert line in succeeds(memory_path, "list")
+    assert line in output_of(memory_path, "list")
     counted = lambda warehouse, **_: written.append(len(list(warehouse.versions())))  # noqa: E731
     monkeypatch.setattr(catalog, "refresh_catalog", counted)
     result = run(memory_path, "build", "--all")
     assert written == [2]
-    assert line not in succeeds(memory_path, "list")
+    assert line not in output_of(memory_path, "list")
     assert re.fullmatch(r"bearoff_gammon/1x15: already built .*\nbearoff_gammon/2x15: built .*\n", result.stderr)
     assert names(memory_path) == ["bearoff_gammon/1x15", "bearoff_gammon/2x15"]
     assert run(memory_path, "build").stderr.startswith("bearoff_gammon/1x15: already built")

@@ -1,7 +1,5 @@
 """`bgdata diff`."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -12,12 +10,12 @@ import pytest
 import bgdata
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.build import COMPUTED
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
 
 @pytest.mark.usefixtures("small_defaults")
 def test_diff_with_lock_reports_missing_variants(warehouse: Warehouse, tmp_path: Path) -> None:
-    succeeds(warehouse.root, "lock")
+    output_of(warehouse.root, "lock")
     (tmp_path / "empty").mkdir()
     warehouse.lock.rename(tmp_path / "empty" / "warehouse.lock")
     result = run(tmp_path / "empty", "diff")
@@ -26,9 +24,9 @@ def test_diff_with_lock_reports_missing_variants(warehouse: Warehouse, tmp_path:
 
 def test_diff_of_tables_counts_changed_rows(warehouse: Warehouse, tmp_path: Path) -> None:
     version = warehouse.open("bearoff_two_sided", "3x3").folder.name
-    shown = succeeds(warehouse.root, "diff", "bearoff_two_sided/3x3", f"bearoff_two_sided/3x3/{version}")
+    shown = output_of(warehouse.root, "diff", "bearoff_two_sided/3x3", f"bearoff_two_sided/3x3/{version}")
     assert shown.count("0 of 400 rows changed") == 4
-    succeeds(warehouse.root, "export", "gnubg-bd", "--two-sided", "3x3", "-o", tmp_path / "x.bd")
+    output_of(warehouse.root, "export", "gnubg-bd", "--two-sided", "3x3", "-o", tmp_path / "x.bd")
     result = run(warehouse.root, "diff", "bearoff_two_sided/3x3", tmp_path / "x.bd")
     assert result.exit_code == 1
     (largest,) = re.findall(r"cubeless +\d+ of 400 rows changed, at most (\S+) \(row \d+ \d+\), mean", result.stdout)
@@ -37,12 +35,13 @@ def test_diff_of_tables_counts_changed_rows(warehouse: Warehouse, tmp_path: Path
 
 def test_diff_compares_side_tables(memory_path: Path) -> None:
     """The tables are two imports of the same rows, one of them with bad lines."""
-    root, names = memory_path / "warehouse", []
+    root = memory_path / "warehouse"
+    names = []
     for folder, more in (("one", ""), ("two", "nonsense\n")):
         path = memory_path / folder / "mine.txt"
         path.parent.mkdir()
         path.write_text(f"4HPwATDgc/ABMA\n{more}")
-        succeeds(root, "import", "positions", path)
+        output_of(root, "import", "positions", path)
         names.append(bgdata.open_warehouse(root).open("positions", "mine").name)
     before, after = names
     assert before != after
@@ -54,21 +53,21 @@ def test_diff_compares_side_tables(memory_path: Path) -> None:
     assert result.exit_code == 1
     found = {(row["table"], row["rows_only_before"], row["rows_only_after"]) for row in json.loads(result.stdout)}
     assert found == {("positions", 0, 0), ("quarantine", 0, 1)}
-    assert "quarantine" in succeeds(root, "diff", after, after)
+    assert "quarantine" in output_of(root, "diff", after, after)
 
 
 def test_diff_of_tables_without_common_rows_is_refused(memory_path: Path) -> None:
     for name in ("one", "two"):
         (memory_path / f"{name}.txt").write_text("4HPwATDgc/ABMA\n")
-        succeeds(memory_path / "warehouse", "import", "positions", memory_path / f"{name}.txt")
+        output_of(memory_path / "warehouse", "import", "positions", memory_path / f"{name}.txt")
     message = error_of(run(memory_path / "warehouse", "diff", "positions/one", "positions/two"), 2)
     assert message == "expected two tables with rows in common, got positions/one and positions/two"
 
 
 def test_diff_of_tables_of_other_points_is_refused(warehouse: Warehouse, tmp_path: Path) -> None:
     """Equal indexes mean different layouts."""
-    succeeds(warehouse.root, "build", "bearoff_two_sided", "--points", "2", "--checkers", "3")
-    succeeds(warehouse.root, "export", "gnubg-bd", "--two-sided", "2x3", "-o", tmp_path / "x.bd")
+    output_of(warehouse.root, "build", "bearoff_two_sided", "--points", "2", "--checkers", "3")
+    output_of(warehouse.root, "export", "gnubg-bd", "--two-sided", "2x3", "-o", tmp_path / "x.bd")
     for other in ("bearoff_two_sided/2x3", tmp_path / "x.bd"):
         message = error_of(run(warehouse.root, "diff", "bearoff_two_sided/3x3", other), 2)
         assert message == "expected two tables of the same points, got 3 and 2"
@@ -78,8 +77,10 @@ def test_diff_of_tables_of_other_points_is_refused(warehouse: Warehouse, tmp_pat
 
 
 def test_diff_counts_rows_of_one_side(warehouse: Warehouse) -> None:
-    succeeds(warehouse.root, "build", "bearoff_two_sided", "--points", "3", "--checkers", "4")
-    small, large = "bearoff_two_sided/3x3", "bearoff_two_sided/3x4"
+    """`bgdata diff` counts the rows that only the larger of two tables has, in every format."""
+    output_of(warehouse.root, "build", "bearoff_two_sided", "--points", "3", "--checkers", "4")
+    small = "bearoff_two_sided/3x3"
+    large = "bearoff_two_sided/3x4"
     for before, after, only in ((small, large, (0, 825)), (large, small, (825, 0))):
         result = run(warehouse.root, "diff", before, after)
         assert result.exit_code == 1
@@ -92,4 +93,4 @@ def test_diff_counts_rows_of_one_side(warehouse: Warehouse) -> None:
         assert result.exit_code == 1
         rows = list(csv.DictReader(result.stdout.splitlines()))
         assert [(row["rows_only_before"], row["rows_only_after"]) for row in rows] == [tuple(map(str, only))] * 4
-    assert f"  0 rows only in {small}, 0 only in {small}\n" in succeeds(warehouse.root, "diff", small, small)
+    assert f"  0 rows only in {small}, 0 only in {small}\n" in output_of(warehouse.root, "diff", small, small)

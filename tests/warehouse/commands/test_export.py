@@ -1,7 +1,5 @@
 """`bgdata export`."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
@@ -11,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bgdata
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.subtests import each
 
 
@@ -27,16 +25,17 @@ from tests.subtests import each
 )
 def test_gnubg_file_has_size_and_hash(tmp_path: Path, options: list[str], size: int) -> None:
     path = tmp_path / "x.bd"
-    shown = succeeds(tmp_path, "export", "gnubg-bd", *options, "--threads", "1", "-o", path)
+    shown = output_of(tmp_path, "export", "gnubg-bd", *options, "--threads", "1", "-o", path)
     assert path.stat().st_size == size
     assert re.fullmatch(rf"wrote {path}: {size:,} bytes, SHA-256 [0-9a-f]{{64}}\n", shown)
 
 
 @each("form", ["csv", "json", "parquet"])
 def test_table_is_exported_with_sql_columns(small_root: Path, tmp_path: Path, form: str) -> None:
+    """A table is exported as Parquet, CSV or JSON, by the ending of the file, with the columns that it has in SQL."""
     path = tmp_path / f"x.{form}"
     options = ["--format", form] if form == "json" else []  # otherwise by the ending
-    assert succeeds(small_root, "export", "table", "bearoff_error/3x3", *options, "-o", path) == ""
+    assert output_of(small_root, "export", "table", "bearoff_error/3x3", *options, "-o", path) == ""
     kind = bgdata.all_kinds()["bearoff_error"]
     names = ["variant", *(column.name for column in kind.columns)]
     if form == "parquet":
@@ -51,7 +50,7 @@ def test_table_is_exported_with_sql_columns(small_root: Path, tmp_path: Path, fo
 def test_letters_equal_the_rows_of_sql(small_root: Path, tmp_path: Path) -> None:
     """SQL shows layouts as numbers of checkers."""
     path = tmp_path / "x.csv.gz"
-    shown = succeeds(small_root, "export", "letters", "bearoff_two_sided/3x3", "-o", path)
+    shown = output_of(small_root, "export", "letters", "bearoff_two_sided/3x3", "-o", path)
     assert shown == f"wrote {path}: {path.stat().st_size:,} bytes\n"
     rows = gzip.decompress(path.read_bytes()).decode().splitlines()
     with bgdata.open_warehouse(small_root).connect() as connection:
@@ -79,7 +78,7 @@ def test_parquet_parts_are_written_once(small_root: Path, tmp_path: Path) -> Non
     folder = tmp_path / "parts"
     table = bgdata.open_warehouse(small_root).open("bearoff_two_sided", "3x3")
     for written in (4, 0):
-        shown = succeeds(small_root, "export", "parquet", "bearoff_two_sided/3x3", "--into", folder)
+        shown = output_of(small_root, "export", "parquet", "bearoff_two_sided/3x3", "--into", folder)
         size = r"[\d.]+ kB"
         assert re.fullmatch(rf"wrote {written} of 4 parts of {table.name} into {folder}: 400 rows, {size}\n", shown)
     assert sum(pq.read_metadata(path).num_rows for path in folder.glob("*/part-0.parquet")) == 400

@@ -1,7 +1,5 @@
 """Tests of `bgdata export onnx`, and of ONNX files as players."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
@@ -14,7 +12,7 @@ import bgdata
 from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
 from bgdata.evaluation.players import DEFAULT_NETWORK
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, lacking, run, succeeds
+from tests.command_line import error_of, missing_extra, output_of, run
 from tests.evaluation.network_versions import random_networks, write_network
 
 
@@ -36,7 +34,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def file(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """network/random as an ONNX file."""
     path = tmp_path_factory.mktemp("files") / "random-7.onnx"
-    succeeds(root, "export", "onnx", "random", "-o", path)
+    output_of(root, "export", "onnx", "random", "-o", path)
     return path
 
 
@@ -48,14 +46,16 @@ def file_metadata(path: Path) -> dict[str, str]:
 
 
 def test_network_is_exported(root: Path, tmp_path: Path) -> None:
+    """A network that is named or the default one is exported as ONNX, with its name and version in the metadata."""
     path = tmp_path / "x.onnx"
     for arguments, name in ((["random"], "random"), ([], DEFAULT_NETWORK)):
-        shown = succeeds(root, "export", "onnx", *arguments, "-o", path)  # the second overwrites the first
-        size, digest = path.stat().st_size, sha256(path.read_bytes()).hexdigest()
+        shown = output_of(root, "export", "onnx", *arguments, "-o", path)  # the second overwrites the first
+        size = path.stat().st_size
+        digest = sha256(path.read_bytes()).hexdigest()
         assert shown == f"wrote {path}: {size:,} bytes, SHA-256 {digest}\n"
         assert file_metadata(path)["name"] == name
     (version,) = (root / "network" / "random").glob("r1-*")
-    succeeds(root, "export", "onnx", f"random/{version.name}", "--output", path)
+    output_of(root, "export", "onnx", f"random/{version.name}", "--output", path)
     assert file_metadata(path)["version"] == f"network/random/{version.name}"
     assert OnnxEvaluator(path).version == sha256(path.read_bytes()).hexdigest()
     assert [each.name for each in tmp_path.iterdir()] == ["x.onnx"]
@@ -72,7 +72,8 @@ def test_missing_and_damaged_networks_are_not_exported(root: Path, tmp_path: Pat
     ):
         assert re.fullmatch(message, error_of(run(root, "export", "onnx", name, "-o", kept), code))
         assert kept.read_text() == "kept"
-    copy, path = tmp_path / "warehouse", tmp_path / "x.onnx"
+    copy = tmp_path / "warehouse"
+    path = tmp_path / "x.onnx"
     folder = write_network(copy, "random", random_networks(7))
     weights = folder / "weights.npy"
     weights.write_bytes(weights.read_bytes()[:-2])
@@ -99,14 +100,15 @@ def test_missing_extra_is_named(
     monkeypatch.delitem(sys.modules, f"bgdata.formats.onnx.{module}", raising=False)
     path = tmp_path / "x"
     path.write_text("kept")
-    assert error_of(run(root, "export", form, "random", "-o", path), 1) == f"{message}, {lacking(form)}"
+    assert error_of(run(root, "export", form, "random", "-o", path), 1) == f"{message}, {missing_extra(form)}"
     assert path.read_text() == "kept"
 
 
 def test_onnx_file_evaluates_like_the_network(root: Path, file: Path) -> None:
+    """A player with the exported ONNX file evaluates as one with the network."""
     for command in (["eval", "start"], ["hint", "start", "31"], ["hint", "start", "31", "--ply", "1"]):
         by_file, by_network = (
-            json.loads(succeeds(root, *command, "--network", network, "--format", "json"))
+            json.loads(output_of(root, *command, "--network", network, "--format", "json"))
             for network in (str(file), "random")
         )
         numbers = [name for name, value in by_network[0].items() if isinstance(value, float)]
@@ -121,12 +123,13 @@ def test_onnx_file_evaluates_like_the_network(root: Path, file: Path) -> None:
 
 def test_onnx_file_plays_like_the_network(root: Path, tmp_path: Path) -> None:
     """Against itself and its network the result is 0, because each sequence of dice is played from both sides."""
-    path, other = tmp_path / "x.onnx", tmp_path / "warehouse"
-    succeeds(root, "export", "onnx", "-o", path)
+    path = tmp_path / "x.onnx"
+    other = tmp_path / "warehouse"
+    output_of(root, "export", "onnx", "-o", path)
     write_network(other, "random", random_networks(7))
     for opponent, name in ((str(path), str(path)), ("network", f"network/{DEFAULT_NETWORK}")):
         arguments = ("benchmark", path, "--games", "4", "--against", opponent, "--format", "json")
-        (row,) = json.loads(succeeds(other, *arguments))
+        (row,) = json.loads(output_of(other, *arguments))
         assert row["player"] == str(path)
         assert row["opponent"] == name
         assert row["games"] == 4
@@ -135,18 +138,19 @@ def test_onnx_file_plays_like_the_network(root: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_onnx_file_is_scored_and_compared(warehouse: Warehouse, file: Path) -> None:
-    root, name = warehouse.root, str(file)
-    shown = json.loads(succeeds(root, "compare", f"{name}:0", "--split", "validation", "--format", "json"))
+    root = warehouse.root
+    name = str(file)
+    shown = json.loads(output_of(root, "compare", f"{name}:0", "--split", "validation", "--format", "json"))
     assert {row["player"] for row in shown} == {name}
     assert {row["player_version"] for row in shown} == {OnnxEvaluator(file).version}
     amounts = ("--games", "4", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs")
-    shown = json.loads(succeeds(root, "score", name, *amounts, "--format", "json"))
+    shown = json.loads(output_of(root, "score", name, *amounts, "--format", "json"))
     assert {"points_per_game", "equity_rmse"} <= {row["measure"] for row in shown}
     assert "onnx-random-7-0ply" in warehouse.variants("scores")
 
 
 def test_onnx_file_plays_in_the_terminal(root: Path, file: Path) -> None:
-    shown = succeeds(root, "play", "--network", file, "--watch", file, "--seed", "3")
+    shown = output_of(root, "play", "--network", file, "--watch", file, "--seed", "3")
     assert "random-7-0ply" in shown
 
 

@@ -1,7 +1,5 @@
 """Tests of `bgdata export text`: imported files are reproduced byte for byte."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import re
@@ -10,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bgdata.warehouse.commands.export import FORMATS
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.formats import samples, sessions
 from tests.formats.test_gnubg_benchmark import GROUP
 from tests.imports.importing import IMPORTED, Imports
@@ -51,7 +49,7 @@ SAMPLES = {  # format -> kind, text
 
 def export(imports: Imports, table: str, form: str, name: str = "out") -> bytes:
     path = imports.folder / name
-    shown = succeeds(imports.warehouse.root, "export", "text", table, "--format", form, "-o", path)
+    shown = output_of(imports.warehouse.root, "export", "text", table, "--format", form, "-o", path)
     assert shown == f"wrote {path}: {path.stat().st_size:,} bytes\n"
     return path.read_bytes()
 
@@ -114,7 +112,8 @@ def test_conversion_to_another_format_and_back_keeps_the_rows(imports: Imports) 
     assert export(imports, "wildbg_training/contact", "gnubg-training") == plain
     # to bgsage's values, after the play and for the other player, and back
     rollouts = export(imports, "gnubg_training/contact", "bgsage-rollouts")
-    board, chances = rollouts.splitlines()[1].split()[:26], rollouts.splitlines()[1].split()[26:]
+    board = rollouts.splitlines()[1].split()[:26]
+    chances = rollouts.splitlines()[1].split()[26:]
     assert board == START.split()
     assert list(map(float, chances)) == pytest.approx([0.475, 0.125, 0.007, 0.149, 0.008], abs=1e-7)
     imports.text("bgsage_rollouts", rollouts)
@@ -139,6 +138,8 @@ ABLE = {
 
 @pytest.mark.parametrize("kind", IMPORTED)
 def test_formats_without_their_arrays_are_refused(imports: Imports, kind: str) -> None:
+    """A table can be exported in exactly those text formats whose fields it has; others are refused, with those that
+    would do."""
     table = imports.sample(kind)
     title = f"{kind}/{table.manifest.variant}"
     for form in FORMATS:
@@ -153,6 +154,8 @@ def test_formats_without_their_arrays_are_refused(imports: Imports, kind: str) -
 
 
 def test_tables_without_a_format_and_missing_ones_are_refused(small_root: Path, tmp_path: Path) -> None:
+    """Exporting a table that no text format fits, a missing table, or to a missing folder gives an error of one line
+    and no file."""
     for title in ("bearoff_gammon/3x15", "benchmark_scores/pubeval-0ply-imported-contact"):
         for form in FORMATS:
             result = run(small_root, "export", "text", title, "--format", form, "-o", tmp_path / "x")

@@ -1,7 +1,5 @@
 """Tests of `bgdata use`, `rm` and `gc`, and of the current version in other commands."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -17,7 +15,7 @@ from bgdata.store.names import CURRENT
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands import housekeeping
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 from tests.kept import own
 from tests.subtests import each
 
@@ -30,13 +28,13 @@ START = "4HPwATDgc/ABMA"
 
 def train_network(root: Path, seed: int) -> Table:
     """Train a network with a seed by the command line."""
-    shown = succeeds(root, *TINY, "--seed", str(seed))
+    shown = output_of(root, *TINY, "--seed", str(seed))
     return Table(Path(shown.splitlines()[0]))
 
 
 def evaluating_version(root: Path, *arguments: str) -> str:
     """The version that evaluates."""
-    return json.loads(succeeds(root, "eval", START, "--format", "json", *arguments))[0]["accuracy"]
+    return json.loads(output_of(root, "eval", START, "--format", "json", *arguments))[0]["accuracy"]
 
 
 @pytest.fixture
@@ -59,14 +57,14 @@ def test_last_built_version_is_current(two_networks: tuple[Warehouse, Table, Tab
 def test_used_version_is_current_everywhere(two_networks: tuple[Warehouse, Table, Table]) -> None:
     """Players, `list`, SQL and the catalog agree."""
     warehouse, first, second = two_networks
-    assert succeeds(warehouse.root, "use", first.name) == f"{first.name} is current now\n"
+    assert output_of(warehouse.root, "use", first.name) == f"{first.name} is current now\n"
     assert not is_stale(warehouse), "other clients open the catalog unchanged"
-    assert succeeds(warehouse.root, "use", first.name) == f"{first.name} is current already\n"
+    assert output_of(warehouse.root, "use", first.name) == f"{first.name} is current already\n"
     assert first.name in evaluating_version(warehouse.root, "--network", "small")
-    marks = re.findall(r"^  (.) small +(r1-\w+)", succeeds(warehouse.root, "list"), re.MULTILINE)
+    marks = re.findall(r"^  (.) small +(r1-\w+)", output_of(warehouse.root, "list"), re.MULTILINE)
     assert sorted(marks) == sorted([("*", first.folder.name), (" ", second.folder.name)])
     sql = "select version from versions where dataset = 'network' and is_current"
-    shown = succeeds(warehouse.root, "query", sql, "--format", "csv")
+    shown = output_of(warehouse.root, "query", sql, "--format", "csv")
     assert shown.splitlines()[1:] == [first.folder.name]
 
 
@@ -78,7 +76,7 @@ def test_damaged_version_cannot_become_current(two_networks: tuple[Warehouse, Ta
     path.write_bytes(b"")
     assert error_of(run(warehouse.root, "use", first.name), 1).startswith("expected ")
     assert warehouse.open("network", "small").folder == second.folder
-    assert f"    {first.name} is damaged: expected " in succeeds(warehouse.root, "list")
+    assert f"    {first.name} is damaged: expected " in output_of(warehouse.root, "list")
     warehouse.use(first)
     error = error_of(run(warehouse.root, "query", "select count(*) from learning_curve"), 1)
     assert error.startswith(f"{first.name} is damaged: expected ")
@@ -97,50 +95,52 @@ def test_invalid_versions_are_refused(warehouse: Warehouse, command: str) -> Non
 
 
 def test_rm_deletes_a_version_without_dependents(two_networks: tuple[Warehouse, Table, Table]) -> None:
+    """`bgdata rm` deletes a version, and makes another one current; a version that others are made from is kept until
+    they are deleted."""
     warehouse, first, second = two_networks
-    shown = succeeds(warehouse.root, "rm", second.name)
+    shown = output_of(warehouse.root, "rm", second.name)
     assert shown == f"deleted {second.name}\n{first.name} is current now\n"
     assert first.name in evaluating_version(warehouse.root, "--network", "small")
     inputs = first.manifest.inputs["two_sided"].partition("@")[0]
     needed = warehouse.open_reference(inputs)
     error = error_of(run(warehouse.root, "rm", needed.name), 1)
     assert error == f"expected a version that nothing depends on, got {needed.name}, needed by {first.name}"
-    assert succeeds(warehouse.root, "rm", first.name) == f"deleted {first.name}\n"
+    assert output_of(warehouse.root, "rm", first.name) == f"deleted {first.name}\n"
     assert not first.folder.parent.exists()
-    assert succeeds(warehouse.root, "rm", needed.name) == f"deleted {needed.name}\n"
+    assert output_of(warehouse.root, "rm", needed.name) == f"deleted {needed.name}\n"
 
 
 def test_gc_deletes_versions_that_nothing_needs(two_networks: tuple[Warehouse, Table, Table]) -> None:
     warehouse, first, second = two_networks
-    shown = succeeds(warehouse.root, "gc", "--dry-run")
+    shown = output_of(warehouse.root, "gc", "--dry-run")
     assert re.fullmatch(rf" *[\d.]+ kB  {first.name}: nothing needs it\n[\d.]+ kB would be freed\n", shown)
     assert first.folder.exists()
-    assert succeeds(warehouse.root, "gc").endswith(" freed\n")
+    assert output_of(warehouse.root, "gc").endswith(" freed\n")
     assert not first.folder.exists()
     assert second.name in evaluating_version(warehouse.root, "--network", "small")
-    assert succeeds(warehouse.root, "gc") == "nothing to delete\n"
+    assert output_of(warehouse.root, "gc") == "nothing to delete\n"
 
 
 def test_gc_keeps_damaged_versions_by_default(warehouse: Warehouse) -> None:
     table = warehouse.open("bearoff_gammon", "3x15")
     own(table.parquet).write_bytes(b"junk")
     assert run(warehouse.root, "verify", "bearoff_gammon", "--sample", "0", "--repair").exit_code == 0
-    assert succeeds(warehouse.root, "gc", "--dry-run") == "nothing to delete\n"
+    assert output_of(warehouse.root, "gc", "--dry-run") == "nothing to delete\n"
     name = f".staging/damaged-bearoff_gammon-3x15-{table.folder.name}"
-    assert f"  {name}: a repair has set it aside\n" in succeeds(warehouse.root, "gc", "--damaged")
+    assert f"  {name}: a repair has set it aside\n" in output_of(warehouse.root, "gc", "--damaged")
     assert list(warehouse.staging.iterdir()) == []
 
 
 @pytest.mark.usefixtures("small_defaults")
 def test_lock_needs_the_default_version_to_be_current(warehouse: Warehouse) -> None:
     """Otherwise the lock would contain digests that views do not show."""
-    succeeds(warehouse.root, "lock")
+    output_of(warehouse.root, "lock")
     table = warehouse.open("bearoff_gammon", "3x15")
     assert "DIFFERS" not in run(warehouse.root, "diff").stdout
     own(table.folder.parent / CURRENT).write_text("r9-00000000\n")
     assert error_of(run(warehouse.root, "lock"), 1).startswith("no current version bearoff_gammon/3x15/r9-00000000 in ")
-    assert succeeds(warehouse.root, "use", table.name) == f"{table.name} is current now\n"
-    succeeds(warehouse.root, "lock")
+    assert output_of(warehouse.root, "use", table.name) == f"{table.name} is current now\n"
+    output_of(warehouse.root, "lock")
 
 
 @each(
@@ -150,7 +150,7 @@ def test_lock_needs_the_default_version_to_be_current(warehouse: Warehouse) -> N
 def test_rm_asks_first(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, options: list[str], is_deleted: bool
 ) -> None:
-    succeeds(memory_path, "build", "bearoff_gammon", "--points", "1")
+    output_of(memory_path, "build", "bearoff_gammon", "--points", "1")
     (table,) = bgdata.open_warehouse(memory_path).versions()
     monkeypatch.setattr(housekeeping, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
     result = CliRunner().invoke(main, ["--warehouse", str(memory_path), "rm", table.name, *options], input=answer)
@@ -161,6 +161,6 @@ def test_rm_asks_first(
 def test_gc_removes_control_characters_from_names(memory_path: Path) -> None:
     (memory_path / ".staging").mkdir()
     (memory_path / ".staging" / "x\x1b[2Jy").write_text("")
-    shown = succeeds(memory_path, "gc", "--dry-run")
+    shown = output_of(memory_path, "gc", "--dry-run")
     assert "x\\x1b[2Jy" in shown
     assert "\x1b" not in shown

@@ -1,20 +1,19 @@
 """Tests of `bgdata explain`: kinds, tables, views, macros and similar names; and of `bgdata list`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
 
 import bgdata
-from bgdata.cli.completion import explained_names
+from bgdata.cli.completion import names_to_explain
 from bgdata.kinds import SQL
-from bgdata.warehouse.commands.listing import explained_macro, explained_relation, open_catalog, unknown
-from tests.command_line import error_of, run, succeeds
+from bgdata.warehouse.commands.listing import explain_macro, explain_relation, open_catalog, unknown_name_message
+from tests.command_line import error_of, output_of, run
 
 
 def test_every_view_and_table_is_explained(small_root: Path) -> None:
+    """`bgdata explain` knows every view and table of the catalog, with the meaning of each column and its origin."""
     warehouse = bgdata.open_warehouse(small_root)
     shapes = {shape.name: shape for kind in warehouse.kinds.values() for shape in kind.tables}
     with open_catalog(warehouse) as connection:
@@ -22,7 +21,7 @@ def test_every_view_and_table_is_explained(small_root: Path) -> None:
         views = [name for (name,) in connection.execute(query).fetchall()]
         assert len(views) > 60
         for name in [*views, "manifests"]:
-            found = explained_relation(connection, warehouse, name)
+            found = explain_relation(connection, warehouse, name)
             assert found, name
             assert found.meaning, name
             assert found.parts, name
@@ -31,7 +30,7 @@ def test_every_view_and_table_is_explained(small_root: Path) -> None:
             columns = [row[0] for row in connection.execute(f'describe "{name}"').fetchall()]
             assert [part.name for part in found.parts] == columns
         for name, shape in shapes.items():
-            found = explained_relation(connection, warehouse, name)
+            found = explain_relation(connection, warehouse, name)
             assert found
             units = {part.name: (part.unit, part.meaning) for part in found.parts}
             for column in shape.columns:
@@ -39,26 +38,27 @@ def test_every_view_and_table_is_explained(small_root: Path) -> None:
 
 
 def test_every_macro_is_explained(small_root: Path) -> None:
+    """`bgdata explain` knows every macro of the catalog, with its meaning."""
     with open_catalog(bgdata.open_warehouse(small_root)) as connection:
         query = "select distinct function_name from duckdb_functions() where not internal"
         names = connection.execute(query).fetchall()
         assert len(names) > 15
         for (name,) in names:
-            found = explained_macro(connection, name)
+            found = explain_macro(connection, name)
             assert found, name
             assert found.meaning, name
             assert name in found.origin[0]
         scripts = "".join(path.read_text() for path in SQL.glob("*/macros/*.sql"))
         for name in ("epc", "win_chance", "best_cube_action"):
-            found = explained_macro(connection, name)
+            found = explain_macro(connection, name)
             assert found
             assert found.meaning.split(":")[0] in scripts.replace("''", "'")
 
 
 @pytest.mark.parametrize("name", ["cube_decisions", "take_point", "games", "versions", "bearoff_two_sided_3x3"])
-def test_text_and_data_agree(small_root: Path, name: str) -> None:
-    shown = succeeds(small_root, "explain", name)
-    rows = json.loads(succeeds(small_root, "explain", name, "--format", "json"))
+def test_explain_has_the_same_items_as_text_and_json(small_root: Path, name: str) -> None:
+    shown = output_of(small_root, "explain", name)
+    rows = json.loads(output_of(small_root, "explain", name, "--format", "json"))
     assert shown.startswith(f"{name} (")
     for row in rows:
         assert row["explained"] == name
@@ -66,16 +66,16 @@ def test_text_and_data_agree(small_root: Path, name: str) -> None:
 
 
 def test_explain_names_the_origins_of_a_view(small_root: Path) -> None:
-    shown = succeeds(small_root, "explain", "games")
+    shown = output_of(small_root, "explain", "games")
     for kind in bgdata.all_kinds().values():
         is_games = "games" in {shape.name for shape in kind.tables}
         assert (f"{kind.name} (bgdata explain {kind.name})" in shown) == is_games
-    assert succeeds(small_root, "explain", "cube_decisions").endswith("made from cube_life, bearoff_positions\n")
+    assert output_of(small_root, "explain", "cube_decisions").endswith("made from cube_life, bearoff_positions\n")
 
 
 def test_explain_works_without_a_warehouse(tmp_path: Path) -> None:
-    assert "made from cube_life" in succeeds(tmp_path / "none", "explain", "cube_decisions")
-    assert "epc(mean_rolls)" in succeeds(tmp_path / "none", "explain", "epc")
+    assert "made from cube_life" in output_of(tmp_path / "none", "explain", "cube_decisions")
+    assert "epc(mean_rolls)" in output_of(tmp_path / "none", "explain", "epc")
     assert not (tmp_path / "none").exists()
 
 
@@ -96,19 +96,19 @@ def test_similar_names_are_suggested(small_root: Path, name: str, near: str) -> 
     assert len(message) < 400
 
 
-def test_completed_names_are_explained(small_root: Path) -> None:
+def test_every_completed_name_can_be_explained(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     with open_catalog(warehouse) as connection:
-        for name in explained_names(warehouse):
-            found = explained_relation(connection, warehouse, name) or explained_macro(connection, name)
-            assert found or name in warehouse.kinds, unknown(connection, warehouse, name)
+        for name in names_to_explain(warehouse):
+            found = explain_relation(connection, warehouse, name) or explain_macro(connection, name)
+            assert found or name in warehouse.kinds, unknown_name_message(connection, warehouse, name)
 
 
 def test_list_of_a_kind_variant_or_version(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open("bearoff_gammon", "3x15")
-    assert "bearoff_one_sided" not in succeeds(small_root, "list", "bearoff_gammon")
-    assert succeeds(small_root, "list", "bearoff_gammon").count(" rows ") == 2
+    assert "bearoff_one_sided" not in output_of(small_root, "list", "bearoff_gammon")
+    assert output_of(small_root, "list", "bearoff_gammon").count(" rows ") == 2
     for scope in ("bearoff_gammon/3x15", table.name):
-        assert succeeds(small_root, "list", scope).count(" rows ") == 1
-        (row,) = json.loads(succeeds(small_root, "list", scope, "--format", "json"))
+        assert output_of(small_root, "list", scope).count(" rows ") == 1
+        (row,) = json.loads(output_of(small_root, "list", scope, "--format", "json"))
         assert (row["dataset"], row["variant"], row["version"]) == tuple(table.name.split("/"))

@@ -1,7 +1,5 @@
 """Tests of `bgdata query` and `bgdata catalog`."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -17,8 +15,8 @@ import bgdata
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.cli import main
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.commands.query import FILLED_BY, filling
-from tests.command_line import error_of, run, succeeds
+from bgdata.warehouse.commands.query import FILLED_BY, making_command
+from tests.command_line import error_of, output_of, run
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.store import processes
 from tests.subtests import each
@@ -31,12 +29,12 @@ QUERY = "select position_index, mean_rolls from bearoff_one_sided_3x15 where pos
 def test_query_prints_a_table_csv_or_json(small_root: Path) -> None:
     table = bgdata.open_one_sided(small_root, 3)
     expected = [(index, table.probe_mean_rolls(index)) for index in range(3)]
-    shown = succeeds(small_root, "query", QUERY)
+    shown = output_of(small_root, "query", QUERY)
     assert "position_index" in shown
     assert "1.0" in shown
-    rows = list(csv.DictReader(io.StringIO(succeeds(small_root, "query", QUERY, "--format", "csv"))))
+    rows = list(csv.DictReader(io.StringIO(output_of(small_root, "query", QUERY, "--format", "csv"))))
     assert [(int(row["position_index"]), float(row["mean_rolls"])) for row in rows] == expected
-    records = json.loads(succeeds(small_root, "query", QUERY, "--format", "json"))
+    records = json.loads(output_of(small_root, "query", QUERY, "--format", "json"))
     assert [tuple(record.values()) for record in records] == expected
 
 
@@ -46,7 +44,7 @@ def test_query_writes_a_file(small_root: Path, tmp_path: Path, form: str, is_nam
     """The result is written in the given format, or by the ending of the file's name."""
     path = tmp_path / f"it's.{form}"
     path.write_text("before")
-    assert succeeds(small_root, "query", QUERY, *(("--format", form) if is_named else ()), "-o", path) == ""
+    assert output_of(small_root, "query", QUERY, *(("--format", form) if is_named else ()), "-o", path) == ""
     with duckdb.connect() as connection:
         name = str(path).replace("'", "''")
         assert connection.sql(f"select sum(position_index), max(mean_rolls) from '{name}'").fetchall() == [(3, 1.0)]
@@ -54,17 +52,19 @@ def test_query_writes_a_file(small_root: Path, tmp_path: Path, form: str, is_nam
 
 
 def test_output_format_follows_the_file_ending(small_root: Path, tmp_path: Path) -> None:
+    """The ending of the output file chooses its format, unless `--format` is given; endings of compressed files are
+    refused."""
     for name in ("rows.json.gz", "rows.csv.zst"):
         result = run(small_root, "query", "select 1 as a", "-o", tmp_path / name)
         message = f"expected a file that is not compressed, got {tmp_path / name}; try: csv"
         assert error_of(result, 2).startswith(message)
     assert not list(tmp_path.iterdir())
     for name in ("x", "x.txt", "x.parquet.d"):
-        succeeds(small_root, "query", "select 1 as one", "-o", tmp_path / name)
+        output_of(small_root, "query", "select 1 as one", "-o", tmp_path / name)
         assert (tmp_path / name).read_text() == "one\n1\n"
-    succeeds(small_root, "query", "select 1 as one", "-o", tmp_path / "X.JSON")
+    output_of(small_root, "query", "select 1 as one", "-o", tmp_path / "X.JSON")
     assert json.loads((tmp_path / "X.JSON").read_text()) == [{"one": 1}]
-    succeeds(small_root, "query", "select 1 as one", "-o", tmp_path / "y.json", "--format", "csv")
+    output_of(small_root, "query", "select 1 as one", "-o", tmp_path / "y.json", "--format", "csv")
     assert (tmp_path / "y.json").read_text() == "one\n1\n"
 
 
@@ -84,7 +84,7 @@ def test_query_that_fails_late_keeps_the_old_file(small_root: Path, tmp_path: Pa
 @each("sql", ["", "describe versions", "show tables", "explain select 1", "with x as (select 1) from x"])
 def test_read_only_statements_are_queries(small_root: Path, sql: str) -> None:
     for form in ("table", "csv"):
-        assert bool(succeeds(small_root, "query", sql, "--format", form)) == bool(sql)
+        assert bool(output_of(small_root, "query", sql, "--format", form)) == bool(sql)
 
 
 def test_gnubg_files_can_be_queried(small_root: Path, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_gnubg_files_can_be_queried(small_root: Path, tmp_path: Path) -> None:
     for name in (*names, "My-File.bd", "ts0.bd", "TS0.bd"):
         (tmp_path / name).write_bytes(two_sided_bytes(4))
     query = ("query", "select count(*) as n from my_file", "--bd", tmp_path / "My-File.bd", "--format", "csv")
-    assert succeeds(small_root, *query) == "n\n16\n"
+    assert output_of(small_root, *query) == "n\n16\n"
     for path in (tmp_path / name for name in names):
         view = path.stem.lower().replace("-", "_")
         error = f"expected a file whose name no table has, got {path}, a second {view}; try: a link of another name"
@@ -103,9 +103,10 @@ def test_gnubg_files_can_be_queried(small_root: Path, tmp_path: Path) -> None:
 
 
 def test_query_is_read_from_file_or_standard_input(small_root: Path, tmp_path: Path) -> None:
+    """`bgdata query` takes SQL as an argument, from a file or from standard input, but only from one of them."""
     path = tmp_path / "q.sql"
     path.write_text("-- a comment\nselect 1 as one;\n")
-    assert succeeds(small_root, "query", "--file", path, "--format", "csv") == "one\n1\n"
+    assert output_of(small_root, "query", "--file", path, "--format", "csv") == "one\n1\n"
     result = CliRunner().invoke(
         main, ["--warehouse", str(small_root), "query", "-", "--format", "csv"], input=path.read_text()
     )
@@ -118,7 +119,7 @@ def test_query_is_read_from_file_or_standard_input(small_root: Path, tmp_path: P
 
 
 def test_output_is_not_cut_without_a_terminal(small_root: Path) -> None:
-    shown = succeeds(small_root, "query", "select range as number, repeat('x', 500) as text from range(100)")
+    shown = output_of(small_root, "query", "select range as number, repeat('x', 500) as text from range(100)")
     assert all(f" {number} " in shown for number in range(100))
     assert shown.count("x" * 500) == 100
 
@@ -129,7 +130,7 @@ def test_json_has_null_for_nan(small_root: Path) -> None:
         "[{'f': 'nan'::float}]} as g, map {'h': 'nan'::double} as i, array_value('nan'::float, 1::float) as j, "
         '1.5::double as "it\'s ""k""", null::struct(l double) as m, null::double[] as n'
     )
-    rows = json.loads(succeeds(small_root, "query", sql, "--format", "json"), parse_constant=pytest.fail)
+    rows = json.loads(output_of(small_root, "query", sql, "--format", "json"), parse_constant=pytest.fail)
     assert rows == [
         {"a": None, "b": None, "c": [1.5, None], "g": {"d": None, "e": [{"f": None}]}, "i": {"h": None},
          "j": [None, 1.0], 'it\'s "k"': 1.5, "m": None, "n": None}
@@ -137,15 +138,18 @@ def test_json_has_null_for_nan(small_root: Path) -> None:
 
 
 def test_queries_cannot_use_other_files(small_root: Path, tmp_path: Path) -> None:
+    """A query can neither read nor write a file outside the warehouse, unless `--allow-files` is given."""
     (tmp_path / "x.csv").write_text("a\n1\n")
     for sql in (f"from '{tmp_path / 'x.csv'}'", f"from read_text('{tmp_path / 'x.csv'}')"):
         assert error_of(run(small_root, "query", sql), 1).endswith("try: --allow-files")
     for sql in (f"copy (select 1) to '{tmp_path / 'y.csv'}'", "install httpfs", "select 1; select 2"):
         assert error_of(run(small_root, "query", sql), 1).startswith("expected ")
     sql = f"copy (select max(number) from (select 7 as number)) to '{tmp_path / 'y.csv'}'"
-    succeeds(small_root, "query", sql, "--allow-files")
+    output_of(small_root, "query", sql, "--allow-files")
     assert (tmp_path / "y.csv").read_text() == "max(number)\n7\n"
-    assert succeeds(small_root, "query", f"from '{tmp_path / 'x.csv'}'", "--allow-files", "--format", "csv") == "a\n1\n"
+    assert (
+        output_of(small_root, "query", f"from '{tmp_path / 'x.csv'}'", "--allow-files", "--format", "csv") == "a\n1\n"
+    )
 
 
 def test_queries_beyond_limits_are_stopped(small_root: Path) -> None:
@@ -172,8 +176,8 @@ def test_queries_leave_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     place = tmp_path / "empty"
     place.mkdir()
     monkeypatch.chdir(place)
-    succeeds(place, "query", "select count(*) from versions")
-    succeeds(place, "list")
+    output_of(place, "query", "select count(*) from versions")
+    output_of(place, "list")
     assert run(place, "claims").stderr.startswith("not built: claims/all, ")
     assert "expected a warehouse in" in error_of(run(tmp_path / "none", "claims"), 1)
     assert list(place.iterdir()) == []
@@ -194,7 +198,7 @@ def test_closed_output_pipe_ends_the_query(small_root: Path) -> None:
 
 def test_catalog_is_written(warehouse: Warehouse) -> None:
     warehouse.catalog.unlink()
-    assert succeeds(warehouse.root, "catalog") == f"wrote {warehouse.catalog}\n"
+    assert output_of(warehouse.root, "catalog") == f"wrote {warehouse.catalog}\n"
     with duckdb.connect(str(warehouse.catalog), read_only=True) as connection:
         assert connection.sql("select count(*) from bearoff_two_sided_3x3").fetchall() == [(400,)]
 
@@ -203,7 +207,7 @@ def test_catalog_is_written(warehouse: Warehouse) -> None:
 @each("form", ["json", "csv"])
 def test_columns_with_equal_names_keep_their_values(small_root: Path, options: tuple[str, ...], form: str) -> None:
     sql = "select * from (values (1, 'nan'::double)) t(x, y) join (values (2, 3::double)) u(x, y) on true"
-    shown = succeeds(small_root, "query", sql, "--format", form, *options)
+    shown = output_of(small_root, "query", sql, "--format", form, *options)
     if form == "json":
         assert [list(row.values()) for row in json.loads(shown)] == [[1, None, 2, 3.0]]
     else:
@@ -214,7 +218,7 @@ def test_queries_may_have_non_ascii_letters(small_root: Path) -> None:
     """The letters are at the end of a query, and after a semicolon."""
     texts = ("select 'ő' as a", "select 'Müller; ő' as a;", "select 'x' as \"ő\"; -- ő;;")
     for sql in (*texts, " -- ő\nselect 'é' as a; ; "):
-        (row,) = json.loads(succeeds(small_root, "query", sql, "--format", "json"))
+        (row,) = json.loads(output_of(small_root, "query", sql, "--format", "json"))
         assert next(iter(row.values())) == sql.split("'")[1]
 
 
@@ -261,7 +265,7 @@ def test_empty_table_names_the_command_that_fills_it(one_table: Path, sql: str, 
 
 def test_every_kind_has_a_command_that_fills_it() -> None:
     for kind in bgdata.all_kinds().values():
-        name, *rest = filling(kind).split()
+        name, *rest = making_command(kind).split()
         assert name in main.commands or name in main.entries, name
         assert rest or name in ("ladder", "check-reference")
     assert FILLED_BY.keys() <= bgdata.all_kinds().keys()

@@ -1,7 +1,5 @@
 """Tests of `bgdata serve` in a separate process."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -14,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.warehouse.commands.serve import listening
+from bgdata.warehouse.commands.serve import listening_socket
 from tests.command_line import error_of, run
 
 
 def test_invalid_addresses_are_refused(small_root: Path, tmp_path: Path) -> None:
+    """`bgdata serve` refuses hosts and ports that it cannot use, options that do not fit together, and an import that
+    other machines could reach."""
     assert error_of(run(tmp_path / "none", "serve"), 1).startswith("expected a warehouse in ")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -40,7 +40,7 @@ def test_invalid_addresses_are_refused(small_root: Path, tmp_path: Path) -> None
 
 def test_answers_are_sent_without_delay() -> None:
     """The body does not wait for the acknowledgement of the head."""
-    with listening("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+    with listening_socket("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
         accepted, _ = listener.accept()
         with accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
@@ -69,7 +69,8 @@ def test_server_answers_and_stops(small_root: Path, host: str, warns: bool) -> N
     assert "Traceback" not in rest
 
 
-def test_address_for_match_files_is_another_one_after_each_start(small_root: Path) -> None:
+def test_address_for_match_files_changes_after_each_start(small_root: Path) -> None:
+    """The address at which the site takes match files contains a secret that differs after each start."""
     command = [sys.executable, "-m", "bgdata", "serve", "--import", "--port", "0", "--warehouse", str(small_root)]
     tokens = set[str]()
     for _ in range(2):

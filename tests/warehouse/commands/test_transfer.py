@@ -1,7 +1,5 @@
 """`bgdata push` and `bgdata pull`: their output, and their one-line errors."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +11,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 import bgdata
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.store.versions import Versions
-from tests.command_line import error_of, run, succeeds
+from tests.command_line import error_of, output_of, run
 
 STORE = "memory://shop/ware"
 
@@ -30,13 +28,14 @@ def _root(memory_path: Path) -> Iterator[Path]:
 
 
 def test_dry_run_pushes_nothing(root: Path) -> None:
-    assert succeeds(root, "push", STORE, "--dry-run").splitlines()[-1].startswith("would push 2 versions, 4 files, ")
+    assert output_of(root, "push", STORE, "--dry-run").splitlines()[-1].startswith("would push 2 versions, 4 files, ")
     assert MemoryFileSystem.store == {}
 
 
 def test_pushed_versions_can_be_pulled(root: Path, memory_path: Path) -> None:
+    """What was pushed can be pulled into an empty warehouse, and passes `verify` there; nothing is copied twice."""
     first, second = (table.name for table in bgdata.open_warehouse(root).versions())
-    lines = succeeds(root, "push", STORE, "bearoff_two_sided/2x2").splitlines()
+    lines = output_of(root, "push", STORE, "bearoff_two_sided/2x2").splitlines()
     assert [line.split()[-1] for line in lines[:-1]] == [first]
     assert lines[-1].startswith("pushed 1 version, 2 files, ")
     assert lines[-1].endswith(" kB; 0 were there")
@@ -47,19 +46,20 @@ def test_pushed_versions_can_be_pulled(root: Path, memory_path: Path) -> None:
     assert [(row["variant"], row["state"], row["files"]) for row in rows] == [("2x2", "there", 0), ("2x3", "pushed", 2)]
     assert rows[1]["bytes"] > rows[0]["bytes"] == 0
     copy = memory_path / "copy"
-    lines = succeeds(copy, "pull", STORE).splitlines()
+    lines = output_of(copy, "pull", STORE).splitlines()
     assert [line.split()[-1] for line in lines[:-1]] == [first, second]
-    assert succeeds(copy, "list", "bearoff_two_sided") == succeeds(root, "list", "bearoff_two_sided")
-    assert "0 failed" in succeeds(copy, "verify")
-    assert succeeds(copy, "pull", STORE) == "pulled 0 versions, 0 files, 0 B; 2 were there\n"
-    assert succeeds(root, "pull", f"file://{copy}", "bearoff_two_sided").endswith("; 2 were there\n")
+    assert output_of(copy, "list", "bearoff_two_sided") == output_of(root, "list", "bearoff_two_sided")
+    assert "0 failed" in output_of(copy, "verify")
+    assert output_of(copy, "pull", STORE) == "pulled 0 versions, 0 files, 0 B; 2 were there\n"
+    assert output_of(root, "pull", f"file://{copy}", "bearoff_two_sided").endswith("; 2 were there\n")
 
 
 @pytest.mark.catalog
 def test_catalog_is_written_once(root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pull of several versions writes the catalog once."""
     from bgdata.store import catalog
 
-    succeeds(root, "push", STORE)
+    output_of(root, "push", STORE)
     written: list[Path] = []
     real = catalog.refresh_catalog
 
@@ -68,12 +68,13 @@ def test_catalog_is_written_once(root: Path, memory_path: Path, monkeypatch: pyt
         real(warehouse, **options)
 
     monkeypatch.setattr(catalog, "refresh_catalog", refresh_catalog)
-    succeeds(memory_path / "copy", "pull", STORE)
+    output_of(memory_path / "copy", "pull", STORE)
     assert written == [memory_path / "copy"]
     assert not catalog.is_stale(bgdata.open_warehouse(memory_path / "copy"))
 
 
 def test_errors_are_reported_in_one_line(root: Path) -> None:
+    """Invalid addresses and names give errors of one line without the password in the address."""
     for words, code, message in (
         (("pull", STORE), 1, f"expected versions in {STORE}, found none"),
         (("push", "nope://user:secret@x"), 2, "expected an address of a scheme that is known"),

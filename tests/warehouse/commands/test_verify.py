@@ -1,7 +1,5 @@
 """Tests of `bgdata verify`, `lock` and `rebuild`."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import json
@@ -19,15 +17,17 @@ from bgdata.store.lockfile import save_lock
 from bgdata.training.kinds import network
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.build import COMPUTED
-from bgdata.warehouse.commands.verify import duration, verify_warehouse
-from tests.command_line import error_of, run, succeeds
+from bgdata.warehouse.commands.verify import duration_text, verify_warehouse
+from tests.command_line import error_of, output_of, run
 from tests.kept import own
-from tests.store.test_current import Seeded, open_toys
+from tests.store.test_current import Seeded, open_powers_warehouse
 
 pytestmark = pytest.mark.catalog
 
 
 def test_verify_checks_every_version(warehouse: Warehouse) -> None:
+    """`bgdata verify` runs all checks on every version, skips recomputing only imported ones, and says how many rows it
+    recomputed."""
     result = run(warehouse.root, "verify", "--sample", "20", "--seed", "3")
     assert result.exit_code == 0
     count = len(list(warehouse.versions()))
@@ -40,14 +40,14 @@ def test_verify_checks_every_version(warehouse: Warehouse) -> None:
     expected = r"ok     bearoff_two_sided/3x3/\S+: 20 rows drawn of 400: finds 1 bad one in 4 with 99%, if"
     assert re.search(expected, result.stderr)
     expected = "2 versions: 14 checks passed, 2 skipped, 0 failed\nmade by this code: 2\n"
-    assert succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0") == expected
+    assert output_of(warehouse.root, "verify", "bearoff_gammon", "--sample", "0") == expected
     result = run(warehouse.root, "verify", "bearoff_gammon")
     assert len(re.findall(r"ok     bearoff_gammon/\S+: all [0-9,]+ rows", result.stderr)) == 2
 
 
 def test_verify_reports_the_code_that_made_a_version(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A version was made by this code, or by other code and recomputed here, or only its hashes were checked."""
-    powers = open_toys(memory_path / "warehouse")
+    powers = open_powers_warehouse(memory_path / "warehouse")
     table = powers.build("powers", Seeded(10, 0))
     sources = table.manifest.software["sources"]
     assert sources == closure_fingerprint(Path(inspect.getfile(type(powers.kind("powers").computation))))
@@ -59,13 +59,15 @@ def test_verify_reports_the_code_that_made_a_version(memory_path: Path, monkeypa
         return rows.getvalue().splitlines()[1]
 
     assert summary(0) == summary(5) == "made by this code: 1"
-    monkeypatch.setattr("bgdata.store.verify.sources_here", lambda _kind: "0123456789ab")
+    monkeypatch.setattr("bgdata.store.verify.source_fingerprint", lambda _kind: "0123456789ab")
     assert summary(5) == "by other code, recomputed here: 1"
     assert summary(0) == "copied, hashes only: 1"
 
 
 @pytest.mark.slow
 def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
+    """`bgdata verify` names each damaged file, does not recompute versions made from damaged ones, and repairs them
+    with `--repair`."""
     tables = {
         kind: warehouse.open(kind, slug) for kind, slug in (("bearoff_gammon", "3x15"), ("bearoff_two_sided", "3x3"))
     }
@@ -91,7 +93,7 @@ def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
     result = run(warehouse.root, "verify", "--sample", "5", "--repair")
     assert result.exit_code == 0, result.output
     assert len(re.findall(r"repaired bearoff_\w+/\w+/r\d-\w+; the damaged files are in ", result.stderr)) == 2
-    assert " 0 failed" in succeeds(warehouse.root, "verify", "--sample", "5")
+    assert " 0 failed" in output_of(warehouse.root, "verify", "--sample", "5")
     assert [table.manifest.digest for table in warehouse.versions()] == digests
 
 
@@ -107,12 +109,12 @@ def test_imported_versions_cannot_be_repaired(warehouse: Warehouse) -> None:
     assert result.exit_code == 1
     assert f"error: expected the files that {damaged[0].name} was imported from; delete " in result.stderr
     assert damaged[0].parquet.read_bytes() == b"junk"
-    assert "2 versions: 14 checks passed" in succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0")
+    assert "2 versions: 14 checks passed" in output_of(warehouse.root, "verify", "bearoff_gammon", "--sample", "0")
 
 
 @pytest.mark.parametrize("is_pointed_at", [True, False])
 def test_repair_keeps_the_current_version(memory_path: Path, is_pointed_at: bool) -> None:
-    powers = open_toys(memory_path / "warehouse")
+    powers = open_powers_warehouse(memory_path / "warehouse")
     older, newer = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     if not is_pointed_at:
         (newer.folder.parent / "current").unlink()
@@ -126,7 +128,7 @@ def test_repair_keeps_the_current_version(memory_path: Path, is_pointed_at: bool
 
 def test_failures_after_a_repair_are_reported(memory_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A version that differs from the lock still differs after the repair."""
-    powers = open_toys(memory_path / "warehouse")
+    powers = open_powers_warehouse(memory_path / "warehouse")
     table = powers.build("powers", Seeded(10, 1))
     save_lock(powers.lock, [dataclasses.replace(table.manifest, digest="0" * 64)])
     assert not verify_warehouse(powers, "powers", 0, 0, repair=True)
@@ -134,7 +136,7 @@ def test_failures_after_a_repair_are_reported(memory_path: Path, capsys: pytest.
 
 
 def test_repair_of_one_kind_does_not_check_the_catalog(memory_path: Path) -> None:
-    powers = open_toys(memory_path / "warehouse")
+    powers = open_powers_warehouse(memory_path / "warehouse")
     own(powers.build("powers", Seeded(10, 1)).parquet).write_bytes(b"junk")
     powers.catalog.write_bytes(b"junk")
     assert verify_warehouse(powers, "powers", 0, 0, repair=True)
@@ -142,7 +144,7 @@ def test_repair_of_one_kind_does_not_check_the_catalog(memory_path: Path) -> Non
 
 def test_repaired_version_replaces_a_missing_current_one(memory_path: Path) -> None:
     """The repaired version becomes current."""
-    powers = open_toys(memory_path / "warehouse")
+    powers = open_powers_warehouse(memory_path / "warehouse")
     older, newer = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     newer.folder.rename(memory_path / "gone")
     older.parquet.write_bytes(b"junk")
@@ -154,10 +156,10 @@ def test_repaired_version_replaces_a_missing_current_one(memory_path: Path) -> N
 @pytest.mark.usefixtures("small_defaults")
 def test_unchanged_warehouse_equals_its_lock_and_a_rebuild(warehouse: Warehouse) -> None:
     root = warehouse.root
-    assert succeeds(root, "lock") == f"wrote {warehouse.lock}: {len(COMPUTED)} variants\n"
-    assert succeeds(root, "diff").count(", same\n") == len(COMPUTED)
+    assert output_of(root, "lock") == f"wrote {warehouse.lock}: {len(COMPUTED)} variants\n"
+    assert output_of(root, "diff").count(", same\n") == len(COMPUTED)
     before = {path: path.stat().st_mtime_ns for path in root.rglob("*.*") if path != warehouse.staging}
-    assert succeeds(root, "rebuild", "--check").count("same   ") == len(COMPUTED)
+    assert output_of(root, "rebuild", "--check").count("same   ") == len(COMPUTED)
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert list(warehouse.staging.iterdir()) == []
 
@@ -173,7 +175,7 @@ def test_unchanged_warehouse_equals_its_lock_and_a_rebuild(warehouse: Warehouse)
     ],
 )
 def test_another_digest_in_the_lock_is_reported(warehouse: Warehouse, arguments: list[str], verdict: str) -> None:
-    succeeds(warehouse.root, "lock")
+    output_of(warehouse.root, "lock")
     locked = json.loads(warehouse.lock.read_text())
     (entry,) = (entry for entry in locked["entries"] if entry["dataset"] == "bearoff_gammon")
     entry["digest"] = "0" * 64
@@ -188,7 +190,7 @@ def test_another_digest_in_the_lock_is_reported(warehouse: Warehouse, arguments:
 def test_variants_outside_a_default_build_may_be_missing(memory_path: Path) -> None:
     """Only `lock` needs them; other commands report that they are missing."""
     missing = "not built: bearoff_gammon/2x15; try: bgdata build --all"
-    succeeds(memory_path, "build")
+    output_of(memory_path, "build")
     assert error_of(run(memory_path, "lock"), 1) == (
         f"expected bearoff_gammon/2x15 in {memory_path}, found none; try: bgdata build --all"
     )
@@ -196,15 +198,15 @@ def test_variants_outside_a_default_build_may_be_missing(memory_path: Path) -> N
     assert missing not in run(memory_path, "verify", "bearoff_gammon").stderr
     result = run(memory_path, "rebuild")
     assert re.fullmatch(rf"bearoff_gammon/1x15: built .*\n{missing}\n", result.stderr)
-    succeeds(memory_path, "rebuild", "bearoff_gammon")
-    assert succeeds(memory_path, "lock").endswith("warehouse.lock: 2 variants\n")
+    output_of(memory_path, "rebuild", "bearoff_gammon")
+    assert output_of(memory_path, "lock").endswith("warehouse.lock: 2 variants\n")
     assert run(memory_path, "verify").stderr.splitlines()[-1] != missing
     (table,) = bgdata.open_warehouse(memory_path).versions("bearoff_gammon", "2x15")
     shutil.rmtree(table.folder.parent)
-    *_, last = succeeds(memory_path, "diff").splitlines()
+    *_, last = output_of(memory_path, "diff").splitlines()
     assert last.startswith(f"bearoff_gammon/2x15: locked {table.folder.name.partition('-')[2]}")
     assert last.endswith(", not built; try: bgdata build bearoff_gammon")
-    assert succeeds(memory_path, "rebuild", "--check").count("same   ") == 2
+    assert output_of(memory_path, "rebuild", "--check").count("same   ") == 2
     (table,) = bgdata.open_warehouse(memory_path).versions()
     shutil.rmtree(table.folder.parent)
     assert run(memory_path, "diff").exit_code == 1
@@ -212,16 +214,17 @@ def test_variants_outside_a_default_build_may_be_missing(memory_path: Path) -> N
 
 @pytest.mark.usefixtures("small_defaults")
 def test_rebuild_in_place_prints_rows(warehouse: Warehouse) -> None:
+    """`bgdata rebuild` builds a version again with the same digest, and prints a row for it in JSON or CSV."""
     table = warehouse.open("bearoff_gammon", "3x15")
     before = table.manifest
-    (row,) = json.loads(succeeds(warehouse.root, "rebuild", "bearoff_gammon", "--format", "json"))
+    (row,) = json.loads(output_of(warehouse.root, "rebuild", "bearoff_gammon", "--format", "json"))
     assert row == {
         "dataset": "bearoff_gammon", "variant": "3x15", "version": table.folder.name, "rows": table.manifest.rows,
         "digest": table.manifest.digest, "is_rebuilt": True,
     }  # fmt: skip
-    shown = succeeds(warehouse.root, "rebuild", "bearoff_gammon", "--format", "csv")
+    shown = output_of(warehouse.root, "rebuild", "bearoff_gammon", "--format", "csv")
     assert shown.splitlines()[0] == ",".join(row)
-    assert succeeds(warehouse.root, "rebuild", "bearoff_gammon", "--threads", "1") == ""
+    assert output_of(warehouse.root, "rebuild", "bearoff_gammon", "--threads", "1") == ""
     after = warehouse.open("bearoff_gammon", "3x15").manifest
     assert after.digest == before.digest
     assert after.created > before.created
@@ -232,16 +235,18 @@ def test_rebuild_in_place_prints_rows(warehouse: Warehouse) -> None:
 def test_published_versions_are_computed_only_with_all(
     warehouse: Warehouse, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Versions that come with the package are copied when they are rebuilt or repaired; only `--all` computes them."""
     table = warehouse.open("network", "tiny")
     monkeypatch.setattr(network, "SHIPPED", memory_path)
     shutil.copytree(table.folder, memory_path / "tiny" / table.folder.name)
-    succeeds(warehouse.root, "lock")
-    digest, title = table.manifest.digest[:16], "network/tiny"
-    shown = succeeds(warehouse.root, "rebuild", "network", "--check")
+    output_of(warehouse.root, "lock")
+    digest = table.manifest.digest[:16]
+    title = "network/tiny"
+    shown = output_of(warehouse.root, "rebuild", "network", "--check")
     assert shown.splitlines()[0] == f"copied {title}: locked {digest}, copied from the package, has {digest}"
     assert re.fullmatch(r" +not computed again, which took \d+ (seconds|minutes); --all does it", shown.splitlines()[1])
-    assert [duration(seconds) for seconds in (3, 200, 9000)] == ["3 seconds", "3 minutes", "2 hours"]
-    shown = succeeds(warehouse.root, "rebuild", "network", "--check", "--all")
+    assert [duration_text(seconds) for seconds in (3, 200, 9000)] == ["3 seconds", "3 minutes", "2 hours"]
+    shown = output_of(warehouse.root, "rebuild", "network", "--check", "--all")
     assert shown == f"same   {title}: locked {digest}, rebuilt {digest}\n"
     result = run(warehouse.root, "rebuild", "network", "--format", "json")
     assert result.stderr.splitlines()[-1] == f"{title}: already built ({table.folder.name})"
@@ -250,35 +255,35 @@ def test_published_versions_are_computed_only_with_all(
     own(table.parquet).write_bytes(b"junk")
     result = run(warehouse.root, "verify", "network", "--sample", "0", "--repair")
     assert f"network/tiny: comes with the package ({table.folder.name})" in result.stderr
-    assert " 0 failed" in succeeds(warehouse.root, "verify", "network", "--sample", "1")
+    assert " 0 failed" in output_of(warehouse.root, "verify", "network", "--sample", "1")
 
 
 def test_rebuild_of_unknown_variants_is_refused(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         for kind in COMPUTED:
             patch.setattr(type(kind), "defaults", (kind.smallest,))
-        succeeds(warehouse.root, "lock")
+        output_of(warehouse.root, "lock")
     message = error_of(run(warehouse.root, "rebuild", "bearoff_gammon", "--check"), 1)
     assert message == "expected a default variant of bearoff_gammon: 6x15, 10x15, got 3x15"
 
 
-def test_verify_of_a_variant_or_version(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_one_variant_or_version_is_verified(warehouse: Warehouse, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert "expected at least one version in" in error_of(run(tmp_path / "empty", "verify"), 1)
     table = warehouse.open("bearoff_gammon", "3x15")
     own(warehouse.open("bearoff_gammon", "6x15").parquet).write_bytes(b"junk")
     for scope in ("bearoff_gammon/3x15", table.name):
-        assert succeeds(warehouse.root, "verify", scope, "--sample", "0") == (
+        assert output_of(warehouse.root, "verify", scope, "--sample", "0") == (
             "1 versions: 7 checks passed, 1 skipped, 0 failed\nmade by this code: 1\n"
         )
     assert run(warehouse.root, "verify", "bearoff_gammon/6x15", "--sample", "0").exit_code == 1
     assert run(warehouse.root, "verify", "bearoff_gammon", "--sample", "0").exit_code == 1
 
 
-def test_rebuild_of_one_variant(warehouse: Warehouse) -> None:
+def test_one_variant_is_rebuilt(warehouse: Warehouse) -> None:
     """The variant is rebuilt with its own parameters if it is not a default."""
     created = {table.name: table.manifest.created for table in warehouse.versions("bearoff_gammon")}
-    (row,) = json.loads(succeeds(warehouse.root, "rebuild", "bearoff_gammon/3x15", "--format", "json"))
+    (row,) = json.loads(output_of(warehouse.root, "rebuild", "bearoff_gammon/3x15", "--format", "json"))
     assert (row["variant"], row["is_rebuilt"]) == ("3x15", True)
     is_new = [table.manifest.created > created[table.name] for table in warehouse.versions("bearoff_gammon")]
     assert is_new == [True, False]
@@ -287,7 +292,7 @@ def test_rebuild_of_one_variant(warehouse: Warehouse) -> None:
 def test_one_variant_is_compared_with_the_lock(warehouse: Warehouse) -> None:
     manifests = [table.manifest for table in warehouse.versions("bearoff_gammon")]
     save_lock(warehouse.lock, [manifests[0], dataclasses.replace(manifests[1], digest="0" * 64)])
-    assert succeeds(warehouse.root, "diff", "bearoff_gammon/3x15").endswith(", same\n")
+    assert output_of(warehouse.root, "diff", "bearoff_gammon/3x15").endswith(", same\n")
     for scope in ("bearoff_gammon", "bearoff_gammon/6x15"):
         result = run(warehouse.root, "diff", scope)
         assert result.exit_code == 1

@@ -39,7 +39,8 @@ ROW_BYTES = {2: 10, 4: 16.2}  # at most, by the bytes of an equity: four codes a
 
 
 class Part(NamedTuple):
-    """One file: its path in the folder, and the indexes `begin` to before `end` of its players on roll."""
+    """A Parquet file of a two-sided table: its path in the folder, and the position indexes begin to end - 1 of its
+    players on roll."""
 
     path: Path
     begin: int
@@ -47,7 +48,7 @@ class Part(NamedTuple):
 
 
 def parts_of(points: int, checkers: int) -> list[Part]:
-    """The parts of a table, in order of the player on roll."""
+    """The parts of a table of this size, in order of the player on roll."""
     most = max(1, PART_ROWS // layout_count(points, checkers))
     ends = [1, *(layout_count(points, on_roll) for on_roll in range(1, checkers + 1))]
     return [
@@ -58,9 +59,9 @@ def parts_of(points: int, checkers: int) -> list[Part]:
 
 
 def write_parts(table: TwoSidedTable, folder: Path, progress: Progress) -> int:
-    """Write the parts that are missing in a folder; returns their number. Raises UsageError if the folder contains
-    other Parquet files, TooLargeError if the disk has no room, DigestMismatchError if a row is damaged, and
-    StorageError if a file cannot be written."""
+    """Write the parts of a table that a folder lacks; returns how many. Raises UsageError if the folder contains other
+    Parquet files, TooLargeError if the disk has no room, DigestMismatchError if a row is damaged, and StorageError if a
+    file cannot be written."""
     parts = parts_of(table.points, table.checkers)
     with hold_lock(folder / ".lock", lambda: progress.note(f"another process is writing into {folder}; waiting")):
         missing = missing_parts(table, parts, folder)
@@ -83,13 +84,13 @@ def write_parts(table: TwoSidedTable, folder: Path, progress: Progress) -> int:
 
 
 def rows_of(table: TwoSidedTable, parts: list[Part]) -> int:
-    """The number of rows in `parts`."""
+    """The number of rows in these parts of a table."""
     return sum(part.end - part.begin for part in parts) * len(table.stored)
 
 
 def missing_parts(table: TwoSidedTable, parts: list[Part], folder: Path) -> list[Part]:
-    """The parts that the folder lacks. Raises UsageError if the folder contains a Parquet file that is not part of the
-    table."""
+    """The parts of a table that a folder lacks. Raises UsageError if the folder contains a Parquet file that is not
+    part of the table."""
     known = {folder / part.path: part for part in parts}
     with storage_errors("read", folder):
         there = sorted(folder.glob("**/[!.]*.parquet"))
@@ -103,7 +104,7 @@ def missing_parts(table: TwoSidedTable, parts: list[Part], folder: Path) -> list
 
 
 def is_part(table: TwoSidedTable, part: Part, path: Path) -> bool:
-    """Whether a file is this part of the version, by its metadata, number of rows and seal."""
+    """Whether a file is this part of the table, by its metadata, number of rows and seal."""
     if not path.is_file():  # opening a pipe would block
         return False
     try:
@@ -121,7 +122,7 @@ def is_part(table: TwoSidedTable, part: Part, path: Path) -> bool:
 
 
 def write_part(table: TwoSidedTable, part: Part, folder: Path, progress: Progress) -> None:
-    """Write one part aside, then rename it into place."""
+    """Write one part to a temporary file, then rename it into place."""
     path = folder / part.path
     partial = path.with_name(f".{path.name}.partial")
     shape, manifest = DATASET.tables[0], table.table.manifest
@@ -139,7 +140,7 @@ def write_part(table: TwoSidedTable, part: Part, folder: Path, progress: Progres
 
 
 def checked_batches(table: TwoSidedTable, begin: int, end: int) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of the players on roll from `begin` to before `end`, one row group at a time, with the columns of
+    """Yield the rows of the players on roll begin to end - 1, one row group at a time, with the columns of
     `table.parquet`. Raises DigestMismatchError if a row does not match its hash."""
     has_hashes = f"{ROW_HASHES}.npy" in {entry.name for entry in table.table.manifest.files}
     for rows, batch in equity_batches(table.stored, table.checkers, begin, end):

@@ -36,8 +36,8 @@ SEAL_BYTES = 32
 
 
 class Parts:
-    """Files of a table that is being solved. One thread writes them while others solve: pass the methods marked "for
-    the writing thread" to `write`, and call `close` at the end."""
+    """The files of a two-sided table that is being solved. One thread writes them while others solve: pass the methods
+    marked "for the writing thread" to `write`, and call `close` at the end."""
 
     def __init__(self, job: Job, scale: Scale, groups: Sequence[tuple[int, ...]]) -> None:
         self._job, self._scale, self._groups = job, scale, groups
@@ -56,7 +56,7 @@ class Parts:
             self._file.close()
 
     def write(self, action: Callable[..., None], *arguments: Any) -> None:
-        """Queue an action for the writing thread. Raises errors of earlier actions."""
+        """Queue a call of `action` with these arguments for the writing thread. Raises errors of earlier actions."""
         while len(self._waiting) >= WAITING or (self._waiting and self._waiting[0].done()):
             self._waiting.popleft().result()
         self._waiting.append(self._pool.submit(self._run, action, *arguments))
@@ -71,13 +71,13 @@ class Parts:
             raise
 
     def finish(self) -> None:
-        """Wait until everything is written. Raises errors of actions."""
+        """Wait until everything in the queue is written. Raises errors of actions."""
         while self._waiting:
             self._waiting.popleft().result()
 
     def count_done(self) -> int:
-        """Number of batches, of all groups, that a killed build has kept; 0 if there are none, or if they are
-        damaged."""
+        """The number of batches, over all groups of columns, that a killed build has kept; 0 if there are none, or if
+        they are damaged."""
         for folder in sorted(self._job.folder.glob("checkpoint-*"), reverse=True):
             try:
                 record = read_sealed(folder / STATE)
@@ -92,8 +92,8 @@ class Parts:
         return 0
 
     def restore(self, window: Window, done: int, first: int) -> None:
-        """Fill the cells of a window from batches `first` to `done` that later batches depend on. `first` is the number
-        of the window's first batch. Raises CorruptFileError or DigestMismatchError if a file is damaged."""
+        """Fill the cells of a window, on which later batches depend, from the kept batches up to `done`. `first` is the
+        number of the window's first batch. Raises CorruptFileError or DigestMismatchError if a file is damaged."""
         batches = window.batches()
         for n in range(max(first, done - NEEDED), done):
             folder = self._folder(n + 1)
@@ -149,8 +149,8 @@ class Parts:
             remove_folder(self._folder(done - NEEDED))
 
     def take(self, window: Window, group: int, layer: int) -> NDArray[Any]:
-        """The encoded values of a layer. Raises DigestMismatchError for a changed file, CorruptFileError for a missing
-        one."""
+        """Read the encoded values of a layer, a pip count of the player on roll. Raises DigestMismatchError for a
+        changed file, CorruptFileError for a missing one."""
         slots, columns = window.slots, len(self._groups[group])
         _, end = two_sided.block_place(slots, layer, slots.most_pips, columns)
         values = np.empty(end, self._scale.dtype)
@@ -167,13 +167,14 @@ class Parts:
         return values
 
     def rows(self, window: Window, layer: int) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Yield the rows of a layer whose pairs are all solved, in the form of `two_sided.layer_rows`. Raises the same
-        exceptions as `take`."""
+        """Yield the rows of a layer (a pip count of the player on roll) whose pairs are all solved, as
+        `two_sided.layer_rows` does. Raises the same exceptions as `take`."""
         found = [(columns[0], self.take(window, group, layer)) for group, columns in enumerate(self._groups)]
         yield from two_sided.layer_rows(window, layer, found, self._scale)
 
     def drop(self, layers: range) -> None:
-        """Delete the values of layers whose rows are written and whose batch is sealed. For the writing thread."""
+        """Delete the values of these layers: their rows are written, and their batch is sealed. For the writing
+        thread."""
         for layer in layers:
             for group in range(len(self._groups)):
                 self._layer(group, layer).unlink(missing_ok=True)
@@ -190,8 +191,8 @@ class Parts:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Context for reading a kept file. Raises CorruptFileError if the file is not as written, StorageError if it cannot
-    be read now."""
+    """A context for reading a kept file. Raises CorruptFileError if the file is not as it was written, StorageError if
+    it cannot be read now."""
     try:
         with storage_errors("read", path):
             yield
@@ -202,13 +203,13 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def clear_parts(job: Job) -> None:
-    """Delete all files that a killed build left."""
+    """Delete all files that a killed build left in the folder of its job."""
     for folder in job.folder.glob("checkpoint*"):
         remove_folder(folder)
 
 
 def _write_all(handle: int, data: memoryview, offset: int | None) -> None:
-    """Write all bytes to a file, at `offset` or at its current position."""
+    """Write all bytes to a file descriptor, at `offset` or at its current position."""
     while data:
         count = os.write(handle, data) if offset is None else write_at(handle, data, offset)
         data = data[count:]

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.equity.match_equity import MatchEquity, met_names, met_of_arrays, row_arrays
-from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
+from bgdata.kinds.column_values import select_texts, text_arrays, text_column
 from bgdata.store.arrays import Array
 
 TEXTS = ("mets", "titles", "descriptions", "forms", "formulas", "notices")
@@ -18,7 +18,7 @@ TEXTS = ("mets", "titles", "descriptions", "forms", "formulas", "notices")
 
 @dataclass(frozen=True)
 class DescribedTable:
-    """A table with its description; `met` is None for a table given by a formula."""
+    """A match equity table with its description; `met` is None for a table that is given by a formula."""
 
     name: str
     met: MatchEquity | None
@@ -33,7 +33,7 @@ class DescribedTable:
 
 
 def arrays_of_tables(tables: Sequence[DescribedTable]) -> dict[str, Array]:
-    """TABLE_ARRAYS and CELL_ARRAYS of tables, which must be sorted by name."""
+    """Store match equity tables, which must be sorted by name, as TABLE_ARRAYS and CELL_ARRAYS."""
     columns = [[getattr(table, name) for table in tables] for name in ("name", "title", "description", "form")]
     columns.append([json.dumps(table.formula, sort_keys=True) if table.formula else "" for table in tables])
     columns.append([table.notice for table in tables])
@@ -47,14 +47,14 @@ def arrays_of_tables(tables: Sequence[DescribedTable]) -> dict[str, Array]:
 
 
 def cell_batches(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The rows of the table `match_equity`."""
+    """Yield the rows of the SQL table `match_equity`."""
     yield pa.record_batch({**score_columns(arrays), "mwc": pa.array(np.asarray(arrays["mwc"]))})
 
 
 def score_columns(arrays: Mapping[str, Array]) -> dict[str, pa.Array]:
-    """`met` and the score of every cell."""
+    """The columns `met` and those of the score, for every cell."""
     return {
-        "met": chosen_texts(text_column(arrays, "mets"), np.asarray(arrays["met"]).astype(np.int32)),
+        "met": select_texts(text_column(arrays, "mets"), np.asarray(arrays["met"]).astype(np.int32)),
         "is_post_crawford": pa.array(np.asarray(arrays["is_post_crawford"]).astype(np.bool_)),
         "away": pa.array(np.asarray(arrays["away"]).astype(np.int32)),
         "opponent_away": pa.array(np.asarray(arrays["opponent_away"]).astype(np.int32)),
@@ -62,7 +62,7 @@ def score_columns(arrays: Mapping[str, Array]) -> dict[str, pa.Array]:
 
 
 def table_batches(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The rows of the table `match_equity_tables`."""
+    """Yield the rows of the SQL table `match_equity_tables`."""
     texts = {name: text_column(arrays, name) for name in TEXTS}
     with_cells = set(np.unique(np.asarray(arrays["met"])).tolist())
     names = met_names(arrays)

@@ -61,13 +61,13 @@ CHANCES_ARRAY = FlatArray(
 
 @dataclass(frozen=True)
 class ImportParameters(Parameters):
-    """Parameters of an import: its name, given or made from its files. A name has lower-case letters, digits, and
-    single `-`."""
+    """The parameters of an import, which are only its name: given by the user, or made from the names of the files. A
+    name consists of lower-case letters, digits, and single `-`."""
 
     name: str = "unnamed"
 
     def check(self) -> None:
-        """Raise InvalidParameterError for a name that cannot be part of paths and views."""
+        """Raise InvalidParameterError if the name could not be part of a path or of a view's name."""
         if not is_name("variant", self.name) or len(self.name) > LONGEST_NAME:
             raise InvalidParameterError(
                 f"expected a name of at most {LONGEST_NAME} small letters, digits and single - between them, "
@@ -76,8 +76,8 @@ class ImportParameters(Parameters):
 
     @classmethod
     def of_files(cls, files: Sequence[Path], name: str | None = None) -> Self:
-        """Parameters with the given name, or with the names of all files and folders joined by `-and-`, shortened if
-        too long. Raises InvalidParameterError for an invalid name."""
+        """The parameters for importing these files: with the given name, or with the names of all files and folders
+        joined by `-and-`, and shortened if they are too long. Raises InvalidParameterError for an invalid name."""
         if name is None:
             names = {path.name: name_of_file(path.name) for path in files}
             for file, found in names.items():
@@ -90,21 +90,22 @@ class ImportParameters(Parameters):
 
     @classmethod
     def from_manifest(cls, values: Mapping[str, Any]) -> Self:
-        """Override `Parameters`: early imports of gnubg's files have a class in place of a name."""
+        """Make parameters from the JSON values in a manifest. Early imports of gnubg's files recorded a class in place
+        of a name."""
         if set(values) == {"position_class"}:
             values = {"name": values["position_class"]}
         return super().from_manifest(values)
 
 
 def name_of_file(name: str) -> str:
-    """The variant name made from a file name: lower case, without the endings of format and compression, other
-    characters than letters and digits replaced by single `-`. Empty if nothing is left."""
+    """The name of a variant made from the name of a file: in lower case, without endings for format and compression,
+    and with a single `-` for other characters than letters and digits. Empty if nothing is left."""
     stem = re.sub(r"(?<=.)\.[A-Za-z]+$", "", unpacked_name(name))
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")
 
 
 def shorten(name: str) -> str:
-    """The name; if it is too long, its beginning and a hash of the whole."""
+    """The name of a variant; if it is too long, its beginning and a hash of the whole name."""
     if len(name) <= LONGEST_NAME:
         return name
     mark = hashlib.sha256(name.encode()).hexdigest()[:8]
@@ -112,8 +113,8 @@ def shorten(name: str) -> str:
 
 
 class FileImport(ImportedDataset[ImportParameters]):
-    """Base of kinds whose files are read into arrays; lines that break a rule are quarantined. Subclasses name the
-    reader and the arrays."""
+    """Base of kinds whose files are read line by line into arrays. A line that breaks a rule goes to quarantine.
+    Subclasses declare the reader and the arrays."""
 
     address: ClassVar[str] = ""  # where the files are published
     side_tables: ClassVar[tuple[TableShape, ...]] = (QUARANTINE,)
@@ -136,12 +137,13 @@ class FileImport(ImportedDataset[ImportParameters]):
             raise UsageError(f"expected at most {MAX_FILES:,} files at once, got {len(files):,}")
 
     def estimate(self, _parameters: ImportParameters) -> Estimate:
-        """None: the size is unknown before the files are read."""
+        """An estimate of nothing, because the size is unknown until the files are read."""
         return Estimate(0, 0, 0)
 
 
 class PositionImport(FileImport):
-    """Base of imported kinds with one position per row, with or without chances. Their items are lines."""
+    """Base of imported kinds in which a row is a position, with or without chances. Versions are divided into parts by
+    lines."""
 
     computed_by = "positions"
     part_items = 4_000_000

@@ -20,7 +20,7 @@ from bgdata.formats.unpacking import FileFacts, read_content
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.imports.kinds.shared.imports import QUARANTINE, FileImport, ImportParameters
-from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
+from bgdata.kinds.column_values import select_texts, text_arrays, text_column
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, ImportedComputation
 from bgdata.store.job import Job
@@ -33,29 +33,30 @@ _REFERENCE = re.compile(r", see line \d+$")  # ends the reason of a line quarant
 
 
 class FileImportComputation(ImportedComputation[ImportParameters]):
-    """Base of computations that read files into arrays and quarantine lines that break a rule."""
+    """Base of computations that read files line by line into arrays. A line that breaks a rule goes to quarantine."""
 
     kind: FileImport
     sample: ClassVar[tuple[str, str]]  # the name and content of a small file to import in tests
 
     def read_file(self, path: Path) -> Source:
-        """Read a file once. Raises the errors of `formats.unpacking.read_content`, and CorruptFileError for a binary
-        file of another program."""
+        """Read a file once: its content, its hashes, and what is known of its origin. Raises the errors of
+        `formats.unpacking.read_content`, and CorruptFileError for a binary file of another program."""
         content, facts = read_content(path)
         check_is_text(content, path.name)
         return Source(self.raw_file(path, facts), content)
 
     def holds(self, _path: Path) -> bool:
-        """Whether a file in a folder is of this kind. Only kinds that recognise their files by content say False."""
+        """Whether a file in a folder is to be imported as this kind. Kinds that recognise their files by content
+        override this method."""
         return True
 
     def raw_file(self, path: Path, facts: FileFacts) -> RawFile:
-        """The record of a file for the manifest."""
+        """What the manifest records of an imported file."""
         address = self.kind.address if self.is_published(facts.content_sha256) else ""
         return RawFile(path.name, **vars(facts), address=address, licence=self.kind.licence)
 
     def is_published(self, _content_sha256: str) -> bool:
-        """Whether a file with this content may come from `address`, where the files of the kind are published."""
+        """Whether a file whose content has this SHA-256 may be one of those published at the kind's `address`."""
         return True
 
     def write_sample(self, folder: Path) -> list[Path]:
@@ -67,14 +68,17 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
     def check_strict(self, arrays: Mapping[str, Array]) -> None:
         count = len(arrays["quarantine_line"])
         if count:
-            source, first = next(set_aside(arrays), None) or next(set_aside(arrays, with_references=True))
+            source, first = next(quarantined_lines(arrays), None) or next(
+                quarantined_lines(arrays, with_references=True)
+            )
             raise CheckFailedError(
                 f"expected no line that breaks a rule, found {count:,}, first in {source}, {first}; "
                 "without --strict such lines are set aside"
             )
 
     def check_rows(self, parts: Sequence[Mapping[str, Array]], has_rows: Sequence[bool], job: Job) -> None:
-        """Name the files that have no row. Raises NoRowsError if no file has one."""
+        """Tell the user which files gave no row; `has_rows` says it of each file. Raises NoRowsError if none gave
+        one."""
         names = [unpacked_name(source.file.name) for source in job.files]
         if not any(has_rows):
             raise NoRowsError(no_rows_text(names, parts))
@@ -88,7 +92,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
             sources = arrays["quarantine_source"][rows].astype(np.int32)
             yield pa.record_batch(
                 {
-                    "source": chosen_texts(text_column(arrays, "sources"), sources),
+                    "source": select_texts(text_column(arrays, "sources"), sources),
                     "line": pa.array(arrays["quarantine_line"][rows]),
                     "text": text_column(arrays, "quarantine_text", rows),
                     "reason": text_column(arrays, "quarantine_reason", rows),
@@ -103,7 +107,8 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         return ends | common_reasons(_reason_counts(computed.arrays))
 
     def joined_statistics(self, parts: Sequence[tuple[int, Mapping[str, float]]]) -> Mapping[str, float]:
-        """The sums of all figures of the parts. Reasons that are common in a part are counted one by one."""
+        """The statistics of a version, each the sum of those of its parts. A reason for quarantine is only counted in
+        the parts in which it is among the most frequent."""
         sums = Counter[str]()
         for _, figures in parts:
             sums.update({name: int(value) for name, value in figures.items()})
@@ -112,24 +117,26 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
 
 
 class WholeFilesComputation(FileImportComputation):
-    """Base of computations that keep all rows of all files in memory. Subclasses name the reader and the arrays."""
+    """Base of computations that have all rows of all files in memory at once. Subclasses declare the reader and the
+    arrays."""
 
     @abstractmethod
     def parse(self, source: Source, parameters: ImportParameters) -> Intake:
-        """Parse the content of a file and apply the rules of this kind."""
+        """Parse the content of a file. Lines that break a rule of the kind are quarantined."""
 
     def has_rows(self, intake: Any) -> bool:
-        """Whether a file gave a row of any table."""
+        """Whether a parsed file has a row in any table."""
         counts: LineCounts = intake.counts
         return counts.rows > 0
 
     @abstractmethod
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
-        """The arrays of all files, except `source`, `line` and the quarantine."""
+        """The arrays of all parsed files together, except the arrays `source` and `line` and those of the
+        quarantine."""
 
     def compute(self, build: Build[ImportParameters]) -> None:
-        """Compute a version. Raises NoRowsError if no file has a row, and, if the build is strict, CheckFailedError if
-        a line breaks a rule."""
+        """Import the files and save the arrays. Raises NoRowsError if no file gives a row; and, if the build is strict,
+        CheckFailedError if a line breaks a rule."""
         job = build.job
         job.progress.start(f"{job.title}: reading", len(job.files), "files")
         intakes = []
@@ -146,7 +153,7 @@ class WholeFilesComputation(FileImportComputation):
 
 
 def _reason_counts(arrays: Mapping[str, Array]) -> Counter[str]:
-    """The number of lines that each reason quarantined; reasons that differ only in the number of another line count as
+    """How many lines were quarantined for each reason. Reasons that differ only in the number of another line count as
     one."""
     found = Counter[str]()
     for rows in row_slices(len(arrays["quarantine_line"]), 1 << 16):
@@ -156,7 +163,8 @@ def _reason_counts(arrays: Mapping[str, Array]) -> Counter[str]:
 
 
 def common_reasons(reasons: Counter[str]) -> dict[str, int]:
-    """The figures of the most frequent reasons, and of all other reasons together."""
+    """The statistics about quarantine for the manifest: the count of each of the most frequent reasons, and of all
+    other reasons together."""
     others = reasons.pop(OTHER_REASONS, 0)
     common = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:MAX_REASONS]
     others += reasons.total() - sum(count for _, count in common)
@@ -164,9 +172,11 @@ def common_reasons(reasons: Counter[str]) -> dict[str, int]:
     return {f"{REASON}{reason}": count for reason, count in common}
 
 
-def set_aside(arrays: Mapping[str, Array], *, with_references: bool = False) -> Iterator[tuple[str, Quarantined]]:
-    """Quarantined lines with their files, in order. Lines that refer to another line are included only if
-    `with_references` is true."""
+def quarantined_lines(
+    arrays: Mapping[str, Array], *, with_references: bool = False
+) -> Iterator[tuple[str, Quarantined]]:
+    """Yield each quarantined line with the name of its file, in order. A line that only refers to another line is left
+    out, unless `with_references` is true."""
     for row, line in enumerate(arrays["quarantine_line"]):
         reason = text_column(arrays, "quarantine_reason", slice(row, row + 1))[0].as_py()
         if with_references or not _REFERENCE.search(reason):
@@ -176,12 +186,12 @@ def set_aside(arrays: Mapping[str, Array], *, with_references: bool = False) -> 
 
 
 def no_rows_text(sources: Sequence[str], parts: Sequence[Mapping[str, Array]]) -> str:
-    """The error message for files without rows: counts of their lines, and the first reasons."""
+    """The error message about files that gave no row: how their lines ended, and the first reasons for quarantine."""
     where = sources[0] if len(sources) == 1 else f"{len(sources):,} files"
     lines, others, comments, bad = sum(arrays["line_counts"].sum(axis=0) for arrays in parts).tolist()
     if not lines:
         return f"expected a row in {where}, found nothing at all; nothing was imported"
-    first = islice(chain.from_iterable(map(set_aside, parts)), FIRST_REASONS)
+    first = islice(chain.from_iterable(map(quarantined_lines, parts)), FIRST_REASONS)
     reasons = "; ".join(f"{source}, {replace(entry, text=entry.text[:SHORT_TEXT])}" for source, entry in first)
     return (
         f"expected a row in {where}, found none in {lines:,} lines: "
@@ -192,20 +202,20 @@ def no_rows_text(sources: Sequence[str], parts: Sequence[Mapping[str, Array]]) -
 
 
 def row_slices(count: int, size: int) -> Iterator[slice]:
-    """Slices of at most `size` rows that cover all rows; a single empty one if there are no rows."""
+    """Yield slices of at most `size` rows that together cover `count` rows; one empty slice if there are none."""
     for start in range(0, max(count, 1), size):
         yield slice(start, min(count, start + size))
 
 
 def quarantine_arrays(intakes: Sequence[Intake]) -> dict[str, Array]:
-    """The quarantined lines of all files, and the line counts of each file."""
+    """The arrays with the quarantined lines of all parsed files, and with the counts of lines in each file."""
     found = [(source, entry) for source, intake in enumerate(intakes) for entry in intake.rejects]
     counts = [astuple(intake.counts) for intake in intakes]
     return {"line_counts": np.array(counts, np.int64).reshape(-1, 4), **rejected_arrays(found)}
 
 
 def rejected_arrays(rejects: Sequence[tuple[int, Quarantined]]) -> dict[str, Array]:
-    """The arrays of quarantined lines, each with the index of its file."""
+    """The arrays with quarantined lines, from pairs of the number of a file and a line of it."""
     return {
         "quarantine_source": np.array([source for source, _ in rejects], np.uint16),
         "quarantine_line": np.array([entry.line for _, entry in rejects], np.int32),
@@ -215,11 +225,12 @@ def rejected_arrays(rejects: Sequence[tuple[int, Quarantined]]) -> dict[str, Arr
 
 
 def source_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
-    """The columns `source` and `line` of the rows in `rows`."""
-    names = chosen_texts(text_column(arrays, "sources"), arrays["source"][rows].astype(np.int32))
+    """The columns `source` and `line`, which name the file and the line of a row, for the rows that the slice
+    selects."""
+    names = select_texts(text_column(arrays, "sources"), arrays["source"][rows].astype(np.int32))
     return {"source": names, "line": pa.array(arrays["line"][rows])}
 
 
 def are_over(boards: Array) -> Array:
-    """bool[n]: whether the game of each position is over."""
+    """bool[n]: whether the game is over in each of the positions int8[n, 26]."""
     return np.asarray(position_classes(boards) == PositionClass.OVER)

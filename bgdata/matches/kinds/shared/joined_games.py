@@ -9,15 +9,15 @@ from dataclasses import replace
 import numpy as np
 
 from bgdata.formats.match_files import ONE_GAME
-from bgdata.formats.matches import Note, breaks
+from bgdata.formats.matches import Note, missing_parts
 from bgdata.matches.kinds.shared.match_rows import MatchRows, MatchRowsFile, played_hash
 
 _STEM = re.compile(r"(.*?)(?:_\d{3,})?(\.\w+)?", re.DOTALL)
 
 
 def join_games(files: Sequence[MatchRowsFile]) -> list[MatchRowsFile]:
-    """The files, with the games of a match that is in several files joined in the file of its first game. Files belong
-    together if their names differ only by a number, and players and length are the same."""
+    """Join the games of a match that is spread over several files: they move to the file of its first game. Files
+    belong together if their names differ only by a number, and players and length are the same."""
     groups: dict[tuple[object, ...], list[int]] = {}
     for place, file in enumerate(files):
         if len(file.matches) == 1 and file.matches[0].match.form in ONE_GAME:
@@ -38,7 +38,7 @@ def join_games(files: Sequence[MatchRowsFile]) -> list[MatchRowsFile]:
 
 
 def join_rows(parts: Sequence[tuple[str, MatchRows]]) -> MatchRows:
-    """The rows of one match, from the rows of its games with the names of their files."""
+    """The rows of one match, joined from its games' rows, which are given with the names of their files."""
     rows = [part for _, part in parts]
     games = tuple(part.match.games[0] for part in rows)
     match = replace(rows[0].match, games=games)
@@ -54,7 +54,7 @@ def join_rows(parts: Sequence[tuple[str, MatchRows]]) -> MatchRows:
     found.analyses = [
         each._replace(turn=first[number] + each.turn) for number, part in enumerate(rows) for each in part.analyses
     ]
-    for number, ((name, _), game, missing) in enumerate(zip(parts, games, breaks(match), strict=True)):
+    for number, ((name, _), game, missing) in enumerate(zip(parts, games, missing_parts(match), strict=True)):
         where = f", in {name}" if number else ""
         found.notes += [(number, Note(note.line, f"{note.text}{where}")) for note in (*game.notes, *missing)]
     return found

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bgdata.formats.lines import Intake
-from bgdata.formats.matches import BAR_POINT, SUBJECTS, Choice, Game, Match, Note, RecordedMove, TurnKind, breaks
+from bgdata.formats.matches import BAR_POINT, SUBJECTS, Choice, Game, Match, Note, RecordedMove, TurnKind, missing_parts
 from bgdata.formats.replay import ReplayedFile, ReplayedTurn
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import Play, legal_plays
@@ -30,8 +30,8 @@ NAN = math.nan
 
 
 class ForeignAnalysis(NamedTuple):
-    """A row of what a file says of a turn. `turn` is the index of the turn in its match; `values` are the value and
-    five chances, NaN if unknown."""
+    """One row of the analysis that a file contains for a turn. `turn` is the index of the turn in its match; `values`
+    are the value and five chances, NaN if unknown."""
 
     turn: int
     subject: int
@@ -45,7 +45,8 @@ class ForeignAnalysis(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A play or double of a game: the player, and the sorted dice and the board after it, as bytes."""
+    """A play or double in a game, by which games are compared: the player, and the sorted dice and the board after it,
+    as bytes."""
 
     player: int
     content: bytes
@@ -53,8 +54,8 @@ class Step(NamedTuple):
 
 @dataclass
 class MatchRows:
-    """The rows of one match. The games of `match` are without their turns; `games` do not have the number of their
-    match yet; `steps` are the plays and doubles of each game."""
+    """The rows of one match. `match` has its games without turns; `games` do not have the number of their match yet;
+    `steps` are the plays and doubles of each game."""
 
     match: Match
     played: str
@@ -70,7 +71,7 @@ class MatchRows:
     files: int = 1  # in which the match is
 
     def add(self, other: MatchRows, source: str) -> None:
-        """Add what another file says of the same match."""
+        """Add the analyses that another file, `source`, contains of the same match."""
         self.files += 1
         self.notes.append((0, Note(1, f"the same match is in {source}")))
         if not other.analyses:
@@ -84,7 +85,7 @@ class MatchRows:
                 self.analyses.append(each._replace(turn=turn))
 
     def turn_keys(self) -> Iterator[tuple[object, ...]]:
-        """Keys that distinguish the turns of the match in every format."""
+        """Yield a key for each turn of the match, which is the same whatever the file's format."""
         begin = 0
         for game, end in enumerate(self.ends):
             for turn in range(begin, end):
@@ -95,14 +96,14 @@ class MatchRows:
 
 @dataclass(frozen=True)
 class MatchRowsFile(Intake):
-    """The rows of the matches of a file with this name."""
+    """The rows of all matches in one file."""
 
     name: str
     matches: tuple[MatchRows, ...]
 
 
 def file_rows(file: ReplayedFile, name: str) -> MatchRowsFile:
-    """The rows of all matches of a replayed file that have games."""
+    """The rows of all matches in a replayed file, without matches that have no games."""
     found = (
         match_rows(match, [file.replays[game.units.start] for game in match.games])
         for match in file.matches
@@ -112,12 +113,12 @@ def file_rows(file: ReplayedFile, name: str) -> MatchRowsFile:
 
 
 def match_rows(match: Match, replays: Sequence[Sequence[ReplayedTurn]]) -> MatchRows:
-    """The rows of a match with the turns of its games."""
+    """The rows of a match, from the replayed turns of its games."""
     steps = [played_steps(replayed) for replayed in replays]
     bare = tuple(replace(game, turns=()) for game in match.games)
     found = MatchRows(replace(match, games=bare), played_hash(match, steps), steps)
     entries = [entry for replayed in replays for entry in replayed]
-    for number, (game, missing, replayed) in enumerate(zip(match.games, breaks(match), replays, strict=True)):
+    for number, (game, missing, replayed) in enumerate(zip(match.games, missing_parts(match), replays, strict=True)):
         found.games.append(_game_row(match, game))
         found.ends.append((found.ends[-1] if found.ends else 0) + len(replayed))
         found.notes += [(number, note) for note in (*game.notes, *missing)]
@@ -144,7 +145,7 @@ def _turn_row(entry: ReplayedTurn) -> tuple[int, ...]:
 
 
 def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
-    """The checker moves of a turn as written, with hits from the board if the format does not record them."""
+    """The checker moves of a turn in the file's order. Hits come from the board if the format does not record them."""
     unhit = set(entry.play.hit_points if entry.play else ())
     moves = []
     for move in entry.turn.checker_moves:
@@ -155,7 +156,7 @@ def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
 
 
 def played_steps(replayed: Sequence[ReplayedTurn]) -> list[Step]:
-    """The plays and doubles of a game."""
+    """The plays and doubles among the turns of a game."""
     found = []
     for entry in replayed:
         turn = entry.turn
@@ -167,9 +168,9 @@ def played_steps(replayed: Sequence[ReplayedTurn]) -> list[Step]:
 
 
 def played_hash(match: Match, games: Iterable[Sequence[Step]]) -> str:
-    """32 hexadecimal digits that depend on the rolls with their plays, the doubles and the length alone, not on names,
-    columns, or what only some formats record, such as resignations. If there are few rolls, they depend on names
-    too."""
+    """32 hexadecimal digits that identify what was played: the rolls with their plays, the doubles and the match
+    length. Names, columns, and what only some formats record, such as resignations, do not count. If there are few
+    rolls, the digits depend on names too."""
     found, rolls, first = hashlib.sha256(str(match.length).encode()), 0, None
     for steps in games:
         found.update(b"game")
@@ -183,7 +184,8 @@ def played_hash(match: Match, games: Iterable[Sequence[Step]]) -> str:
 
 
 def foreign_analyses_of(turn: int, entry: ReplayedTurn) -> Iterator[ForeignAnalysis]:
-    """The rows of what a file says of a turn; plays get their usual notation."""
+    """Yield the rows of what a file says of a turn, with plays in the usual notation. `turn` is its index in the
+    match."""
     for analysis in entry.turn.analyses:
         texts = [choice.text for choice in analysis.choices]
         if analysis.subject == "play" and entry.turn.dice:
@@ -206,12 +208,12 @@ def play_texts(entry: ReplayedTurn, choices: Sequence[Choice]) -> list[str]:
         fitting = by_change.get(_change((move.from_point, move.to_point) for move in moves), [])
         landings = {move.to_point for move in moves}
         best = max(fitting, key=partial(_agreement, landings), default=None)
-        texts.append(str(best) if best and choice.moves is not None else choice.text or written(moves))
+        texts.append(str(best) if best and choice.moves is not None else choice.text or moves_text(moves))
     return texts
 
 
 def _agreement(landings: set[int], play: Play) -> int:
-    """A number that says how well the hits of a play agree with the points that its moves land on."""
+    """How many hits of a play are on points that its recorded moves land on, minus the number of those that are not."""
     return len(play.hit_points & landings) - len(play.hit_points - landings)
 
 
@@ -223,7 +225,7 @@ def _change(moves: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(sorted((point, count) for point, count in counts.items() if count))
 
 
-def written(moves: Sequence[RecordedMove]) -> str:
-    """Moves as a string, for plays that are not legal."""
+def moves_text(moves: Sequence[RecordedMove]) -> str:
+    """Checker moves as text, for plays that are not legal."""
     names = {BAR_POINT: "bar", 0: "off"}
     return " ".join("/".join(names.get(point, str(point)) for point in move[:2]) for move in moves)

@@ -18,7 +18,8 @@ MAY_BE_UNKNOWN = {"n_legal_plays", "game", "turn", "network", "standard_error", 
 
 
 class BenchmarkRows:
-    """The arrays of one table by field: BenchmarkRows(arrays, "decisions")["boards"] is `decisions_boards`."""
+    """The arrays of one table of a benchmark, by field: BenchmarkRows(arrays, "decisions")["boards"] is
+    `decisions_boards`."""
 
     def __init__(self, arrays: Mapping[str, Array], table: str) -> None:
         self._arrays, self._table = arrays, table
@@ -30,13 +31,13 @@ class BenchmarkRows:
         return len(self["boards"])
 
     def batches(self, *columns: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-        """Yield rows of one Parquet table, whose columns are in the given order."""
+        """Yield the rows of the table for a Parquet file. Its columns are those of all `columns`, in order."""
         table = pa.table({name: values for group in columns for name, values in group.items()})
         yield from table.combine_chunks().to_batches(max_chunksize=ROW_GROUP_ROWS) or [table.schema.empty_table()]
 
 
-def nullable(values: Array, is_null: Array) -> pa.Array:
-    """A column in which some rows are null."""
+def with_nulls(values: Array, is_null: Array) -> pa.Array:
+    """A column with these values, except that rows are null where `is_null` is true."""
     return pa.array(values, mask=is_null)
 
 
@@ -72,10 +73,10 @@ def play_columns(rows: BenchmarkRows) -> dict[str, Any]:
 
 
 def rollout_columns(rows: BenchmarkRows) -> dict[str, Any]:
-    """The columns of the table `benchmark_rollouts`."""
+    """The columns of the table `benchmark_rollouts`; columns that files do not contain are null."""
     return {
         "line": rows["lines"].astype(np.int32),
-        "decision": nullable(rows["decisions"].astype(np.int32), rows["decisions"] < 0),
+        "decision": with_nulls(rows["decisions"].astype(np.int32), rows["decisions"] < 0),
         **position_columns(rows["boards"]),
         **chance_columns(rows["chances"].astype(np.float32)),
     }

@@ -21,15 +21,17 @@ LONGEST_FILE = 40  # characters of a file name in the name of a variant
 
 
 def check_player_name(name: str) -> None:
-    """Raise InvalidParameterError unless `name` can be the name of a player: letters, digits and `-`; network/NAME;
-    network/NAME/VERSION; an ONNX file; a file that starts an engine; or a Python callable module:name."""
+    """Raise InvalidParameterError if `name` cannot be the name of a player. Allowed are letters, digits and `-`;
+    network/NAME; network/NAME/VERSION; an ONNX file; a file that starts an engine; and a Python callable
+    module:name."""
     named = rf"(network/)?-*[A-Za-z0-9][A-Za-z0-9-]*|network/[a-z0-9-]+/{VERSION.pattern}"
     if not (re.fullmatch(named, name) or is_callable(name) or (is_player_file(name) and name.isprintable())):
         raise InvalidParameterError(f"expected the name of a player, got {name!r}")
 
 
 def player_slug(name: str, ply: int) -> str:
-    """The player's part of a variant's name: pubeval-0ply, network-td-1ply, or onnx-mine-0ply for mine.onnx."""
+    """A player and its ply as part of a variant's name: pubeval-0ply, network-td-1ply, or onnx-mine-0ply for
+    mine.onnx."""
     if is_player_file(name):
         words = re.sub("[^a-z0-9]+", "-", Path(name).stem.lower())[:LONGEST_FILE].strip("-")
         name = "-".join(filter(None, (Path(name).suffix[1:], words)))
@@ -40,7 +42,7 @@ def player_slug(name: str, ply: int) -> str:
 
 @dataclass(frozen=True)
 class PairingParameters(Parameters):
-    """Two players with their plies and the versions that they report."""
+    """Parameters that name two players, with their plies and the versions that they report."""
 
     player: str = "pubeval"
     ply: int = 0
@@ -51,11 +53,12 @@ class PairingParameters(Parameters):
 
     @property
     def pairing(self) -> str:
-        """Both players' part of a variant's name."""
+        """Both players as part of a variant's name."""
         return f"{player_slug(self.player, self.ply)}-against-{player_slug(self.opponent, self.opponent_ply)}"
 
     def check_pairing(self, games: int, seed: int) -> None:
-        """Raise InvalidParameterError for an invalid name of a player, or an invalid number of games."""
+        """Raise InvalidParameterError for an invalid name of a player, or for a number of games or a seed that is out
+        of range."""
         check_player_name(self.player)
         check_player_name(self.opponent)
         if games >= 1 << 31:
@@ -66,12 +69,12 @@ class PairingParameters(Parameters):
 
 
 def luck_inputs() -> dict[str, tuple[str, Parameters]]:
-    """The inputs that measure luck, by role: the network of the package and its tables."""
+    """The inputs by which luck is measured, by role: the network of the package and its tables."""
     return {"network": default_network(), **TABLES}
 
 
 def source_input(place: VersionRef) -> Input:
-    """A version, or the recipe of the smallest variant of a kind if `place` has no version. Raises
+    """The input that `place` names: a version, or, without a version, the smallest variant of a kind. Raises
     InvalidParameterError if it names another variant without a version."""
     kind = all_kinds()[place.kind]
     if not place.version and kind.slug(kind.smallest) != place.variant:

@@ -1,4 +1,4 @@
-"""The corpus of a table: the games with turns that its rows are from. It joins labels with turns and games."""
+"""The column `corpus`: the games that the rows of a table come from. It joins labels with turns and games."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def has_games(kind: Dataset[Any]) -> bool:
 
 
 def corpus_name(kind: Dataset[P], parameters: P) -> str:
-    """KIND/VARIANT of the corpus whose games the rows of a variant are from. Empty if the rows are from no games, or if
-    the parameters of the source between them are unknown."""
+    """The name KIND/VARIANT of the corpus that the rows of a variant come from. Empty if the rows are from no games, or
+    if the parameters of the source between them are unknown."""
     if has_games(kind):
         return f"{kind.name}/{kind.slug(parameters)}"
     inputs = kind.inputs(parameters)

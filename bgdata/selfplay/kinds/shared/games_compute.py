@@ -16,12 +16,12 @@ from bgdata.game.position_hash import position_hashes
 from bgdata.game.random import mix_bits
 from bgdata.kinds.column_values import (
     chance_columns,
-    chosen_texts,
     class_column,
     constant,
     null_columns,
     pip_columns,
     position_columns,
+    select_texts,
 )
 from bgdata.selfplay.kinds.shared.corpora import corpus_name
 from bgdata.selfplay.kinds.shared.games import ACTIONS, GAMES, TURNS
@@ -74,7 +74,7 @@ def turn_columns(
         "game": games.astype(np.int32),
         "turn": turns.astype(np.int32),
         "player": player.astype(np.int8),
-        "action": chosen_texts(pa.array(ACTIONS), action),
+        "action": select_texts(pa.array(ACTIONS), action),
         **position_columns(boards),
         "class": class_column(classes),
         **pip_columns(boards),
@@ -83,7 +83,7 @@ def turn_columns(
         "die2": pa.array(die2.astype(np.int8), mask=die2 == 0),
         "play": plays,
         "cube_value": cube.astype(np.int32),
-        "cube_owner": chosen_texts(pa.array(OWNERS), owner),
+        "cube_owner": select_texts(pa.array(OWNERS), owner),
         **null_columns(TURNS.columns, MAY_BE_UNKNOWN, len(player)),
     }
 
@@ -198,7 +198,7 @@ def shared_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, Any]:
     if "chances" in arrays:
         columns |= {**chance_columns(arrays["chances"]), "cubeless_equity": cubeless_equities(arrays["chances"])}
     if "splits" in arrays:
-        columns["split"] = chosen_texts(pa.array(SPLITS), arrays["splits"].astype(np.int32))
+        columns["split"] = select_texts(pa.array(SPLITS), arrays["splits"].astype(np.int32))
     return columns
 
 

@@ -112,7 +112,7 @@ def find_source(warehouse: Versions, source: str) -> tuple[VersionRef, Given]:
     if name not in warehouse.kinds or not re.fullmatch(rf"[a-z0-9-]+(/{VERSION.pattern})?", rest):
         raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {source}")
     table = warehouse.open_reference(source)
-    if "/" in rest or not leads_to(warehouse, table):
+    if "/" in rest or not is_up_to_date(warehouse, table):
         return VersionRef.parse(table.name), Given()
     return VersionRef.parse(source), recipe_of(warehouse, table)
 
@@ -120,7 +120,7 @@ def find_source(warehouse: Versions, source: str) -> tuple[VersionRef, Given]:
 def variant_recipe(warehouse: Versions, table: Table) -> Given:
     """The parameters of an existing version, for `variant_input`. Raises MissingTableError if inputs of the version are
     missing."""
-    if not leads_to(warehouse, table):
+    if not is_up_to_date(warehouse, table):
         kind = table.manifest.dataset
         raise MissingTableError(
             f"expected {kind}/{table.manifest.variant} made from what is in {warehouse.root}, found "
@@ -129,7 +129,7 @@ def variant_recipe(warehouse: Versions, table: Table) -> Given:
     return recipe_of(warehouse, table)
 
 
-def leads_to(warehouse: Versions, table: Table) -> bool:
+def is_up_to_date(warehouse: Versions, table: Table) -> bool:
     """Whether a build with the parameters of a version and the current inputs would give this same version."""
     kind = warehouse.kind(table.manifest.dataset)
     found = warehouse.find(kind, kind.parameters.from_manifest(table.manifest.parameters))

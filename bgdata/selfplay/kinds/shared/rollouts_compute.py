@@ -26,13 +26,13 @@ from bgdata.store.versions import Versions
 from bgdata.store.worker_inputs import Settings
 
 
-def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
+def network_folders(context: Context[NetworkChoice]) -> dict[str, str]:
     """The folders of the network's and the bearoff tables' versions, by role. Raises MissingTableError if one is
     missing."""
-    return {role: str(table.folder.resolve()) for role, table in played_tables(context).items()}
+    return {role: str(table.folder.resolve()) for role, table in network_versions(context).items()}
 
 
-def played_tables(context: Context[NetworkChoice]) -> dict[str, Table]:
+def network_versions(context: Context[NetworkChoice]) -> dict[str, Table]:
     """The versions of the network and the bearoff tables, by role. Raises MissingTableError if one is missing."""
     return {**context.inputs, "network": network_table(context)}
 
@@ -50,15 +50,15 @@ def player_tables(name: str, warehouse: Versions, *, has_tables: bool = True) ->
     return found
 
 
-def open_played(settings: Settings) -> tuple[Chooser, CubefulRules]:
+def open_network_and_rules(settings: Settings) -> tuple[Chooser, CubefulRules]:
     """Open the network and the rules of cubeful games in a worker. `settings` contain folders by role, `length` and
     `jacoby`."""
-    *_, chooser = open_seat("network", settings)
+    *_, chooser = open_labelled_player("network", settings)
     met = first_met(Table(Path(str(settings[MET]))).arrays()) if MET in settings else None
     return chooser, CubefulRules(int(settings["length"]), bool(settings["jacoby"]), met)
 
 
-def open_seat(name: str, folders: Mapping[str, object]) -> tuple[str, str, Chooser]:
+def open_labelled_player(name: str, folders: Mapping[str, object]) -> tuple[str, str, Chooser]:
     """The label, the version and the chooser of the player `name`, from the folders of its versions by role. Raises
     CorruptFileError if a file is damaged."""
     if name in PLAIN_PLAYERS:

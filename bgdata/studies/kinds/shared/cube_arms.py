@@ -20,7 +20,7 @@ class Arm(NamedTuple):
     figures."""
 
     setting: float  # cube life index, or volatility of the jump model
-    cube: str  # cube handling of both sides, in the form of `_cube_players.sides_of`
+    cube: str  # cube handling of both sides, in the form of `cubeful_selfplay.sides_of`
     against: str  # words for the opponent
     length: int  # length of the matches, 0 for money
     published: Mapping[str, float]  # by measure
@@ -107,11 +107,15 @@ def arms_of(name: str) -> tuple[Arm, ...]:
     kind = name.removeprefix(FIRST)
     model = "first:" if kind != name else ""
     if kind == "statistics":
-        return tuple(Arm(x, f"{model}{x:g}", "itself", 0, at(CUBE_STATISTICS, n)) for n, x in enumerate(QUARTERS))
+        return tuple(
+            Arm(x, f"{model}{x:g}", "itself", 0, figures_at(CUBE_STATISTICS, n)) for n, x in enumerate(QUARTERS)
+        )
     if kind in ("index", "fine-index"):
         settings, published = (QUARTERS, COARSE_INDEX) if kind == "index" else (FINE, FINE_INDEX)
         other = f"{model}0.7"
-        return tuple(Arm(x, f"{model}{x:g} {other}", other, 0, at(published, n)) for n, x in enumerate(settings))
+        return tuple(
+            Arm(x, f"{model}{x:g} {other}", other, 0, figures_at(published, n)) for n, x in enumerate(settings)
+        )
     if name == "high-index":
         return tuple(Arm(x, f"{x:g} 0.7", "0.7", 0, {}) for x in HIGH)
     if name == "jump":
@@ -141,6 +145,6 @@ def player_of(study: str, network: str = DEFAULT_NETWORK) -> str:
     return FIRST_PLAYER if study.startswith(FIRST) else network
 
 
-def at(figures: Mapping[str, Sequence[float]], place: int) -> dict[str, float]:
+def figures_at(figures: Mapping[str, Sequence[float]], place: int) -> dict[str, float]:
     """The published figures in column `place`, by measure; percentages become shares from 0 to 1."""
     return {name: row[place] / (100 if name.endswith("_share") else 1) for name, row in figures.items()}

@@ -1,7 +1,5 @@
 """Counts the rolls."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A player that only races."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

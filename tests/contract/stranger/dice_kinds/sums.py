@@ -1,7 +1,5 @@
 """How often two dice have a sum."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 BOUNDS = ("error", "bound", "difference", "largest")  # in the names of figures about accuracy
 
 
-class DescribedTable(NamedTuple):
-    """A table with its declaration."""
+class TableDescription(NamedTuple):
+    """A published table with its manifest and the declaration of its kind."""
 
     version: PublishedVersion
     table: PublishedTable
@@ -34,13 +34,13 @@ class DescribedTable(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """A sentence that says what the table contains, and in which variant."""
+        """Sentences that say what the table contains, to which variant it belongs, and what one row is."""
         return f"{self.shape.summary} Variant {self.manifest.variant} of {self.kind.name}. {self.shape.row}"
 
 
 @dataclass(frozen=True)
-class Described:
-    """A published folder and the declarations of its kinds."""
+class PublishedFolder:
+    """A published folder with its contents and the declarations of its kinds, for everything that describes it."""
 
     contents: Contents
     folder: Path
@@ -48,30 +48,30 @@ class Described:
 
     @cached_property
     def manifests(self) -> Mapping[str, Manifest]:
-        """The manifests by name of their version."""
+        """The manifest of each version, by KIND/VARIANT/VERSION."""
         return {each.name: load_manifest(self.folder / each.folder) for each in self.contents.versions}
 
     @cached_property
-    def tables(self) -> list[DescribedTable]:
-        """All tables, in order of their versions."""
+    def tables(self) -> list[TableDescription]:
+        """All published tables, in the order of their versions."""
         return list(self._tables())
 
-    def _tables(self) -> Iterator[DescribedTable]:
+    def _tables(self) -> Iterator[TableDescription]:
         for version in self.contents.versions:
             manifest = self.manifests[version.name]
             kind = self.kinds[manifest.dataset]
             shapes = {shape.name: shape for shape in kind.tables}
             for table in version.tables:
                 schema = pq.read_schema(self.folder / table.files[0].name)
-                yield DescribedTable(version, table, manifest, kind, shapes[table.table], schema)
+                yield TableDescription(version, table, manifest, kind, shapes[table.table], schema)
 
     @cached_property
     def licences(self) -> list[str]:
-        """The licences of all tables, with ours first."""
+        """The licences of all tables, each once; the licence of bgdata's own tables comes first."""
         found = {version.licence for version in self.contents.versions}
         return sorted(found, key=lambda licence: (licence != OURS, licence))
 
     @property
     def newest(self) -> str:
-        """The day on which the newest version was made."""
+        """The date, YYYY-MM-DD, on which the newest version was made."""
         return max(manifest.created for manifest in self.manifests.values())[:10]
