@@ -44,8 +44,9 @@ from bgdata.web.position_request import PositionRequest, stakes_query
 from bgdata.web.site import Row, Site
 
 STEPS = ((0.005, "best"), (0.02, "good"), (0.04, "doubtful"), (0.08, "mistake"), (9.0, "blunder"))  # points lost
-DARK = (  # of a picture beside text; the colors of site.css
-    "<style>@media (prefers-color-scheme: dark) { svg > rect:first-of-type { fill: #191613 } "
+DARK = (  # of a picture beside text, in the light and in the dark; the colors of site.css
+    "<style>svg > rect:first-of-type { fill: #fbfaf7 } "
+    "@media (prefers-color-scheme: dark) { svg > rect:first-of-type { fill: #191613 } "
     'svg > text[font-size="16"] { fill: #ece6dc } }</style>'
 )
 LUCKY = 0.6  # points: the strongest color of a roll

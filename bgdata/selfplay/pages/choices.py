@@ -31,7 +31,7 @@ from bgdata.web.site import Row, Site
 WITHIN, MOST_PLAYS = 0.16, 5  # points behind the best static play, and number of plays
 WARM = "CgAAEAEAAAAAAA"  # a short game
 FIRST_ROUND = 36  # games of each choice before the others get more
-FIRST_SECONDS = 0.15  # of games for a page that nobody has asked for before
+FIRST_SECONDS = 0.15  # of games for a page that nobody has asked for before, after those of one choice
 
 
 def page(site: Site, request: Request) -> Page:
@@ -48,7 +48,7 @@ def page(site: Site, request: Request) -> Page:
     begun = time.monotonic()
     for found in growing_rollouts(site, asked, None, trials):
         rollout = found
-        if not is_exact and time.monotonic() - begun > FIRST_SECONDS:
+        if not is_exact and time.monotonic() - begun > FIRST_SECONDS and rollout.estimates():
             break
     rows = [row._asdict() for row in rollout.estimates(trials if is_exact else None)]
     names = [row["choice"] for row in rows]
