@@ -49,3 +49,7 @@ def test_empty_headings_are_left_out() -> None:
     assert table_lines(columns, ({"name": name, "count": 7} for name in "ab")) == ["a     7", "b     7"]
     assert table_lines(columns, []) == []
     assert table_lines([Column("name")], []) == ["name"]
+
+
+def test_control_characters_are_escaped() -> None:
+    assert table_lines([Column("name", heading="")], [{"name": "a\n\x1b[31m\u202eb"}]) == [r"a\n\x1b[31m\u202eb"]
