@@ -14,7 +14,7 @@ from bgdata.equity.cube import CubeRules
 from bgdata.errors import BgdataError, UsageError
 from bgdata.evaluation.chances import AnswerSource, cubeless_equities
 from bgdata.evaluation.lookahead_player import LookaheadPlayer, RankedPlay
-from bgdata.evaluation.pages.answers import exact_cubes, rules_of, side_by_side, table_rows
+from bgdata.evaluation.pages.answers import cube_rules_for, exact_cubes, side_by_side, table_rows
 from bgdata.evaluation.pages.editor import form_values, refusal
 from bgdata.evaluation.probe import probe_rows
 from bgdata.evaluation.rows import (
@@ -144,7 +144,7 @@ def position_answers(site: Site, player: LookaheadPlayer, asked: PositionRequest
         return found
     try:
         check_offer(asked.match, asked.text)
-        rules = rules_of(site, asked)
+        rules = cube_rules_for(site, asked)
         found["standing"] = player.decide_cube(position, asked.own_stakes, rules)
         found["cubes"] = list(cube_states(player, asked, rules))
         found["exact"] = list(exact_cubes(site, asked, rules))

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from bgdata.equity.cube import CubeRules
 from bgdata.errors import BgdataError, UsageError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.pages.answers import rules_of
+from bgdata.evaluation.pages.answers import cube_rules_for
 from bgdata.evaluation.rows import check_offer
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.classes import check_in_progress
@@ -91,7 +91,7 @@ def rollout_for(site: Site, asked: PositionRequest, player: LookaheadPlayer) -> 
     networks, MissingTableError if there is no match equity table, and the errors of `roll_out_with_cube`."""
 
     def make() -> GrowingRollout:
-        rules, chooser = rules_of(site, asked), network_of(player).chooser
+        rules, chooser = cube_rules_for(site, asked), network_of(player).chooser
         if asked.roll is None:
             return rollout_of_cube(asked.position, asked.own_stakes, rules, chooser)
         ranked = player.rank_plays(asked.position, asked.roll, *((asked.stakes, rules) if asked.stakes else ()))

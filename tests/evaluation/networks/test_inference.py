@@ -70,7 +70,7 @@ def outputs_of(networks: inference.Networks, which: int, sums: np.ndarray) -> np
     most = inference.rounded_up(int(networks.shapes[:, inference.SIZES :].max()))
     packed = np.full(inference.later_size(network), 77, np.int16)
     inference.pack_later(network, packed)
-    gathered = inference.Gathered(np.full(most + STEP, 77, np.int16), np.full((LANES, most + STEP), 77, np.int16))
+    gathered = inference.ActiveUnits(np.full(most + STEP, 77, np.int16), np.full((LANES, most + STEP), 77, np.int16))
     hidden, later = np.full((LANES, most), 77, np.int16), np.full((LANES, most), 77, np.int32)  # arbitrary content
     chances = np.empty((LANES, 5), np.float32)
     for lane, of_lane in enumerate(sums):
