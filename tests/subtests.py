@@ -1,7 +1,5 @@
 """Many cases in one test. Each case is run, and all failures are reported by name."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import traceback
@@ -37,8 +35,8 @@ class Subtests:
         try:
             yield
         except (Exception, pytest.fail.Exception) as error:
-            told = traceback.format_exc() if len(self.failures) < 3 else repr(error)
-            self.failures.append(f"{name}: {told}")
+            description = traceback.format_exc() if len(self.failures) < 3 else repr(error)
+            self.failures.append(f"{name}: {description}")
 
     def report(self) -> None:
         """Fail with all failures, or if no case was run: an empty loop proves nothing."""

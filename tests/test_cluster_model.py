@@ -1,7 +1,5 @@
 """The simulation of a cluster against sums that are plain, and the page that shows it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "how_to" / "run_on_a_cluster.md"
 COSTS = Costs(1000, 2.0, 0.5, 1.0, 0)
 
 
-def test_time_of_one_worker_and_many() -> None:
+def test_time_of_a_part_depends_on_the_workers() -> None:
     """One worker computes its shards one after the other. With many, each computes one shard, then all shards are
     received, then the part is written."""
     assert part_seconds(COSTS, 1, 4000) == 4 * 2.0 + 0.5 + 4 * 1.0

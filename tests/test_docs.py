@@ -1,7 +1,5 @@
 """The documentation: a short README, reachable pages, terms with one definition, a complete reference."""
 
-from __future__ import annotations
-
 import functools
 import re
 import shlex
@@ -187,11 +185,11 @@ def test_obsolete_pages_are_deleted(tmp_path: Path) -> None:
         ("* one *\n  more\n* two", [r"* one \*", "  more", "* two"]),
     ],
 )
-def test_plain_text_keeps_its_meaning(plain: str, markup: list[str]) -> None:
+def test_plain_text_is_escaped_in_rst(plain: str, markup: list[str]) -> None:
     assert rst(plain) == [*markup, ""]
 
 
-def test_pictures_are_used() -> None:
+def test_every_picture_is_used_in_a_page() -> None:
     text = "".join(pages().values())
     assert [path.name for path in (DOCS / "images").iterdir() if path.name not in text] == []
 

@@ -155,7 +155,7 @@ def test_forbidden_imports_are_noticed(tmp_path: Path) -> None:
     assert unnoticed == [], done.stdout
 
 
-def test_no_import_cycles_between_files() -> None:
+def test_files_have_no_import_cycles() -> None:
     from docs import house
 
     assert house.circles() == []
@@ -173,7 +173,7 @@ def test_import_cycles_are_found() -> None:
 
 
 @each(("package", "homes"), ONLY_IN.items())
-def test_packages_of_others_are_only_imported_at_home(package: str, homes: set[str]) -> None:
+def test_other_packages_are_imported_only_where_allowed(package: str, homes: set[str]) -> None:
     users = {module for module, name in all_imports() if is_within(name, {package})}
     assert users
     assert [module for module in sorted(users) if not is_within(module, homes)] == []
@@ -319,7 +319,7 @@ def test_exceptions_are_defined_in_one_file() -> None:
 
 
 @each("name", sorted(set(EXCEPTION_CLASSES) - {"BgdataError"}))
-def test_exceptions_are_ours_and_built_in(name: str) -> None:
+def test_exceptions_have_a_built_in_base_and_a_docstring(name: str) -> None:
     error = EXCEPTION_CLASSES[name]
     assert issubclass(error, BgdataError)
     built_in = [base for base in error.__mro__ if base.__module__ == "builtins" and issubclass(base, Exception)]

@@ -1,7 +1,5 @@
 """Runs the notebooks of the documentation: their cells must print what is stored in them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
@@ -80,7 +78,7 @@ def test_every_cell_of_code_has_run_in_order() -> None:
         assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1)), path
 
 
-def test_outputs_in_pieces_are_one() -> None:
+def test_pieces_of_an_output_are_joined() -> None:
     pieces = [{"output_type": "stream", "name": "stdout", "text": text} for text in ("a\n", ["b", "c"])]
     shown = {"output_type": "display_data", "data": {"text/plain": "<Figure>", "image/png": "..."}}
     assert outputs({"outputs": [*pieces, shown]}) == [

@@ -1,7 +1,5 @@
 """Ctrl-C, SIGTERM and unread output at any stage: one line, the exit code, and no leftovers."""
 
-from __future__ import annotations
-
 import os
 import re
 import resource
@@ -152,8 +150,8 @@ process.run(work)
 """
 
 
-def test_exit_waits_for_the_line(tmp_path: Path) -> None:
-    """The main thread has begun to print it, on a busy machine."""
+def test_exit_waits_until_the_line_is_printed(tmp_path: Path) -> None:
+    """The process ends only after its main thread has printed the whole line, also where printing is slow."""
     out = tmp_path / "out"
     with out.open("w") as file, started([sys.executable, "-c", SLOW], tmp_path, stdout=file) as run:
         run.wait_until(out.read_text)

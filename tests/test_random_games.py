@@ -1,7 +1,5 @@
 """Random games: legal from the first roll to the end, and independent of threads and batches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -59,7 +57,7 @@ def test_games_are_fair_and_of_every_kind() -> None:
     assert 90 < turns.mean() < 103
 
 
-def test_seeds_differ() -> None:
+def test_different_seeds_give_different_games() -> None:
     assert not np.array_equal(random_games(50, seed=5).turns, random_games(50, seed=6).turns)
 
 

@@ -1,7 +1,5 @@
 """What a release is made of: two builds with the same bytes, metadata, notes, and the files of a public project."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -109,7 +107,7 @@ def test_two_builds_of_the_commit_have_the_same_bytes(tmp_path: Path) -> None:
     assert {name.split("/")[1] for name in packed} == TOPS
 
 
-def test_version_is_written_wherever_it_stands(project: Path) -> None:
+def test_version_is_written_into_all_files(project: Path) -> None:
     release.write_version("9.1.0", project, "2031-05-06")
     assert release.release_version(project) == "9.1.0"
     citation = yaml.safe_load((project / release.CITATION).read_text())
@@ -146,7 +144,7 @@ def test_found_pythons_are_those_of_their_version() -> None:
         assert found.stdout.startswith(f"Python 3.{minor}.")
 
 
-def test_steps_of_the_tour_are_found() -> None:
+def test_commands_of_the_readme_are_found() -> None:
     steps = release.console_steps((ROOT / "README.md").read_text())
     assert {words[0] for words, _ in steps} == {"bgdata"}
     assert {words[1] for words, _ in steps} >= {"probe", "hint", "query", "verify"}

@@ -1,7 +1,5 @@
 """Many cases in one test. All are run, and each failure is named."""
 
-from __future__ import annotations
-
 import inspect
 import os
 from pathlib import Path
@@ -11,7 +9,7 @@ import pytest
 from tests.subtests import Subtests, each
 
 
-def test_every_failure_is_named() -> None:
+def test_every_failed_case_is_named() -> None:
     subtests = Subtests()
     for name in ("one", "two", "three", "four"):
         with subtests.test(name):

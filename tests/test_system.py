@@ -1,7 +1,5 @@
 """Calls that operating systems have in different forms: both forms of each, those of Windows over stand-ins here."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import importlib.util
@@ -75,7 +73,7 @@ def test_lock_is_for_one_process(calls: ModuleType, tmp_path: Path) -> None:
     os.close(second)
 
 
-def test_links_are_not_followed(calls: ModuleType, tmp_path: Path) -> None:
+def test_opening_a_link_is_refused(calls: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"values")
     (tmp_path / "link").symlink_to(tmp_path / "file")
     handle = calls.open_unfollowed(tmp_path / "file")
@@ -128,7 +126,7 @@ def test_limits_are_numbers_or_none(calls: ModuleType) -> None:
     assert all(found is None or found > 0 for found in map(calls.limit, ("RLIMIT_AS", "RLIMIT_NOFILE")))
 
 
-def test_holes_take_no_room(tmp_path: Path) -> None:
+def test_holes_of_a_file_use_no_disk(tmp_path: Path) -> None:
     with (tmp_path / "sparse").open("wb") as file:
         file.truncate(1 << 24)
     assert system.used_bytes((tmp_path / "sparse").stat()) < 1 << 20

@@ -120,11 +120,11 @@ def fill_moved(from_indexes: Array, count: int, die: int, layouts: Array, drops:
             elif highest <= 6 and point in (die, highest):
                 moved[n] = index - drops[point]
                 n += 1
-    return distinct(moved, n)
+    return keep_distinct(moved, n)
 
 
 @kernel()
-def distinct(values: Array, count: int) -> int:
+def keep_distinct(values: Array, count: int) -> int:
     """Keep the distinct numbers among the first `count` of `values`, ascending, in its first places; returns how many
     there are."""
     values[:count].sort()
@@ -154,7 +154,7 @@ def fill_roll_results(
     m = fill_moved(second, m, high, layouts, drops, third)
     for item in range(m):
         results[n + item] = third[item]
-    return distinct(results, n + m)
+    return keep_distinct(results, n + m)
 
 
 @kernel(parallel=True)

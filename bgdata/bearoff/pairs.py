@@ -38,7 +38,7 @@ def random_pairs(layouts: NDArray[np.int8], count: int, seed: int) -> LayoutPair
     place = np.repeat(np.arange(rounds + 1), [n] * rounds + [last])
     bits = hash_rows(on_roll, seed, 1 + place.astype(np.uint64))
     is_near = (bits & np.uint64(1)).astype(np.bool_)
-    opponent = np.where(is_near, near_layouts(layouts, on_roll, bits), 1 + below(bits, n))
+    opponent = np.where(is_near, near_layouts(layouts, on_roll, bits), 1 + random_below(bits, n))
     codes = np.unique(on_roll * len(layouts) + opponent)
     return LayoutPairs(*np.divmod(codes, len(layouts)))
 
@@ -51,10 +51,10 @@ def near_layouts(layouts: NDArray[np.int8], rows: NDArray[np.int64], bits: NDArr
     width = np.maximum(MIN_PIPS, pips[rows] // NEAR)
     first = start[np.maximum(pips[rows] - width, 1)]  # without the empty layout
     end = start[np.minimum(pips[rows] + width + 1, len(start) - 1)]
-    return np.asarray(order[first + below(bits, end - first)], np.int64)
+    return np.asarray(order[first + random_below(bits, end - first)], np.int64)
 
 
-def below(bits: NDArray[np.uint64], counts: NDArray[np.int64] | int) -> NDArray[np.int64]:
+def random_below(bits: NDArray[np.uint64], counts: NDArray[np.int64] | int) -> NDArray[np.int64]:
     """int64[k]: random numbers from 0 to `counts` - 1 (counts up to 2^32), from the upper 32 of 64 random bits."""
     return ((bits >> np.uint64(32)) * np.asarray(counts).astype(np.uint64) >> np.uint64(32)).astype(np.int64)
 

@@ -64,7 +64,7 @@ class Race(NamedTuple):
 
 
 @kernel(inline=True)
-def better(key: int, best: int) -> int:
+def better_key(key: int, best: int) -> int:
     """The key with fewer expected rolls; `best`, which came first, if they are equal."""
     return key if (key >> SLOT_BITS) < (best >> SLOT_BITS) else best
 
@@ -93,14 +93,14 @@ def fill_choices(slot: int, race: Race, drops: Array, reply: Array, results: Arr
                 continue
             after = race.slot_of[target]
             for column in range(6):
-                best[column] = better(half[after, column], best[column])
-            best[6] = better(key[after], best[6])
-            best[7] = better(half[after, 5 + die], best[7])
-            best[8] = better(half[after, 11 + die], best[8])
+                best[column] = better_key(half[after, column], best[column])
+            best[6] = better_key(key[after], best[6])
+            best[7] = better_key(half[after, 5 + die], best[7])
+            best[8] = better_key(half[after, 11 + die], best[8])
     roll = 0
     for high in range(1, 6):
         for low in range(high):
-            results[roll] = better(reply[low, high], reply[high, low]) & SLOT_MASK
+            results[roll] = better_key(reply[low, high], reply[high, low]) & SLOT_MASK
             roll += 1
     for die in range(6):
         half[slot, die] = reply[die, 6]

@@ -121,7 +121,8 @@ def best_plays(layouts: Layouts, plays: Plays, cubeless: NDArray[np.float32]) ->
 
 
 def start_chances(layouts: Layouts, chosen: NDArray[np.int32], lost: NDArray[np.int8]) -> ChanceBounds:
-    """Make the first bounds: exact for finished games, 0 and 1 for others. `lost` is the result of `solver.stakes`."""
+    """Make the first bounds: exact for finished games, 0 and 1 for others. `lost` is the result of
+    `solver.points_lost`."""
     values = np.zeros((len(layouts), len(layouts), 2, CHANCES), np.float32)
     values[:, :, 1] = 1
     values[:, 0], values[0, :] = 0, 0

@@ -70,7 +70,7 @@ def move_back(counts: Array, point: int, die: int) -> None:
 
 
 @kernel(borrows=True)
-def keep(results: Array, touched: Array, count: int, result: int, mask: int) -> int:
+def add_play(results: Array, touched: Array, count: int, result: int, mask: int) -> int:
     """Add a play to the `count` plays in results and touched, unless it is already listed: its layout `result`, and the
     points that it touches as bits, `mask`. Returns the new count."""
     for play in range(count):
@@ -98,11 +98,11 @@ def list_two_dice(counts: Array, first: int, second: int, blocked: int, results:
                     if not is_full:
                         is_full, count = True, 0
                     both = mask | move(counts, after, other)
-                    count = keep(results, touched, count, layout_rank(counts), both)
+                    count = add_play(results, touched, count, layout_rank(counts), both)
                     move_back(counts, after, other)
                     moved = True
             if not moved and not is_full and not is_late:
-                count = keep(results, touched, count, layout_rank(counts), mask)
+                count = add_play(results, touched, count, layout_rank(counts), mask)
                 singles += 1
             move_back(counts, point, die)
     return count
@@ -127,7 +127,7 @@ def list_doubles(
             if depth > longest:
                 longest, count = depth, 0
             if depth == longest:
-                count = keep(results, touched, count, layout_rank(counts), masks[depth])
+                count = add_play(results, touched, count, layout_rank(counts), masks[depth])
             if depth < 4:
                 continue
         if depth == 0:

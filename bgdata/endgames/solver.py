@@ -65,7 +65,7 @@ class Bounds(NamedTuple):
     unit: np.float32
 
 
-def stakes(layouts: Layouts, *, gammons: bool) -> NDArray[np.int8]:
+def points_lost(layouts: Layouts, *, gammons: bool) -> NDArray[np.int8]:
     """int8[layouts]: how many points a side with this layout loses when the opponent has borne off."""
     on_board = layouts.counts.sum(axis=1)
     if not gammons:
@@ -98,7 +98,7 @@ def start_values(layouts: Layouts, *, gammons: bool) -> Bounds:
     """Make the first values: those of finished games, 0 elsewhere, without bounds."""
     steps, count, lanes = all_steps(layouts), len(layouts), 8 if gammons else 4
     cube_values = np.zeros((count, count, lanes), np.float32)
-    cube_values[:, 0, : len(COLUMNS)] = -stakes(layouts, gammons=gammons)[steps.layout, None]  # no more cube turns
+    cube_values[:, 0, : len(COLUMNS)] = -points_lost(layouts, gammons=gammons)[steps.layout, None]  # no more cube turns
     if gammons:
         cube_values[:, 0, JACOBY] = -1
     cube_values[0, 0] = np.inf  # not a pair: the worth of an impossible step
@@ -395,7 +395,7 @@ def extrapolate(bounds: Bounds, before: NDArray[np.float32], ratio: float) -> No
     bounds.cube_values[pairs] += rest
 
 
-def widen(bounds: Bounds) -> None:
+def add_bounds(bounds: Bounds) -> None:
     """Give the cube values of unfinished games bounds of `START_SLACK` units."""
     count = len(bounds.layouts)
     bounds.slack[...] = START_SLACK

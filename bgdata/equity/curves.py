@@ -94,7 +94,7 @@ class Points(NamedTuple):
 
 
 @kernel()
-def piece(win: float, start: float, end: float, at_start: float, at_end: float) -> float:
+def height_on_line(win: float, start: float, end: float, at_start: float, at_end: float) -> float:
     """The height at `win` of the line through (start, at_start) and (end, at_end); `at_end` if the two points
     coincide."""
     width = end - start
@@ -105,10 +105,10 @@ def piece(win: float, start: float, end: float, at_start: float, at_end: float) 
 def curve_equity(curve: Curve, win: float) -> float:
     """The equity on a curve at a winning chance from 0 to 1."""
     if win < curve.low:
-        return piece(win, 0.0, curve.low, curve.lose, curve.at_low)
+        return height_on_line(win, 0.0, curve.low, curve.lose, curve.at_low)
     if win < curve.high:
-        return piece(win, curve.low, curve.high, curve.at_low, curve.at_high)
-    return piece(win, curve.high, 1.0, curve.at_high, curve.win)
+        return height_on_line(win, curve.low, curve.high, curve.at_low, curve.at_high)
+    return height_on_line(win, curve.high, 1.0, curve.at_high, curve.win)
 
 
 @kernel()
@@ -128,11 +128,11 @@ def first_reaching(curve: Curve, equity: float) -> float:
     if curve.lose >= equity:
         return 0.0
     if curve.at_low >= equity:
-        return piece(equity, curve.lose, curve.at_low, 0.0, curve.low)
+        return height_on_line(equity, curve.lose, curve.at_low, 0.0, curve.low)
     if curve.at_high >= equity:
-        return piece(equity, curve.at_low, curve.at_high, curve.low, curve.high)
+        return height_on_line(equity, curve.at_low, curve.at_high, curve.low, curve.high)
     if curve.win >= equity:
-        return piece(equity, curve.at_high, curve.win, curve.high, 1.0)
+        return height_on_line(equity, curve.at_high, curve.win, curve.high, 1.0)
     return NEVER
 
 
@@ -175,7 +175,7 @@ def double_point(now: Curve, taken: Curve, passed: float, beaver_factor: float) 
                 below = max(below, knot)
         gain = doubled_equity(taken, passed, beaver_factor, below) - curve_equity(now, below)
         if gain < 0.0:
-            return piece(0.0, gain, gain_above, below, above)
+            return height_on_line(0.0, gain, gain_above, below, above)
         above, gain_above = below, gain
     return 0.0
 

@@ -112,7 +112,7 @@ def turned_strategy(strategy: Strategy) -> Strategy:
 
 
 @kernel()
-def later(strategy: Strategy) -> Strategy:
+def later_strategy(strategy: Strategy) -> Strategy:
     """The strategy for the time after the present cube is turned: the local volatility becomes the mean one."""
     model, own, other, mean, _, free = strategy
     return Strategy(model, own, other, mean, mean, free)
@@ -182,7 +182,7 @@ def money_equities(
     now = no_double_equity(strategy, win, mean_win, mean_loss, owner, is_jacoby)
     if owner == OPPONENT:
         return CubeEquities(now, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
-    taken = 2.0 * no_double_equity(later(strategy), win, mean_win, mean_loss, OPPONENT, False)
+    taken = 2.0 * no_double_equity(later_strategy(strategy), win, mean_win, mean_loss, OPPONENT, False)
     return CubeEquities(now, taken, 2.0 * taken if has_beavers else taken, 1.0)
 
 
@@ -196,8 +196,8 @@ def money_points_of(
         index = curves.index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
         return curves.first_points(mean_win, mean_loss, owner, index)
     now = money_curve(strategy, mean_win, mean_loss, owner, is_jacoby)
-    taken = curves.scale(money_curve(later(strategy), mean_win, mean_loss, OPPONENT, False), 2.0)
-    own = curves.scale(money_curve(later(strategy), mean_win, mean_loss, curves.ON_ROLL, False), 2.0)
+    taken = curves.scale(money_curve(later_strategy(strategy), mean_win, mean_loss, OPPONENT, False), 2.0)
+    own = curves.scale(money_curve(later_strategy(strategy), mean_win, mean_loss, curves.ON_ROLL, False), 2.0)
     return Points(
         curves.first_reaching(own, -1.0),
         curves.double_point(now, taken, 1.0, 2.0 if has_beavers else 1.0),

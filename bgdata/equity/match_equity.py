@@ -261,7 +261,7 @@ def default_met(warehouse: Versions) -> str:
 
 def met_names(arrays: Arrays) -> list[str]:
     """The names of the match equity tables in a version, including those given by formulas."""
-    return texts(arrays, "mets")
+    return decode_texts(arrays, "mets")
 
 
 def met_of_arrays(arrays: Arrays, name: str) -> MatchEquity:
@@ -307,9 +307,9 @@ def row_arrays(mets: Sequence[MatchEquity | None]) -> dict[str, NDArray[Any]]:
     return {key: column.astype(type_) for (key, type_), column in zip(TYPES.items(), columns, strict=True)}
 
 
-def texts(arrays: Arrays, name: str) -> list[str]:
-    """Decode the strings that are stored as two arrays: the bytes of all in `name`, and the places where each ends in
-    the array of that name with `_ends` behind it."""
+def decode_texts(arrays: Arrays, name: str) -> list[str]:
+    """Decode the strings that are stored as two arrays: the bytes of all, `name`, and the places where each ends,
+    `name`_ends."""
     letters, ends = np.asarray(arrays[name]).tobytes(), np.asarray(arrays[f"{name}_ends"]).tolist()
     return [letters[begin:end].decode() for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
 

@@ -197,17 +197,17 @@ def solve_jumps(
         owned, other = sides
         return np.stack([np.maximum(owned, np.minimum(2 * other, 1)), np.minimum(other, np.maximum(2 * owned, -1))])
 
-    owned, other = iterate(mean, next_sides, np.stack([dead, dead]), ends)
+    owned, other = fixed_point(mean, next_sides, np.stack([dead, dead]), ends)
 
     def next_centered(sides: Equities) -> Equities:
         held = np.minimum(sides, np.maximum(2 * owned, -1))
         return np.asarray(np.where(np.minimum(2 * other, 1) > sides, np.minimum(2 * other, 1), held))
 
-    (centered,) = iterate(mean, next_centered, dead[None], np.array([-1.0, 1.0]) if is_jacoby else ends)
+    (centered,) = fixed_point(mean, next_centered, dead[None], np.array([-1.0, 1.0]) if is_jacoby else ends)
     return SolvedJumps(chances, owned, centered, other)
 
 
-def iterate(mean: Equities, decided: Callable[[Equities], Equities], start: Equities, ends: Equities) -> Equities:
+def fixed_point(mean: Equities, decided: Callable[[Equities], Equities], start: Equities, ends: Equities) -> Equities:
     """float64[k, N + 1]: iterate equities from `start` to the fixed point, where they equal the mean of the `decided`
     equities after a jump. `mean` has the weights of the mean, and `ends` the values at both ends of the grid."""
     equities = start

@@ -38,7 +38,7 @@ def page(site: Site, request: Request) -> Page:
 
     def cells() -> list[list[Row]]:
         scores = range(1, shown + 1)
-        return [[cell_of(met, other, away, opponent_away, show) for opponent_away in scores] for away in scores]
+        return [[heat_map_cell(met, other, away, opponent_away, show) for opponent_away in scores] for away in scores]
 
     shown_ = {
         "met": met,
@@ -59,7 +59,7 @@ def page(site: Site, request: Request) -> Page:
     return Page("match_equity.html", shown_, whole_rows(cell_rows(met, most, other)))
 
 
-def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_away: int, show: str) -> Row:
+def heat_map_cell(met: MatchEquity, other: MatchEquity | None, away: int, opponent_away: int, show: str) -> Row:
     """A cell of the heat map with its color and tooltip. If exactly one player is 1-away, it is the Crawford game.
     `show` is what the cells show: one of SHOWS."""
     is_crawford = (away == 1) != (opponent_away == 1)

@@ -35,8 +35,8 @@ from bgdata.evaluation.networks.inference import (
     INPUT_ROOM,
     RECENT,
     SIZES,
+    ActiveUnits,
     Changes,
-    Gathered,
     NetworkArrays,
     Networks,
     Sums,
@@ -266,7 +266,7 @@ def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None
         nearest = nearest_recent(inputs, first_compared_input(network.input_set), network.inputs, first, lane)
         change_sums(network, inputs[nearest], sums[nearest, :hidden], inputs[row], changes, sums[row, :hidden])
         fill_first_hidden(network, sums[row, :hidden], scratch.hidden[lane])
-    packed, gathered = scratch.packed[scratch.packed_begins[which] :], Gathered(scratch.active, scratch.gathered)
+    packed, gathered = scratch.packed[scratch.packed_begins[which] :], ActiveUnits(scratch.active, scratch.gathered)
     fill_outputs(network, packed, n, gathered, scratch.hidden, scratch.later, scratch.outputs)
 
 
@@ -351,14 +351,14 @@ def choose_by_chances(
     Ties, such as between plays that all let the opponent cash, go to the lowest cubeless equity, then to the first
     row."""
     fill_all_chances(networks, tables, after, 0, n, True, scratch, scratch.found, scratch.sources)
-    best = lowest_of(tables, after, scratch.every[:n], scratch.found, scratch.sources, scratch.board, stakes)
+    best = lowest_play(tables, after, scratch.every[:n], scratch.found, scratch.sources, scratch.board, stakes)
     for item in range(5):
         scratch.chances[0, item] = scratch.found[best, item]
     return best, int(scratch.sources[best])
 
 
 @kernel(borrows=True)
-def lowest_of(
+def lowest_play(
     tables: BearoffArrays,
     after: Boards,
     rows: NDArray[np.int64],

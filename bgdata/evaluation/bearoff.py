@@ -100,24 +100,24 @@ def open_bearoff(warehouse: Versions, *, with_endgames: bool = False) -> Bearoff
     where a side has all 15 checkers are not covered. Raises CorruptFileError if a table is damaged, and
     MissingWarehouseError if the folder does not exist."""
     warehouse.require()
-    with_gammons = sizes(warehouse, "bearoff_gammon") & sizes(warehouse, "bearoff_one_sided")
+    with_gammons = available_sizes(warehouse, "bearoff_gammon") & available_sizes(warehouse, "bearoff_one_sided")
     endgames = [int(slug) for slug in warehouse.variants(ENDGAMES) if slug.isdecimal()] if with_endgames else []
     return BearoffEvaluator(
-        largest(warehouse, "bearoff_two_sided", sizes(warehouse, "bearoff_two_sided")),
-        largest(warehouse, "bearoff_one_sided", with_gammons or sizes(warehouse, "bearoff_one_sided")),
-        largest(warehouse, "bearoff_gammon", with_gammons),
-        largest(warehouse, "bearoff_error", sizes(warehouse, "bearoff_error")),
+        largest_table(warehouse, "bearoff_two_sided", available_sizes(warehouse, "bearoff_two_sided")),
+        largest_table(warehouse, "bearoff_one_sided", with_gammons or available_sizes(warehouse, "bearoff_one_sided")),
+        largest_table(warehouse, "bearoff_gammon", with_gammons),
+        largest_table(warehouse, "bearoff_error", available_sizes(warehouse, "bearoff_error")),
         warehouse.open(ENDGAMES, str(max(endgames))) if endgames else None,
     )
 
 
-def sizes(warehouse: Versions, kind: str) -> set[tuple[int, int]]:
+def available_sizes(warehouse: Versions, kind: str) -> set[tuple[int, int]]:
     """The sizes (points, checkers) of the bearoff tables of a kind that have at least one version."""
     named = [SIZE.fullmatch(slug) for slug in warehouse.variants(kind)]
     return {(int(name[1]), int(name[2])) for name in named if name}
 
 
-def largest(warehouse: Versions, kind: str, among: set[tuple[int, int]]) -> Table | None:
+def largest_table(warehouse: Versions, kind: str, among: set[tuple[int, int]]) -> Table | None:
     """The table of a kind with the most layouts, among tables of the sizes (points, checkers) in `among`."""
     if not among:
         return None
@@ -130,8 +130,8 @@ def map_tables(
 ) -> BearoffArrays:
     """Map the arrays of bearoff tables. Raises CorruptFileError if a table has an unexpected size, and
     InvalidParameterError if the gammon table and the one-sided table have different points."""
-    points, checkers = size_of(two_sided)
-    race_points, gammon_points = size_of(one_sided)[0], size_of(gammon)[0]
+    points, checkers = table_size(two_sided)
+    race_points, gammon_points = table_size(one_sided)[0], table_size(gammon)[0]
     if gammon and gammon_points != race_points:
         raise InvalidParameterError(f"expected a gammon table of {race_points} points, got {gammon.name}")
     first_index = layout_count(gammon_points, MAX_CHECKERS - 1) if gammon else 0
@@ -151,7 +151,7 @@ def map_tables(
     )  # fmt: skip
 
 
-def size_of(table: Table | None) -> tuple[int, int]:
+def table_size(table: Table | None) -> tuple[int, int]:
     """The points and checkers of a bearoff table, read from its variant, such as 6x15; (0, 0) without a table."""
     if table is None:
         return 0, 0
@@ -171,7 +171,7 @@ def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Ar
     `first_index` is the position index of the layout in row 0."""
     if table is None:
         return empty_array(np.uint32), empty_array(np.uint8), empty_array(np.float32)
-    rows = layout_count(*size_of(table)) - first_index
+    rows = layout_count(*table_size(table)) - first_index
     offsets = open_array(table, "offsets", (rows + 1,), np.uint32)
     first_roll = open_array(table, "first_roll", (rows,), np.uint8)
     return offsets, first_roll, open_array(table, "chances", (int(offsets[-1]),), np.float32)

@@ -43,7 +43,7 @@ class CubeQuestion(NamedTuple):
     stakes: Stakes
 
 
-class RolledOutCube(NamedTuple):
+class CubeRollout(NamedTuple):
     """The result of rolling out a cube decision: the values of no double, double and take, and double and pass; the
     standard errors of the first two; and the number of games for each."""
 
@@ -88,7 +88,7 @@ def model_values(
     return found
 
 
-def values_looked_ahead(player: LookaheadPlayer, questions: Sequence[CubeQuestion], rules: CubeRules) -> Values:
+def lookahead_values(player: LookaheadPlayer, questions: Sequence[CubeQuestion], rules: CubeRules) -> Values:
     """float64[n, 3]: the values of the three cube actions if both sides may double during the rolls that the player
     looks ahead; the cube model of `rules` gives the values after those rolls. Raises the errors of
     `cube_lookahead.kernel_stakes`."""
@@ -148,11 +148,11 @@ def gnubg_values(questions: Sequence[CubeQuestion], ply: int) -> Values:
     """float64[n, 3]: the values of the three cube actions by gnubg at a ply. Raises UnknownPlayerError if gnubg is not
     installed or does not look that far ahead, and ExternalProgramError if it does not answer as expected."""
     check_program_ply("gnubg", ply)
-    told = asked_of_gnubg(EVALUATED.replace("PLY", str(ply)), questions)
+    told = gnubg_answers(EVALUATED.replace("PLY", str(ply)), questions)
     return np.array(told, np.float64).reshape(-1, len(ACTIONS))
 
 
-def roll_out_by_gnubg(question: CubeQuestion, limits: GameLimits, seed: int) -> RolledOutCube:
+def roll_out_by_gnubg(question: CubeQuestion, limits: GameLimits, seed: int) -> CubeRollout:
     """Let gnubg roll a cube decision out: cubeful games to the end, with variance reduction and stratified first rolls.
     Raises the errors of `gnubg_values`."""
     check_program_ply("gnubg", limits.ply)
@@ -163,13 +163,13 @@ def roll_out_by_gnubg(question: CubeQuestion, limits: GameLimits, seed: int) -> 
     script = ROLLED_OUT
     for name, word in words.items():
         script = script.replace(name, str(word))
-    ((board, kind, *figures, games),) = asked_of_gnubg(script, [question])
+    ((board, kind, *figures, games),) = gnubg_answers(script, [question])
     if kind != "rollout" or Position(board) != question.position:
         raise ExternalProgramError(f"expected a rollout of {question.position.id} by gnubg, got {kind} of {board}")
-    return RolledOutCube((figures[0], figures[1], 1.0), (figures[2], figures[3]), games)
+    return CubeRollout((figures[0], figures[1], 1.0), (figures[2], figures[3]), games)
 
 
-def asked_of_gnubg(script: str, questions: Sequence[CubeQuestion]) -> list[Any]:
+def gnubg_answers(script: str, questions: Sequence[CubeQuestion]) -> list[Any]:
     """Run a script inside gnubg for each question, and return its answers in order. Raises the errors of
     `ask_gnubg`."""
     from bgdata.game.identifiers import format_xgid
@@ -207,7 +207,7 @@ def bgsage_values(questions: Sequence[CubeQuestion], ply: int) -> Values:
     return np.array(rows, np.float64).reshape(-1, len(ACTIONS))
 
 
-def roll_out_by_bgsage(question: CubeQuestion, limits: GameLimits, seed: int) -> RolledOutCube:
+def roll_out_by_bgsage(question: CubeQuestion, limits: GameLimits, seed: int) -> CubeRollout:
     """Let bgsage roll a cube decision out: cubeful games to the end, in rounds of `limits.least` games, each round with
     its own seed. Raises the errors of `bgsage_values`."""
     check_program_ply("bgsage", limits.ply)
@@ -215,15 +215,15 @@ def roll_out_by_bgsage(question: CubeQuestion, limits: GameLimits, seed: int) ->
         eval_level="rollout", n_trials=limits.least, truncation_depth=0, decision_ply=limits.ply + 1, parallel_threads=1
     )
     rounds = list[tuple[float, float, float, float]]()
-    while not rounds or (len(rounds) * limits.least < limits.most and max(errors_of(rounds)) > limits.until):
+    while not rounds or (len(rounds) * limits.least < limits.most and max(mean_standard_errors(rounds)) > limits.until):
         analyzer.set_seed((seed + len(rounds)) % (1 << 31))
         found = bgsage_answer(analyzer, question)
         rounds.append((found.equity_nd, found.equity_dt, found.equity_nd_se, found.equity_dt_se))
     no_double, taken = (float(value) for value in np.mean(rounds, axis=0)[:2])
-    return RolledOutCube((no_double, taken, 1.0), errors_of(rounds), len(rounds) * limits.least)
+    return CubeRollout((no_double, taken, 1.0), mean_standard_errors(rounds), len(rounds) * limits.least)
 
 
-def errors_of(rounds: Sequence[tuple[float, float, float, float]]) -> tuple[float, float]:
+def mean_standard_errors(rounds: Sequence[tuple[float, float, float, float]]) -> tuple[float, float]:
     """The standard errors of two mean values over independent rounds. Each round is (two values, two standard
     errors)."""
     first, second = (float(size) for size in np.sqrt(np.square(np.array(rounds)[:, 2:]).sum(axis=0)) / len(rounds))

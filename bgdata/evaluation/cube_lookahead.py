@@ -247,7 +247,7 @@ def fill_values_ahead(
 ) -> None:
     """Fill values[level, owner code] of a board whose static values are not final, by looking `ply` rolls ahead, depth
     first and without recursion."""
-    enter(sight, stakes, board, 0, ply, tree, values)
+    enter_position(sight, stakes, board, 0, ply, tree, values)
     depth = 0
     while True:
         if tree.places[depth] == len(CHANCES):
@@ -267,7 +267,7 @@ def fill_values_ahead(
             add_reply(stakes, depth, tree, values)
         else:
             depth += 1
-            enter(sight, stakes, reply, depth, ply, tree, values)
+            enter_position(sight, stakes, reply, depth, ply, tree, values)
 
 
 @kernel(borrows=True)
@@ -277,7 +277,7 @@ def stakes_at_depth(stakes: CubeStakes, depth: int) -> CubeStakes:
 
 
 @kernel(borrows=True)
-def enter(
+def enter_position(
     sight: Sight, stakes: CubeStakes, board: Boards, depth: int, ply: int, tree: CubeTree, values: Values
 ) -> None:
     """Begin a position at a depth: fill tree.replies[depth] with the boards after the best play of each roll, and reset
@@ -386,13 +386,13 @@ def _mean_after_rolls(look: Look, tables: BearoffArrays, stakes: CubeStakes, boa
     found = look(after, 0)
     static, _ = static_values(tables, theirs, after, found)
     decided = after_decisions(theirs, static)[:, 0, theirs.owner]
-    best = lowest_of(decided, cubeless_equities(found.chances), offsets)
+    best = lowest_in_group(decided, cubeless_equities(found.chances), offsets)
     values = static[best] if ply == 1 else values_ahead(look, tables, theirs, after[best], ply - 1)
     own = turned_values(stakes, after_decisions(theirs, values))[:, :, _TURNED]
     return np.asarray(np.einsum("r,nrlo->nlo", CHANCES, own.reshape(len(boards), len(DICE), *own.shape[1:])))
 
 
-def lowest_of(values: Values, equities: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+def lowest_in_group(values: Values, equities: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
     """int64[n]: the row of the lowest value in each group values[offsets[i]:offsets[i + 1]]; ties go to the lowest
     equity, then to the first row."""
     group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))

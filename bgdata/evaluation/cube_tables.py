@@ -157,7 +157,7 @@ class SolvedRaces:
 
     def __init__(self, most_cells: int = MAX_CELLS) -> None:
         self.most_cells = most_cells
-        self.kept: list[_Solved] = []  # most recent first
+        self.kept: list[_CachedRace] = []  # most recent first
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.most_cells,)
@@ -174,9 +174,9 @@ class SolvedRaces:
         solved = self._find(layouts, stakes, met)
         return solved.equities(layouts, stakes) if solved else None
 
-    def _find(self, layouts: tuple[Layout, Layout], stakes: Stakes, met: MatchEquity | None) -> _Solved | None:
+    def _find(self, layouts: tuple[Layout, Layout], stakes: Stakes, met: MatchEquity | None) -> _CachedRace | None:
         for place, solved in enumerate(self.kept):
-            if solved.knows(stakes, met) and solved.race.find(*layouts):
+            if solved.applies_to(stakes, met) and solved.race.find(*layouts):
                 self.kept.insert(0, self.kept.pop(place))
                 return solved
         cube = MatchCube(stakes.score, met.at) if isinstance(stakes.score, MatchScore) and met else None
@@ -184,13 +184,13 @@ class SolvedRaces:
         race = solve_position(*layouts, states, self.most_cells)
         if race is None:
             return None
-        self.kept.insert(0, _Solved(race, stakes, met, cube))
+        self.kept.insert(0, _CachedRace(race, stakes, met, cube))
         while sum(solved.race.cells for solved in self.kept) > KEPT_CELLS:
             self.kept.pop()
         return self.kept[0]
 
 
-class _Solved(NamedTuple):
+class _CachedRace(NamedTuple):
     """A race that was solved at some stakes, from the point of view of side 0."""
 
     race: SolvedRace
@@ -198,7 +198,7 @@ class _Solved(NamedTuple):
     met: MatchEquity | None
     cube: MatchCube | None  # None for money
 
-    def knows(self, stakes: Stakes, met: MatchEquity | None) -> bool:
+    def applies_to(self, stakes: Stakes, met: MatchEquity | None) -> bool:
         """Whether the values of this race apply to these stakes and this match equity table."""
         if self.cube is None:
             return not isinstance(stakes.score, MatchScore)

@@ -45,7 +45,7 @@ class PlayFilter(NamedTuple):
 FILTERS = (PlayFilter(8, 0.16), PlayFilter(4, 0.08), PlayFilter(2, 0.04))
 
 
-class Ranked(NamedTuple):
+class Ranking(NamedTuple):
     """The evaluated plays of several decisions. The rows offsets[i] to offsets[i + 1] - 1 are the plays of decision i,
     in the order of `plays.legal_plays`."""
 
@@ -60,7 +60,7 @@ class Ranked(NamedTuple):
     def best(self) -> NDArray[np.int64]:
         """int64[n]: the row of the best play of each decision, among its plays evaluated at the deepest ply; ties go to
         the first."""
-        return first_largest(self._equities_at(largest_of(self.plies, self.offsets)), self.offsets)
+        return first_largest_in_group(self._equities_at(largest_in_group(self.plies, self.offsets)), self.offsets)
 
     def _equities_at(self, plies: NDArray[np.int8]) -> NDArray[np.float32]:
         """float32[k]: the values of plays that were evaluated at ply plies[k]; minus infinity for all other plays."""
@@ -69,8 +69,8 @@ class Ranked(NamedTuple):
     def fill_losses(self) -> None:
         """Set the losses of the plays that were evaluated at the deepest ply of their decision. The losses of other
         plays do not change."""
-        values = self._equities_at(largest_of(self.plies, self.offsets))
-        np.subtract(largest_of(values, self.offsets), values, out=self.losses, where=values > -np.inf)
+        values = self._equities_at(largest_in_group(self.plies, self.offsets))
+        np.subtract(largest_in_group(values, self.offsets), values, out=self.losses, where=values > -np.inf)
 
 
 def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluations:
@@ -153,7 +153,7 @@ def rank_all(
     ply: int,
     filters: Sequence[PlayFilter] = FILTERS,
     worth: Worth = cubeless_worth,
-) -> Ranked:
+) -> Ranking:
     """Rank all plays of int8[n, 26] boards and integers[n, 2] rolls by `worth`. Every play is evaluated statically, and
     at each deeper ply if it passes the filter for that ply; the last filter serves all deeper plies. A forced play is
     not looked ahead. Raises InvalidPositionError for an illegal board, and InvalidRollError for an invalid roll."""
@@ -162,7 +162,7 @@ def rank_all(
     found = look(after, 0)
     plies, losses = np.zeros(len(after), np.int8), np.zeros(len(after), np.float32)
     values = worth(after, found, 0).astype(np.float32)
-    ranked = Ranked(offsets, after, found.chances.copy(), found.sources, plies, losses, values)
+    ranked = Ranking(offsets, after, found.chances.copy(), found.sources, plies, losses, values)
     ranked.fill_losses()
     for depth in range(1, ply + 1):
         rows = passing_plays(ranked, filters[min(depth, len(filters)) - 1], depth)
@@ -173,17 +173,17 @@ def rank_all(
     return ranked
 
 
-def passing_plays(ranked: Ranked, play_filter: PlayFilter, depth: int) -> NDArray[np.int64]:
+def passing_plays(ranked: Ranking, play_filter: PlayFilter, depth: int) -> NDArray[np.int64]:
     """int64[m]: the rows of the plays that pass the filter to ply `depth`, among those evaluated at depth - 1. Ties go
     to the higher cubeless equity. The only play of a decision never passes."""
     counts = np.diff(ranked.offsets)
     came = (ranked.plies == depth - 1) & np.repeat(counts > 1, counts)
     losses = np.where(came, ranked.losses, np.float32(np.inf))
-    places = places_of(losses, ranked.offsets, cubeless_equities(ranked.chances))
+    places = ranks_in_group(losses, ranked.offsets, cubeless_equities(ranked.chances))
     return np.flatnonzero(came & (places < play_filter.keep) & (losses <= play_filter.window))
 
 
-def places_of(
+def ranks_in_group(
     losses: NDArray[np.float32], offsets: NDArray[np.int64], then: NDArray[np.floating] | None = None
 ) -> NDArray[np.int64]:
     """int64[k]: the rank of each loss in its group losses[offsets[i]:offsets[i + 1]], from 0 for the smallest. Ties go
@@ -195,14 +195,14 @@ def places_of(
     return places
 
 
-def largest_of(values: NDArray[Number], offsets: NDArray[np.int64]) -> NDArray[Number]:
+def largest_in_group(values: NDArray[Number], offsets: NDArray[np.int64]) -> NDArray[Number]:
     """Values of shape [k]: for each value, the largest value in its group values[offsets[i]:offsets[i + 1]]. No group
     may be empty."""
     largest: NDArray[Number] = np.repeat(np.maximum.reduceat(values, offsets[:-1]), np.diff(offsets))
     return largest
 
 
-def first_largest(values: NDArray[np.floating], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+def first_largest_in_group(values: NDArray[np.floating], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
     """int64[n]: the row of the largest value in each group values[offsets[i]:offsets[i + 1]]; ties go to the first."""
-    rows = np.where(values == largest_of(values, offsets), np.arange(len(values)), len(values))
+    rows = np.where(values == largest_in_group(values, offsets), np.arange(len(values)), len(values))
     return np.asarray(np.minimum.reduceat(rows, offsets[:-1]))

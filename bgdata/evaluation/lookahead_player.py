@@ -30,7 +30,7 @@ from bgdata.evaluation.lookahead import (
     REVISION,
     EvaluationCache,
     PlayFilter,
-    Ranked,
+    Ranking,
     Worth,
     cubeless_worth,
     rank_all,
@@ -97,7 +97,7 @@ class LookaheadPlayer:
         if not hasattr(evaluator, "evaluate_many"):  # isinstance would compute its version from all its weights
             name = getattr(evaluator, "label", type(evaluator).__name__)
             raise UsageError(f"expected an evaluator of positions, got {name}, which only chooses plays")
-        self.evaluator, self.ply, self.filters, self._given_cubes = evaluator, checked_ply(ply), tuple(filters), cubes
+        self.evaluator, self.ply, self.filters, self._given_cubes = evaluator, check_ply(ply), tuple(filters), cubes
         self._look = EvaluationCache(evaluator)
 
     def __repr__(self) -> str:
@@ -229,7 +229,7 @@ class LookaheadPlayer:
         with threads_for(boards):
             return self._look(boards, self.ply)
 
-    def _rank(self, boards: Boards, rolls: NDArray[np.int8], worth: Worth = cubeless_worth) -> Ranked:
+    def _rank(self, boards: Boards, rolls: NDArray[np.int8], worth: Worth = cubeless_worth) -> Ranking:
         with threads_for(boards):
             return rank_all(self._look, boards, rolls, self.ply, self.filters, worth)
 
@@ -293,7 +293,7 @@ def threads_for(boards: Boards) -> AbstractContextManager[None]:
     return threads(1 if len(boards) == 1 else None)
 
 
-def checked_ply(ply: int) -> int:
+def check_ply(ply: int) -> int:
     """The ply as a Python int. Raises UsageError if it is outside 0 to MAX_PLY."""
     with suppress(TypeError):
         (number,) = plain_integers([ply])

@@ -27,8 +27,8 @@ COLUMNS = (  # columns of a probe as data
 
 MIN_CORRECTED = 5  # checkers of a side: with fewer, the combination without correction is more accurate
 
-Found = dict[str, Any]
-Tables = Callable[[str], Sequence[Table]]  # from a kind to its tables, smallest first: see `covering`
+ProbeRow = dict[str, Any]
+Tables = Callable[[str], Sequence[Table]]  # from a kind to its tables, smallest first: see `current_tables`
 
 
 def checker_rows(position: Position) -> tuple[list[int], list[int]]:
@@ -38,12 +38,12 @@ def checker_rows(position: Position) -> tuple[list[int], list[int]]:
     return on_roll, opponent
 
 
-def covering(warehouse: Versions, kind: str) -> list[Table]:
+def current_tables(warehouse: Versions, kind: str) -> list[Table]:
     """The current tables of a kind in the warehouse, those with the fewest rows first."""
     return sorted(warehouse.current(kind), key=lambda table: table.manifest.rows)
 
 
-def exact_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
+def exact_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Iterator[ProbeRow]:
     """Look a position up in each two-sided and contact endgame table that covers it, smallest first: rows with equities
     and the right cube action. Both sides' checkers are given by point, as `checker_rows` counts them."""
     bearoffs = map(open_pairs, tables("bearoff_two_sided"))
@@ -65,7 +65,7 @@ def exact_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Itera
         }
 
 
-def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
+def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Iterator[ProbeRow]:
     """Look a position up in each one-sided table that covers both sides, smallest first: rows with the rolls that each
     side needs, and the combined chances."""
     for table in tables("bearoff_one_sided"):
@@ -97,13 +97,13 @@ def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> I
 
 def gammon_chances(
     tables: Tables, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray
-) -> Found:
+) -> ProbeRow:
     """The approximate gammon chances against each side that still has all 15 checkers, and the name of the gammon table
     that they come from. `ours` and `theirs` are the chances that each side needs 0, 1, ... rolls to bear off."""
     if MAX_CHECKERS not in (sum(on_roll), sum(opponent)):
         return {}
     for table in tables("bearoff_gammon"):
-        reader, found = RaceTable(table), Found()
+        reader, found = RaceTable(table), ProbeRow()
         try:
             if sum(opponent) == MAX_CHECKERS:
                 found["win_gammon"] = off_first(ours, reader.probe_chances(opponent))
@@ -132,7 +132,7 @@ def off_first(first: np.ndarray, second: np.ndarray) -> float:
     return min(float(first[:length] @ tail[:length]), 1.0)  # tables hold rounded chances
 
 
-def probe_rows(position: Position, found: Iterable[Found]) -> Iterator[Found]:
+def probe_rows(position: Position, found: Iterable[ProbeRow]) -> Iterator[ProbeRow]:
     """Give the rows `found` about a position the same columns, COLUMNS, with None for missing values."""
     first = {"position_id": position.id}
     return ({name: (row | first).get(name) for name in COLUMNS} for row in found)

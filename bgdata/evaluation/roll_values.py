@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
-from bgdata.evaluation.answers import CubeStakes, Scratch, fill_all_chances, fill_chances, lowest_of, new_scratch
+from bgdata.evaluation.answers import CubeStakes, Scratch, fill_all_chances, fill_chances, lowest_play, new_scratch
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
 from bgdata.evaluation.chances import LAST_FINAL, Chances, Evaluations, Evaluator, equity_of, fill_turned
 from bgdata.evaluation.lookahead import LIKELY, best_replies, evaluate_ahead
@@ -97,9 +97,9 @@ class RollScratch(NamedTuple):
     after_played: Chances  # [5] of the OPPONENT after `played`
 
 
-class Found(NamedTuple):
-    """The arrays of `RollScratch` that `row_of` needs. That function is called often, and every array argument takes
-    time."""
+class PlayArrays(NamedTuple):
+    """The arrays of `RollScratch` that `find_or_add_row` needs. That function is called often, and every array argument
+    takes time."""
 
     plays: Boards  # [21 * MAX_PLAYS, 26]
     hashes: Hashes  # [21 * MAX_PLAYS]
@@ -163,7 +163,7 @@ def fill_roll_values(
         if begin == end:
             continue  # the last, if no roll is played
         rows = scratch.rows[begin:end]
-        best = lowest_of(tables, plays, rows, chances, sources, scratch.evaluation.board, stakes)
+        best = lowest_play(tables, plays, rows, chances, sources, scratch.evaluation.board, stakes)
         begin = end
         if roll == len(DICE):
             for slot in range(26):
@@ -186,18 +186,18 @@ def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, play
         scratch.buckets[bucket] = 0
     kind, can_finish, n, end, of_played = int(class_of(board) <= _RACE), is_nearly_off(board), 0, 0, 0
     after, all_rows = scratch.after, scratch.rows[len(DICE) * MAX_PLAYS :]
-    found = Found(scratch.plays, scratch.hashes, scratch.buckets)
+    found = PlayArrays(scratch.plays, scratch.hashes, scratch.buckets)
     for roll in range(len(DICE)):
         count = fill_plays(board, DICE[roll, 0], DICE[roll, 1], after, scratch.notes)
         picked = pick_likely(likely, kind, can_finish, after, count, scratch.scores, scratch.picked)
         for place in range(picked):
-            scratch.rows[end + place], n = row_of(after[scratch.picked[place]], found, n)
+            scratch.rows[end + place], n = find_or_add_row(after[scratch.picked[place]], found, n)
         end += picked
         scratch.ends[roll] = end
         if roll == played:
             of_played = count
             for play in range(count):
-                all_rows[play], n = row_of(after[play], found, n)
+                all_rows[play], n = find_or_add_row(after[play], found, n)
     for play in range(of_played):
         scratch.rows[end + play] = all_rows[play]
     scratch.ends[len(DICE)] = end + of_played
@@ -205,14 +205,14 @@ def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, play
 
 
 @kernel(borrows=True)
-def row_of(board: Boards, found: Found, n: int) -> tuple[int, int]:
+def find_or_add_row(board: Boards, found: PlayArrays, n: int) -> tuple[int, int]:
     """The row of `board` among the first n of found.plays, and the new number of rows. A missing board is added; if
     there are many rows, it is added without searching."""
     its_hash = board_hash(board)
     bucket = int(np.int64(its_hash % np.uint64(BUCKETS)))
     while n < FULL and found.buckets[bucket] > 0:
         row = int(found.buckets[bucket]) - 1
-        if found.hashes[row] == its_hash and is_same(found.plays[row], board):
+        if found.hashes[row] == its_hash and are_equal_boards(found.plays[row], board):
             return row, n
         bucket = (bucket + 1) % BUCKETS
     if n < FULL:
@@ -224,7 +224,7 @@ def row_of(board: Boards, found: Found, n: int) -> tuple[int, int]:
 
 
 @kernel(borrows=True)
-def is_same(board: Boards, other: Boards) -> bool:
+def are_equal_boards(board: Boards, other: Boards) -> bool:
     """Whether two boards are equal."""
     difference = 0
     for slot in range(26):
@@ -337,7 +337,7 @@ def fill_chances_at(sight: Sight, ply: int, board: Boards, scratch: TreeScratch,
 def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> None:
     """Fill chances[0:5] of a board whose static evaluation is not final, by looking `ply` rolls ahead, depth first and
     without recursion."""
-    enter(sight, board, 0, ply, scratch)
+    enter_position(sight, board, 0, ply, scratch)
     depth = 0
     while True:
         if scratch.places[depth] == len(WAYS):
@@ -353,11 +353,11 @@ def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chan
             add_reply(chances, depth, scratch)
         else:
             depth += 1
-            enter(sight, reply, depth, ply, scratch)
+            enter_position(sight, reply, depth, ply, scratch)
 
 
 @kernel(borrows=True)
-def enter(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratch) -> None:
+def enter_position(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratch) -> None:
     """Begin a position at a depth: fill scratch.replies[depth] with the boards after the best play of each roll, and
     reset the count of finished rolls. At the last depth also fill scratch.totals[depth, 0:5] for all rolls."""
     rolls, total = scratch.rolls, scratch.totals[depth]

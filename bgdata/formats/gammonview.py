@@ -64,7 +64,7 @@ PLAYER_NAMES = ("player_white", "player_black")
 PROFILES = ("white_profile", "black_profile")
 
 
-def form_of(content: bytes) -> str | None:
+def binary_form(content: bytes) -> str | None:
     """The format of a binary match file, from its first bytes: xg, bgf or ogxm; None if it is none of these."""
     if content.startswith(b"RGMH"):
         return "xg"
@@ -77,7 +77,7 @@ def parse_document(content: bytes, name: str) -> MatchFile:
     """Parse the match in a binary file, or the matches in a stream of .ogxm files; they are not replayed. Damaged parts
     of a stream are quarantined. Raises CorruptFileError if the file is damaged or too large, and MissingExtraError if
     the package gammonview is not installed."""
-    form = form_of(content)
+    form = binary_form(content)
     parts = split_stream(content) if form == "ogxm" else [content]
     if len(parts) == 1:
         return _parse_one(content, name, form)

@@ -148,7 +148,7 @@ def _read(ledger: Ledger, rows: list[tuple[int, str]]) -> MatchFile:
 
 
 @dataclass
-class _Said:
+class _TurnAnalysis:
     """What the export says about one turn: its analysis."""
 
     plays: list[Choice] = field(default_factory=list)
@@ -169,7 +169,7 @@ class _Reader:
         self.rejects: list[tuple[int, str]] = []
         self.players, self.score, self.number, self.length = ("", ""), (0, 0), 0, 0
         self.turns: list[Turn] = []
-        self.said = _Said()
+        self.said = _TurnAnalysis()
         self.dice: tuple[int, int] | None = None  # of a roll without a play so far
         self.is_told = False  # whether the act of this turn was read
         self.winner: int | None = None
@@ -299,7 +299,7 @@ class _Reader:
             said.is_mwc |= equity.endswith("%")
             said.plays.append(_choice(play, _value(equity), bool(mark), level))
         elif found := _CHANCES.fullmatch(text):
-            chances = _five(found.groups())
+            chances = _five_chances(found.groups())
             if said.plays:
                 said.plays[-1] = said.plays[-1]._replace(chances=said.plays[-1].chances or chances)
             elif said.cube_level:
@@ -329,10 +329,10 @@ class _Reader:
             self.turns.append(Turn(first, TurnKind.ROLL, self.dice, line=line))
         elif self.turns and self.is_told:
             self.turns[-1] = replace(self.turns[-1], analyses=tuple(_analyses(self.said, self.turns[-1])))
-        self.said, self.dice = _Said(), None
+        self.said, self.dice = _TurnAnalysis(), None
 
 
-def _analyses(said: _Said, turn: Turn) -> Iterator[Analysis]:
+def _analyses(said: _TurnAnalysis, turn: Turn) -> Iterator[Analysis]:
     if said.plays:
         yield Analysis("play", ANALYST, said.plays[0].level, tuple(said.plays), said.is_mwc)
     by_name = {name.replace("beaver", "take"): value for name, value in said.cube}
@@ -364,7 +364,7 @@ def _value(text: str) -> float:
     return round(number / 100, 6) if text.endswith("%") else number
 
 
-def _five(texts: tuple[str, ...]) -> tuple[float, ...]:
+def _five_chances(texts: tuple[str, ...]) -> tuple[float, ...]:
     """Parse the chances to win, win a gammon and a backgammon, lose a gammon and a backgammon; they may be
     percentages."""
     values = [float(text.replace(",", ".")) for text in texts]

@@ -165,7 +165,7 @@ class Match:
         return next((name for name in named if name.lower() not in ("", "backgammon")), None)
 
 
-def breaks(match: Match) -> list[tuple[Note, ...]]:
+def missing_parts(match: Match) -> list[tuple[Note, ...]]:
     """List what is missing in a match, as notes by game: games before or after it, a result, points between scores, the
     end of the match. If there are any notes, the match is not the sum of its games. A session whose games all begin at
     0-0 keeps no score."""

@@ -225,11 +225,11 @@ def cause(error: Exception) -> str:
 def is_archive(path: Path) -> bool:
     """Whether a file is a zip archive, or a tar archive, plain or packed with gzip or bzip2. False for a pipe, which
     can be read only once."""
-    head = head_of(path) if path.is_file() else b""
+    head = first_bytes(path) if path.is_file() else b""
     return head.startswith(_ZIP) or _is_tar(head)
 
 
-def head_of(path: Path, count: int = HEAD_BYTES) -> bytes:
+def first_bytes(path: Path, count: int = HEAD_BYTES) -> bytes:
     """The first bytes of a file's content, decompressed if it is compressed: at most `count`, none if it is damaged
     there. Raises StorageError if the file cannot be read."""
     with _reading(path), path.open("rb") as file:
@@ -273,9 +273,10 @@ def _is_tar(head: bytes) -> bool:
 
 
 def unpack_archive(path: Path, into: Path) -> list[Path]:
-    """Unpack the files of an archive into a new folder in `into`, and return them in the order of their names. Hidden
-    files and links are left out; an archive inside the archive stays as it is. Raises CorruptFileError if the archive
-    is damaged or encrypted, or has a name outside its folder, and TooLargeError if its content is beyond the limits."""
+    """Unpack the files of an archive into a new folder in `into`, and return them in the order of their names, in which
+    unprintable letters become _. Hidden files and links are left out; an archive in the archive stays as it is. Raises
+    CorruptFileError if the archive is damaged or encrypted, or has a name outside its folder, and TooLargeError if its
+    content is beyond the limits."""
     folder = into / str(len(list(into.iterdir()))) / path.name
     folder.mkdir(parents=True)
     most, ratio, count, found = limit(BYTES_VARIABLE, MAX_BYTES), limit(RATIO_VARIABLE, MAX_RATIO), 0, []
@@ -283,7 +284,8 @@ def unpack_archive(path: Path, into: Path) -> list[Path]:
     try:
         with _reading(path), _open_archive(path, folder.parent / "unpacked.tar") as members:
             for name, read in sorted(members, key=lambda each: each[0]):
-                parts = PurePosixPath(name.replace("\\", "/")).parts
+                printable = "".join(letter if letter.isprintable() else "_" for letter in name)
+                parts = PurePosixPath(printable.replace("\\", "/")).parts
                 if any(part.startswith((".", "__MACOSX")) for part in parts if part != ".."):
                     continue
                 if not parts or ".." in parts or parts[0] == "/" or ":" in parts[0]:
@@ -303,7 +305,7 @@ def unpack_archive(path: Path, into: Path) -> list[Path]:
     except (BadZipFile, tarfile.TarError, RuntimeError, NotImplementedError, EOFError, zlib.error) as error:
         if isinstance(error, BgdataError):  # a RuntimeError of zipfile: encrypted
             raise
-        form = "tar" if _is_tar(head_of(path)) else "zip"
+        form = "tar" if _is_tar(first_bytes(path)) else "zip"
         raise CorruptFileError(f"expected a whole {form} archive in {path}, found: {cause(error)}") from error
     return found
 
@@ -312,7 +314,7 @@ def unpack_archive(path: Path, into: Path) -> list[Path]:
 def _open_archive(path: Path, plain: Path) -> Iterator[list[tuple[str, Callable[[], IO[bytes]]]]]:
     """Yield the name of each file in an archive, and a function that opens it. A compressed tar archive is decompressed
     to the file `plain` first, within the limits, because its files are not read in their order."""
-    if not _is_tar(head_of(path)):
+    if not _is_tar(first_bytes(path)):
         with ZipFile(path) as archive:
             yield [(each.filename, partial(archive.open, each)) for each in archive.infolist() if not each.is_dir()]
         return

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bgdata.game.position import Position
 
 WIDTH, HEIGHT = 660, 548  # size of the picture, in SVG units
+NAME_LETTERS = 18  # of a name for which the picture has room
 
 _POINT = 40  # width of a point
 _RADIUS = 19
@@ -229,6 +230,11 @@ def describe_stakes(stakes: Stakes | None) -> tuple[tuple[str, str], str]:
         kind = "crawford game" if score.is_crawford else "post-crawford" if score.is_post_crawford else "match"
         return (f"{score.away}-away", f"{score.opponent_away}-away"), kind
     return ("", ""), "money with jacoby rule" if score.is_jacoby else "money"
+
+
+def short_name(name: str) -> str:
+    """A player's name for a picture, cut to NAME_LETTERS letters."""
+    return name if len(name) <= NAME_LETTERS else name[: NAME_LETTERS - 1] + "…"
 
 
 def describe_race(pip_count: int, off: int) -> str:

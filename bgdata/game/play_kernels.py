@@ -8,7 +8,7 @@ Boards are not compared to find duplicates. The rules for generating them produc
   checkers.
 * Two different dice: a play is a start for the high die and a start for the low die, in either order. Two such pairs
   lead to the same board in two cases only: one checker plays both dice over either intermediate point without a hit
-  there, or two checkers are borne off and either die bears off either of them. `is_new` detects both.
+  there, or two checkers are borne off and either die bears off either of them. `is_new_pair` detects both.
 
 A set of points is an integer with bit p for point p (25: the bar). Each board is copied from the given board and then
 changed. Copying a board that was just changed takes twice the time, since it waits for the store buffer.
@@ -142,7 +142,7 @@ def point_sets(board: Boards) -> tuple[int, int, bool]:
 
 
 @kernel(borrows=True)
-def movable(ours: int, landings: int, die: int) -> int:
+def movable_points(ours: int, landings: int, die: int) -> int:
     """The set of points from which a checker can move by `die`. `ours` is the set of points with our checkers,
     `landings` of those that are not blocked."""
     if ours >> _BAR:
@@ -198,15 +198,15 @@ def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: 
         n = end
         for item in range(begin, end):
             note = notes[item]
-            starts = movable(note & ((2 << _BAR) - 1), landings, die)
+            starts = movable_points(note & ((2 << _BAR) - 1), landings, die)
             if n_moves > 0:  # no higher than the last start
-                starts &= (2 << start_of(note, n_moves - 1)) - 1
+                starts &= (2 << start_of_move(note, n_moves - 1)) - 1
             while starts:
                 start = highest(starts)
                 starts ^= 1 << start
                 count = max(int(board[start]), 0)
                 for move in range(n_moves):
-                    earlier = start_of(note, move)
+                    earlier = start_of_move(note, move)
                     count += (earlier - die == start) - (earlier == start)
                 longer = note | start << (26 + 5 * n_moves)
                 if count == 1:
@@ -222,13 +222,13 @@ def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: 
     for item in range(begin, min(end, begin + len(after))):
         fill_play(board, 0, 0, 0, 0, after, item - begin)
         for move in range(n_moves):
-            start = start_of(notes[item], move)
+            start = start_of_move(notes[item], move)
             move_checker(after, item - begin, start, start - die)
     return end - begin if n_moves else 0
 
 
 @kernel(borrows=True)
-def start_of(note: int, move: int) -> int:
+def start_of_move(note: int, move: int) -> int:
     """The point where move number `move` starts, in a note that `fill_double_plays` wrote."""
     return note >> (26 + 5 * move) & 31
 
@@ -237,7 +237,7 @@ def start_of(note: int, move: int) -> int:
 def fill_singles(board: Boards, ours: int, landings: int, die: int, after: Boards) -> int:
     """Fill after[0:n] with the boards after one checker move by `die`, and return n."""
     n = 0
-    starts = movable(ours, landings, die)
+    starts = movable_points(ours, landings, die)
     while starts:
         start = highest(starts)
         starts ^= 1 << start
@@ -255,7 +255,7 @@ def fill_pairs(
     the new number of boards. `ours` is the set of points with our checkers, `landings` of those that are not
     blocked."""
     first, second = (high, low) if is_high_first else (low, high)
-    starts = movable(ours, landings, first)
+    starts = movable_points(ours, landings, first)
     while starts:
         start = highest(starts)
         starts ^= 1 << start
@@ -263,19 +263,19 @@ def fill_pairs(
         held = ours ^ (1 << start) if board[start] == 1 else ours
         if end > 0:
             held |= 1 << end
-        later_starts = movable(held, landings, second)
+        later_starts = movable_points(held, landings, second)
         while later_starts:
             later = highest(later_starts)
             later_starts ^= 1 << later
             by_high, by_low = (start, later) if is_high_first else (later, start)
-            if is_new(board, by_high, by_low, high, low, seen):
+            if is_new_pair(board, by_high, by_low, high, low, seen):
                 fill_play(board, start, end, later, later - second, after, n)
                 n += 1
     return n
 
 
 @kernel(borrows=True)
-def is_new(board: Boards, by_high: int, by_low: int, high: int, low: int, seen: Notes) -> bool:
+def is_new_pair(board: Boards, by_high: int, by_low: int, high: int, low: int, seen: Notes) -> bool:
     """Whether moving from `by_high` with the high die and from `by_low` with the low die leads to a new board. If so,
     add by_high to the set seen[by_low]. The set seen[0] has the starts from which one checker played both dice without
     a hit in between."""

@@ -123,24 +123,24 @@ def theme_of(board: Boards) -> int:
         if 1 <= outside <= HIT_LATE and outside + checkers_within(board, side, 1, HOME_POINTS) < CHECKERS:
             return _CONTAINMENT
     for side in range(2):
-        if points_within(board, side, behind, BAR - 1) >= 2 and trails(board, side):
+        if points_within(board, side, behind, BAR - 1) >= 2 and is_behind(board, side):
             return _ON_ROLL if side == 0 else _AGAINST
     for side in range(2):
         is_only_anchor = checkers_at(board, side, BAR - 1) >= 2 and points_within(board, side, behind, BAR - 2) == 0
-        if is_only_anchor and rearmost(board, 1 - side) <= MIDPOINT and trails(board, side):
+        if is_only_anchor and rearmost(board, 1 - side) <= MIDPOINT and is_behind(board, side):
             return _ACE_POINT_GAME
     if min(rearmost(board, 0), rearmost(board, 1)) <= HOME_POINTS:
         return _BEAR_OFF_AGAINST
-    if attacks(board, 0) or attacks(board, 1):
+    if is_blitzing(board, 0) or is_blitzing(board, 1):
         return _BLITZ
     for side in range(2):
         if rearmost(board, side) <= MIDPOINT and rearmost(board, 1 - side) >= behind:
             return _BEAR_IN
     if position_class == _CRASHED_CLASS:
         return _CRASHED
-    if primes(board, 0) and primes(board, 1):
+    if has_prime(board, 0) and has_prime(board, 1):
         return _PRIMING_BATTLE
-    return _MUTUAL_HOLDING if holds(board, 0) and holds(board, 1) else _MIDDLE_GAME
+    return _MUTUAL_HOLDING if has_advanced_anchor(board, 0) and has_advanced_anchor(board, 1) else _MIDDLE_GAME
 
 
 @kernel(borrows=True)
@@ -162,7 +162,7 @@ def rearmost(board: Boards, side: int) -> int:
 
 
 @kernel(borrows=True)
-def trails(board: Boards, side: int) -> bool:
+def is_behind(board: Boards, side: int) -> bool:
     """Whether a side has the higher pip count."""
     lead = 0
     for point in range(1, BAR + 1):
@@ -180,7 +180,7 @@ def moved_checkers(board: Boards, side: int) -> int:
 
 
 @kernel(borrows=True)
-def attacks(board: Boards, side: int) -> bool:
+def is_blitzing(board: Boards, side: int) -> bool:
     """Whether a side is blitzing (rule 7 in the module docstring)."""
     behind, made = BAR - HOME_POINTS, points_within(board, side, 1, HOME_POINTS)
     if made < BLITZ_POINTS or made == HOME_POINTS or points_within(board, 1 - side, behind, BAR - 1) > 0:
@@ -190,7 +190,7 @@ def attacks(board: Boards, side: int) -> bool:
 
 
 @kernel(borrows=True)
-def primes(board: Boards, side: int) -> bool:
+def has_prime(board: Boards, side: int) -> bool:
     """Whether a side has a prime with a checker of the other side behind it."""
     length, most_behind = 0, rearmost(board, 1 - side)
     for point in range(1, BAR):
@@ -201,7 +201,7 @@ def primes(board: Boards, side: int) -> bool:
 
 
 @kernel(borrows=True)
-def holds(board: Boards, side: int) -> bool:
+def has_advanced_anchor(board: Boards, side: int) -> bool:
     """Whether a side's rearmost checkers are an advanced anchor."""
     point = rearmost(board, side)
     return _FIRST_ADVANCED <= point <= _LAST_ADVANCED and checkers_at(board, side, point) >= 2

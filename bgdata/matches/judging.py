@@ -30,7 +30,7 @@ from bgdata.equity.cube import (
 )
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import AnswerSource, Chances, Evaluations, cubeless_equities
-from bgdata.evaluation.cube_lookahead import after_decisions, kernel_stakes, lowest_of, static_values
+from bgdata.evaluation.cube_lookahead import after_decisions, kernel_stakes, lowest_in_group, static_values
 from bgdata.evaluation.lookahead import FILTERS, EvaluationCache
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.roll_values import roll_place
@@ -176,7 +176,7 @@ class Analyst:
         """(the plays from all boards in one table, their values at 0-ply, the row of the best play of each roll)."""
         plays = joined_plays([self._plays[board] for board in boards])
         static = self._values(plays, slice(None), stakes, 0)
-        return plays, static, lowest_of(-static, cubeless_equities(plays.chances), plays.offsets)
+        return plays, static, lowest_in_group(-static, cubeless_equities(plays.chances), plays.offsets)
 
     def rows(self, board: Boards, rows: NDArray[np.int64], stakes: Stakes, ply: int) -> Values:
         """float64[m]: the values of `plays(board)` in these rows to the player on roll, who plays for `stakes`, at a

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
-from bgdata.game.board_svg import WIDTH, format_board_svg
+from bgdata.game.board_svg import WIDTH, format_board_svg, short_name
 from bgdata.matches.questions import RowsOf
 from bgdata.matches.quiz import ANSWER, Question
 from bgdata.rows import COUNT, LOSS, Column, Quantity, Row
@@ -74,7 +74,7 @@ def answer_board(row: Row, prefix: str, width: int = WIDTH) -> str:
     if row["subject"] != ANSWER:
         return ""
     position, stakes, _ = Question(str(row["xgid"]), ANSWER, 0.0, "").view
-    names = str(row["player_name"]), f"{row['other_name']}, doubles"
+    names = short_name(str(row["player_name"])), f"{short_name(str(row['other_name']))}, doubles"
     return format_board_svg(position, stakes=stakes, names=names, prefix=prefix, width=width)
 
 

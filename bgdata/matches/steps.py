@@ -9,7 +9,7 @@ from pathlib import Path
 from bgdata.equity.cube import CubeRules, check_rules
 from bgdata.errors import InvalidGameError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.formats.matches import Game, Match, breaks
+from bgdata.formats.matches import Game, Match, missing_parts
 from bgdata.imports.steps import STANDARD_INPUT
 from bgdata.matches.acts import JudgedGame
 from bgdata.matches.judging import Analyst, judge_game, whole_game
@@ -47,7 +47,7 @@ def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
 
 def notes_on(match: Match, games: Sequence[Game]) -> list[list[str]]:
     """Notes on each replayed game of a match: repairs, lenient readings, and missing games before or after it."""
-    missing = breaks(replace(match, games=tuple(games)))
+    missing = missing_parts(replace(match, games=tuple(games)))
     return [
         [f"game {game.number}: {note.text}" for note in game.notes] + [note.text for note in others]
         for game, others in zip(games, missing, strict=True)

@@ -19,7 +19,7 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.choices import Chooser, require_networks
-from bgdata.evaluation.lookahead import largest_of, places_of
+from bgdata.evaluation.lookahead import largest_in_group, ranks_in_group
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.selfplay import rollout
@@ -101,13 +101,13 @@ def static_losses(chooser: Chooser, after: Boards, offsets: NDArray[np.int64]) -
     """float32[k]: how much each play loses against the best play of its decision by static evaluation, in points. Plays
     are the int8[k, 26] boards after them, for the opponent; plays offsets[i]:offsets[i + 1] belong to decision i."""
     equities = -cubeless_equities(evaluations(chooser.networks, chooser.tables, after).chances)
-    return np.asarray(largest_of(equities, offsets) - equities)
+    return np.asarray(largest_in_group(equities, offsets) - equities)
 
 
 def within_window(losses: NDArray[np.float32], offsets: NDArray[np.int64], window: Window) -> NDArray[np.int64]:
     """int64[m]: ascending indexes of the plays that `window` keeps. Plays offsets[i]:offsets[i + 1] belong to decision
     i."""
-    place = places_of(losses, offsets)
+    place = ranks_in_group(losses, offsets)
     is_near = (losses <= window.within) & (place < window.most_plays)
     return np.flatnonzero(is_near | (place < window.least_plays))
 

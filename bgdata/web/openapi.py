@@ -225,7 +225,7 @@ MATCHES = {
     "player": text("Whose decisions are reported"),
     "analysis": text("Variant of match_analysis; without it the one with the most decisions of the player"),
     "page": integer(f"Pages of {library.PAGE} matches", 1, library.MAX_PAGE, 1),
-    "since": text("Only matches of this date and later: 2026-01-31"),
+    "since": text("Only matches of this date and later, in the report too: 2026-01-31"),
 }
 TRAINING = {
     "objective": text("What is at stake", enum=[*trainer.OBJECTIVES], default="money"),
@@ -242,8 +242,10 @@ QUIZ = {
     "phase": text("Only positions of this class", enum=[*PHASES]),
     "about": text("Only plays, or only cube actions", enum=[*ABOUT]),
     "loss": text("Only questions in which at least so many points can be lost: 0.08"),
-    "number": integer("Which question, those with the greatest loss first", 1, MOST, 1),
+    "number": integer("Which question, those with the greatest loss first; after the last comes the end", 1, MOST, 1),
     "answer": text("An answer, by its text"),
+    "answered": integer("Questions that were answered before, for the page", 0, MOST, 0),
+    "right": integer("How many of them rightly", 0, MOST, 0),
 }
 RACES = {"rules": text("Variant of race_rules"), "errors": text("Variant of race_error")}
 SQL = {
@@ -280,10 +282,10 @@ ADDRESSES: Sequence[Address] = (
     Address(
         "/search", search.search, "place[]", {"q": text("What is searched, which may be a text with positions in it")}
     ),
-    Address("/position", editor.go),
+    Address("/position", editor.redirect_form),
     Address("/position/{text:path}", position.page, "position", POSITION),
     Address("/board/{text:path}", position.board),
-    Address("/where/{text:path}", occurrences.where, "occurrence[]"),
+    Address("/where/{text:path}", occurrences.occurrences_page, "occurrence[]"),
     Address("/probe/{text:path}", occurrences.probe, "probe[]"),
     Address("/cube-map/{text:path}", cube_map.page, "cube_score[]", CUBE_MAP),
     Address("/rollout/{text:path}", rollouts.page, "rollout[]", {"trials": TRIALS}),

@@ -56,7 +56,8 @@ def best_play_equity(on_roll: Layout, opponent: Layout, roll: tuple[int, int]) -
 
 
 def test_one_roll_ahead_is_exact() -> None:
-    """The test compares every pair of layouts of up to two checkers on six points."""
+    """Equities after trying all plays of one roll equal a plain search, for every pair of layouts of up to two checkers
+    on six points."""
     small = layouts(6, 2)[1:]
     combined = np.array([[float(exact_combined_equity(on_roll, opponent)) for opponent in small] for on_roll in small])
     found = combine.one_roll_ahead(combined, all_plays(6, 2))
@@ -68,10 +69,11 @@ def test_one_roll_ahead_is_exact() -> None:
 
 
 def test_chosen_plays_get_the_given_values() -> None:
-    """The given values are random numbers for every pair of up to three checkers on four points. Exact equities stay
-    the same."""
+    """Plays chosen by combined equities get the values that are passed in, here random numbers for every pair of up to
+    three checkers on four points. With exact values, exact equities stay the same."""
     few = layouts(4, 3)[1:]
-    plays, places = all_plays(4, 3), {layout: index for index, layout in enumerate(few)}
+    plays = all_plays(4, 3)
+    places = {layout: index for index, layout in enumerate(few)}
     exact = np.array([[equity(exact_game(on_roll, opponent, 15)) for opponent in few] for on_roll in few])
     assert combine.one_roll_ahead(exact, plays) == pytest.approx(exact, abs=1e-13)
     equities, values = np.random.default_rng(1).uniform(-0.9, 0.9, (2, len(few), len(few)))
@@ -94,8 +96,8 @@ def gammon_chance(winner: dict[int, Fraction], first_off: dict[int, Fraction], r
 
 
 def test_gammon_chances_are_exact() -> None:
-    """The test compares every pair of layouts of 1, 8 or 15 checkers on two points. Only sides with all 15 checkers
-    lose gammons."""
+    """Only sides with all 15 checkers lose gammons, and their chances are exact for every pair of layouts of 1, 8 or 15
+    checkers on two points."""
     small = [layout for layout in layouts(2, 15) if sum(layout) in (1, 8, 15)]
     full = [layout for layout in small if sum(layout) == 15]
     rolls, first_off = [race(layout, 0) for layout in small], [race(layout, 14) for layout in full]
@@ -140,8 +142,10 @@ def test_excess_depends_on_the_wastage_of_both_sides() -> None:
 
 @pytest.mark.parametrize("size", [(5, 8), (7, 5)], ids=str)
 def test_corrections_reduce_the_error_of_other_sizes(tmp_path: Path, size: tuple[int, int]) -> None:
-    """The check of a sample combines single pairs, and must agree."""
-    warehouse, errors = bgdata.open_warehouse(tmp_path), []
+    """One roll ahead, the mean excess, and both together reduce the error in this order, on sizes to which the excess
+    was not fitted. The check of a sample, which combines single pairs, agrees."""
+    warehouse = bgdata.open_warehouse(tmp_path)
+    errors = []
     for combination in DATASET.combinations:
         recipe = ErrorParameters(*size, combination)
         table = warehouse.build("bearoff_error", recipe)
@@ -155,7 +159,8 @@ def test_corrections_reduce_the_error_of_other_sizes(tmp_path: Path, size: tuple
 # slow: solves the 25 million pairs of 6x9
 @pytest.mark.slow
 def test_study_of_the_error_matches_published_figures(tmp_path: Path) -> None:
-    """The pairs are all of 6x9 with all legal plays; the claims of 2012 are recomputed with pip-wasting plays."""
+    """The errors over all pairs of 6x9 are the published ones of 2012, computed again with all legal plays, which
+    include those that waste pips."""
     warehouse = bgdata.open_warehouse(tmp_path)
     warehouse.build("bearoff_error", ErrorParameters(6, 9))
     with warehouse.connect() as connection:
@@ -208,11 +213,12 @@ def group_sums(step: int, values: np.ndarray) -> combine.GroupSums:
 
 @each("sign", [0, 1, -1])
 def test_sums_match_numpy(sign: int) -> None:
-    """The sums are of differences of both signs, or of one."""
+    """Counts, sums and extremes of groups equal NumPy's, for differences of both signs and of one."""
     # quarters: sums are exact, and extremes occur more than once
     differences = np.random.default_rng(5).integers(-40, 40, (COUNT, COUNT)) / 4
     differences = sign * (np.abs(differences) + 1) if sign else differences
-    found, row = group_sums(COUNT, differences), 0
+    found = group_sums(COUNT, differences)
+    row = 0
     for grouping, size in enumerate(groups().max(axis=0) + 1):
         for own in range(size):
             for other in range(size):

@@ -38,6 +38,7 @@ def test_known_indexes_and_counts() -> None:
 
 
 def test_invalid_layouts_indexes_and_sizes_are_refused() -> None:
+    """Layouts with too many checkers, other types, and indexes and sizes out of range raise an error."""
     sizes, indexes = [(0, 1), (19, 1), (1, 0), (1, 16)], [(-1, 6), (54_264, 6), (0, 0), (0, 19)]
     no_indexes: list[Any] = [1.0, True, "1", None, -1, 54_264]
     too_many = "expected at most 15 checkers on 1 to 18 points"

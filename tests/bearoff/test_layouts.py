@@ -44,7 +44,8 @@ def test_plays_match_the_reference(points: int, checkers: int) -> None:
 
 
 def test_roll_results_match_all_plays() -> None:
-    every, plays = all_layouts(7, 4), all_plays(7, 4)
+    every = all_layouts(7, 4)
+    plays = all_plays(7, 4)
     for index in range(0, len(every), 7):
         for roll, found in enumerate(roll_results(index, every)):
             at = index * 21 + roll
@@ -52,21 +53,25 @@ def test_roll_results_match_all_plays() -> None:
 
 
 def test_plays_that_waste_pips_are_legal() -> None:
-    """A published generator kept only the plays that use the most pips, and lacked 14,176 results of 6x9."""
-    plays, pips = all_plays(6, 9), pip_counts(all_layouts(6, 9))
+    """Plays that waste pips are listed: 14,176 results of 6x9 that a published generator lacked, because it kept only
+    the plays that use the most pips."""
+    plays = all_plays(6, 9)
+    pips = pip_counts(all_layouts(6, 9))
     fewest = np.minimum.reduceat(pips[plays.results], plays.start[:-1])
     wasteful = pips[plays.results] > np.repeat(fewest, np.diff(plays.start))
     assert np.count_nonzero(wasteful) == 14_176
 
 
 def test_one_play_that_wastes_pips() -> None:
-    """With checkers on the ace and deuce point and 21 to play, 2/1 and then 1/off with the 2 is legal, if unwise."""
+    """With checkers on the ace and deuce points and 21 to play, 2/1 and then 1/off with the 2 is listed, although it is
+    unwise."""
     assert after_roll((1, 1), (2, 1)) == {(0, 0), (1, 0)}
     assert roll_results(position_index([1, 1]), all_layouts(2, 2))[0].tolist() == [0, position_index([1, 0])]
 
 
 def test_slots_are_sorted_by_pips_and_plays_lead_to_lower_layers() -> None:
-    slots, layouts = all_slots(4, 5), all_layouts(4, 5)
+    slots = all_slots(4, 5)
+    layouts = all_layouts(4, 5)
     pips = pip_counts(layouts)[slots.order]
     assert (np.diff(pips) >= 0).all()
     assert slots.most_pips == pips[-1] == 20
@@ -85,7 +90,8 @@ def test_totals_cover_all_pairs(points: int, checkers: int) -> None:
 
 
 def test_reachable_slots_are_the_closure_of_plays() -> None:
-    slots, plays = all_slots(4, 4), all_plays(4, 4)
+    slots = all_slots(4, 4)
+    plays = all_plays(4, 4)
     first = 37
     reached, new = {int(slots.order[first])}, [int(slots.order[first])]
     while new:

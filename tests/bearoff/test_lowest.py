@@ -12,6 +12,7 @@ from bgdata.bearoff.lowest import TILE, subtract_rolls
 @pytest.mark.parametrize(("cell", "total"), [(np.float32, np.float32), (np.float64, np.float64), (np.int16, np.int32)])
 @pytest.mark.parametrize("columns", [1, 3, 4])
 def test_subtract_rolls_matches_numpy(cell: type, total: type, columns: int) -> None:
+    """Totals are minus the weighted sum of the lowest reached cells, lane by lane, as NumPy computes them."""
     generator = np.random.default_rng(columns)
     rows, rolls = 90, 21
     cells: NDArray[Any] = generator.integers(-32768, 32768, (rows, columns, TILE)).astype(cell)

@@ -33,6 +33,7 @@ def board_of(on_roll: list[int], opponent: list[int]) -> list[int]:
 
 @pytest.mark.slow
 def test_boards_layouts_and_indexes_give_the_same_decision(tables: tuple[MatchTable, MatchTable]) -> None:
+    """A position gets the same decision as a board, an array, two layouts or two indexes."""
     for table, owners in zip(tables, (["centered"], ["on_roll", "opponent"]), strict=True):
         for on_roll, opponent in (([0, 2, 1], [0, 1, 2]), ([1, 0, 0], [0, 0, 3]), ([3, 0, 0], [1, 0, 0])):
             indexes = bgdata.position_index(on_roll), bgdata.position_index(opponent)
@@ -88,6 +89,7 @@ def test_invalid_owners_are_refused(tables: tuple[MatchTable, MatchTable]) -> No
 
 
 def test_positions_beyond_the_table_are_not_covered(tables: tuple[MatchTable, MatchTable]) -> None:
+    """Too many checkers or points, the bar, and indexes out of range raise an error that names the limit."""
     table = tables[0]
     below = "expected indexes below 20 for bearoff_match/.*, got"
     all_raise(

@@ -85,7 +85,9 @@ CASES = [
 def test_mwc_of_small_tables_are_exact(
     points: int, checkers: int, name: str, score: MatchScore, cube_value: int
 ) -> None:
-    match, game = solved(points, checkers, score, cube_value, name), exact_game(name)
+    """Mwc before and after the cube decision equals rational arithmetic for every pair of layouts."""
+    match = solved(points, checkers, score, cube_value, name)
+    game = exact_game(name)
     owners = (CENTERED,) if cube_value == 1 else (ON_ROLL, OPPONENT)
     enumerated = layouts(points, checkers)
     for owner in owners:
@@ -102,7 +104,8 @@ def test_mwc_of_small_tables_are_exact(
 
 
 def test_mwc_of_longer_games_are_exact() -> None:
-    score, game = MatchScore(5, 7), exact_game("fair")
+    score = MatchScore(5, 7)
+    game = exact_game("fair")
     match = solved(3, 3, score, 1)
     enumerated = layouts(3, 3)
     stakes = Stakes(score, Cube())
@@ -119,7 +122,7 @@ def test_mwc_of_longer_games_are_exact() -> None:
     [(MatchScore(1, 1), 1), (MatchScore(3, 4), 4), (MatchScore(2, 7), 8), (MatchScore(1, 1), 2)],
 )
 def test_dead_cube_has_cubeless_mwc(score: MatchScore, cube_value: int) -> None:
-    """The slow reference still allows doubles, which change nothing."""
+    """A dead cube has the mwc of the winning chance, also in the slow reference, which still allows doubles."""
     match = solved(2, 2, score, cube_value)
     assert match.states.names == ()
     owner = CENTERED if cube_value == 1 else ON_ROLL
@@ -128,7 +131,8 @@ def test_dead_cube_has_cubeless_mwc(score: MatchScore, cube_value: int) -> None:
     won, lost = met.after(score, cube_value), met.after(score, -cube_value)
     found = no_double_of(match, CubeState(0, cube_value, owner), score)
     assert np.abs(found - (lost + chances * (won - lost))).max() < ROUNDING
-    enumerated, game = layouts(2, 2), exact_game("fair")
+    enumerated = layouts(2, 2)
+    game = exact_game("fair")
     for index, on_roll in enumerate(enumerated[1:], start=1):
         for other, opponent in enumerate(enumerated[1:], start=1):
             exact = game.cubeless(on_roll, opponent, score, cube_value)
@@ -149,7 +153,7 @@ def test_equal_sides_share_columns() -> None:
 
 
 def test_owner_redoubles_a_cube_that_loses_the_match() -> None:
-    """The owner would lose the match with this cube, so it redoubles at once."""
+    """The owner of a cube with which it would lose the match redoubles at once."""
     score = MatchScore(5, 2)
     match = solved(3, 3, score, 2)
     owned = CubeState(0, 2, ON_ROLL)
@@ -173,9 +177,11 @@ def test_values_do_not_depend_on_threads() -> None:
 
 
 def test_long_matches_approach_money() -> None:
-    """The test compares normalised no-double equities with a centered cube; beyond 2x2 the cube matters even more."""
+    """Normalised equities without a double, with a centered cube, approach those of money as matches get longer; beyond
+    2x2 the cube matters even more."""
     money = money_table(3, 3)[1:, 1:, 2]
-    met, distances = fair_table(), []
+    met = fair_table()
+    distances = []
     for length in (3, 6, 12, 24):
         score = MatchScore(length, length)
         mwc = no_double_of(solved(3, 3, score, 1), CubeState(0, 1, CENTERED), score)[1:, 1:]
@@ -216,8 +222,10 @@ STATES = [
 def test_solved_positions_are_exact_in_every_state(
     pair: tuple[tuple[int, ...], tuple[int, ...]], name: str, score: MatchScore, cube_value: int
 ) -> None:
-    """Either side is on roll, and the cube is in every state that the game can reach."""
-    race, game = solve_pair(pair, score, cube_value, name), exact_game(name)
+    """A position solved on demand equals rational arithmetic with either side on roll, in every cube state that the
+    game can reach."""
+    race = solve_pair(pair, score, cube_value, name)
+    game = exact_game(name)
     for turned in (False, True):
         layouts = pair[::-1] if turned else pair
         slots = race.find(*layouts)
@@ -228,7 +236,8 @@ def test_solved_positions_are_exact_in_every_state(
                 seen = score  # both sides are alike
             if name == "crooked" and state.side == 1:
                 continue  # the reference sees a table of unequal players from one side
-            found, stakes = race.worth(slots, state), Stakes(seen, Cube(state.cube_value, state.cube_owner))
+            found = race.worth(slots, state)
+            stakes = Stakes(seen, Cube(state.cube_value, state.cube_owner))
             assert found is not None
             assert abs(found.no_double - float(game.no_double(*layouts, stakes))) < ROUNDING
             if found.taken is not None:
@@ -236,8 +245,8 @@ def test_solved_positions_are_exact_in_every_state(
 
 
 def test_money_states_match_the_money_table() -> None:
-    """Every pair of 4 points and 4 checkers matches, within rounding: cubeless, owned, centered, and with the
-    opponent's cube."""
+    """Money play, solved as a match, gives the money table for every pair of 4 points and 4 checkers and every cube
+    owner, within rounding."""
     table = money_table(4, 4)
     race = solver.solve_position((1, 0, 0, 3), (0, 0, 0, 4), money_states())
     assert race is not None

@@ -75,6 +75,8 @@ def test_near_layouts_have_similar_pip_counts() -> None:
 
 
 def test_hash_rows_matches_splitmix64() -> None:
+    """Hashes of rows equal splitmix64 in plain Python, applied to seed, stream and row."""
+
     def mixed(state: int) -> int:
         state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & MASK
         state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & MASK

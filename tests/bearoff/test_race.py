@@ -102,7 +102,7 @@ def test_values_do_not_depend_on_threads() -> None:
 
 
 def test_keys_do_not_overflow_their_bits() -> None:
-    """Expected rolls are in the upper bits and the slot in the lower ones."""
+    """The expected rolls of the longest race fit into the upper bits of a key, and its slot into the lower ones."""
     table = solved(8)
     assert int(table.key.max()) < solver.NO_KEY
     assert (table.key & ((1 << solver.SLOT_BITS) - 1) == np.arange(len(table.key))).all()

@@ -19,6 +19,7 @@ from tests.test_readme import provide
 
 
 def test_one_sided_probes_are_exact(tables: Path) -> None:
+    """A layout of any length, or its index, gets the exact chances and the published mean and spread."""
     table = bgdata.open_one_sided(tables, 6)
     assert len(table) == 54_264
     exact = race((0, 1, 0, 0, 1, 0), 0)
@@ -98,6 +99,7 @@ def test_arrays_of_wrong_sizes_are_refused(tables: Path, kind: str, variant: str
 
 
 def test_positions_beyond_a_table_are_not_covered(tables: Path) -> None:
+    """Layouts with more points or checkers, and indexes out of range, raise an error with the limit."""
     assert fit_layout([1, 2], 4) == [1, 2, 0, 0]
     assert fit_layout([1, 2, 0], 2) == [1, 2]
     table = bgdata.open_two_sided(tables, 6, 4)
@@ -114,6 +116,7 @@ def test_positions_beyond_a_table_are_not_covered(tables: Path) -> None:
 
 
 def test_invalid_indexes_and_layouts_are_refused(tables: Path) -> None:
+    """Floats, booleans, texts and arrays in place of an index, and impossible layouts, raise an error."""
     two_sided, one_sided = bgdata.open_two_sided(tables, 6, 4), bgdata.open_one_sided(tables, 6)
     probe: Any = two_sided.probe
     probes: list[Any] = [lambda index: probe(index, 1), one_sided.probe_chances]
@@ -132,6 +135,7 @@ def test_invalid_indexes_and_layouts_are_refused(tables: Path) -> None:
 
 
 def test_bulk_probes_refuse_wrong_shapes_and_types(tables: Path) -> None:
+    """Index arrays of different shapes, of more dimensions, and of other types raise an error that shows them."""
     same, integers = r"in the same shape \(n,\), got ", r"expected position indexes as integers\[n\], got "
     cases: list[tuple[Any, Any, str]] = [
         ([1, 2], [3], rf"expected position indexes of both sides {same}\(2,\) and \(1,\)"),

@@ -12,7 +12,7 @@ from bgdata.bearoff import two_sided
 from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
 from bgdata.bearoff.tables import equity_limit
-from bgdata.bearoff.two_sided import ALL, REACH, Window, equity_rows, release, solve_batch, start_window, zeros
+from bgdata.bearoff.two_sided import ALL, REACH, Window, equity_rows, release, reserve_zeros, solve_batch, start_window
 from bgdata.errors import TooLargeError
 from bgdata.kernel import threads
 from tests.reference.bearoff import cube_value, equities, layouts
@@ -65,9 +65,9 @@ def test_codes_are_rounded_to_nearest(points: int, checkers: int) -> None:
 
 
 def test_equities_match_the_example_of_the_gnubg_manual() -> None:
-    """The player on roll is on the 5 and 2 points, the opponent on 3 and 2; the manual gives 67.1 % and 0.3441, 0.3210,
-    0.1605. The manual's centered figure is the equity after the cube decision; the table contains the no-double equity.
-    """
+    """With checkers on 5 and 2 against 3 and 2, the table has the equities of the manual, 67.1 % and 0.3441, 0.3210,
+    0.1605. The manual's centered figure is the equity after the cube decision; the table contains the one without a
+    double."""
     exact = equities((0, 1, 0, 0, 1), (0, 1, 1, 0, 0))
     assert [round(float(equity), 6) for equity in exact] == [0.342250, 0.344136, 0.160494, 0.160494]
     assert round(float(cube_value(exact[2], exact[3])), 6) == 0.320988
@@ -118,7 +118,8 @@ def table_of(windows: list[Window], after: Callable[[Window, int], None]) -> NDA
 
 
 def test_columns_can_be_solved_in_turn_with_released_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cells that `release` may free are overwritten, so that any use of them changes the result."""
+    """Columns solved one after the other have the same values, although all cells that `release` may free are
+    overwritten."""
     monkeypatch.setattr(two_sided, "KEPT_BYTES", 0)
 
     def overwrite(window: Window, total: int) -> None:
@@ -136,23 +137,23 @@ def test_columns_can_be_solved_in_turn_with_released_cells(monkeypatch: pytest.M
 
 
 def test_window_may_be_larger_than_memory() -> None:
-    """Only memory that is written is allocated."""
+    """A window larger than memory can be made, because only memory that is written is allocated."""
     setting = Path("/proc/sys/vm/overcommit_memory")
     if setting.exists() and setting.read_text().strip() == "2":
         pytest.skip("this system counts memory before it is used")
     installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    with zeros(4 * installed) as memory:
+    with reserve_zeros(4 * installed) as memory:
         memory[3 * installed] = 1
         assert memory[3 * installed - 1 : 3 * installed + 2] == b"\0\1\0"
 
 
 def test_more_memory_than_addresses_is_refused() -> None:
     with pytest.raises(TooLargeError, match=r"expected a system that gives \d+\.\d GB of memory"):
-        zeros(1 << 60)
+        reserve_zeros(1 << 60)
 
 
 def test_release_frees_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Freed pages read as zeros; finished games stay."""
+    """Released pages read as zeros, and finished games stay."""
     monkeypatch.setattr(two_sided, "KEPT_BYTES", 0)
     window = start_window(6, 5)
     for totals in window.batches():

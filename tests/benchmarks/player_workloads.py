@@ -87,7 +87,7 @@ def likely_and_all(player: NetworkPlayer, boards: Boards) -> NDArray[np.float64]
     """float64[ply 1 or 2, likely or all plays, n]: cubeless equities."""
     return np.array(
         [
-            [cubeless_equities(each.evaluate_ahead(boards, ply).chances) for each in (player, player.seeing_all())]
+            [cubeless_equities(each.evaluate_ahead(boards, ply).chances) for each in (player, player.with_all_plays())]
             for ply in (1, 2)
         ],
         np.float64,

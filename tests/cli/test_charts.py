@@ -41,7 +41,7 @@ def texts(chart: Chart) -> set[str]:
     return {"".join(text.itertext()) for text in ElementTree.fromstring(format_chart_svg(chart)).iter(f"{SVG}text")}
 
 
-def test_points_are_at_their_values() -> None:
+def test_chart_has_points_at_their_values() -> None:
     assert points(SIMPLE) == [[(0, 4.0), (1, 3.0), (2, 2.0), (3, 1.0), (4, 0.0)]]
     assert {"errors & more", "epochs", "0", "1", "2", "3", "4"} <= texts(SIMPLE)
     assert "error" not in texts(SIMPLE), "a single line needs no legend"
@@ -77,7 +77,7 @@ def test_infinite_values_are_left_out_of_an_axis_from_zero() -> None:
 
 @pytest.mark.parametrize("value", [0.0, 1.5, -3.0])
 @pytest.mark.parametrize("is_logarithmic", [False, True])
-def test_chart_of_one_point_or_value(value: float, is_logarithmic: bool) -> None:
+def test_axis_contains_a_single_value(value: float, is_logarithmic: bool) -> None:
     for places in ([1.0], [1.0, 2.0]):
         chart = Chart("a", "b", places, (Line("c", [value] * len(places)),), is_logarithmic=is_logarithmic)
         low, high = inspect_chart(chart, lambda axes: axes.get_ylim())

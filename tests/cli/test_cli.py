@@ -148,7 +148,7 @@ def test_file_as_warehouse_is_refused(tmp_path: Path) -> None:
     assert re.match(r"cannot lock .*: part of the path is a file", message)
 
 
-def test_newer_manifests_are_refused_alone(warehouse: Warehouse) -> None:
+def test_newer_manifest_does_not_affect_other_versions(warehouse: Warehouse) -> None:
     """A version with a manifest of a newer format gives an error that says to upgrade; other versions still work."""
     table = warehouse.open("bearoff_two_sided", "3x3")
     name = table.name

@@ -77,7 +77,7 @@ def test_default_match_equity_table_is_built() -> None:
 
 @pytest.mark.parametrize("command", [["eval", START], ["hint", START, "31"], ["probe", BEAROFF]])
 @pytest.mark.usefixtures("home")
-def test_nothing_is_built_in_a_named_folder(command: list[str]) -> None:
+def test_missing_warehouse_folder_is_not_made(command: list[str]) -> None:
     result = CliRunner().invoke(main, [*command, "--warehouse", "typo"])
     assert result.exit_code == 1
     assert "expected a warehouse in typo, found no such folder" in result.stderr

@@ -11,7 +11,7 @@ import pytest
 import bgdata
 from bgdata.equity.kinds.match_equity import PUBLISHED
 from bgdata.errors import InvalidScoreError, UsageError
-from bgdata.evaluation.rows import left_out, parse_away
+from bgdata.evaluation.rows import parse_away, unused_parts
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import format_xgid
 from bgdata.game.match import MatchScore
@@ -60,14 +60,14 @@ def test_unused_parts_of_an_identifier_are_named(root: Path, command: str, chang
         for answer in answers
     )
     lines = answers[1].stderr.splitlines()
-    told = [line for line in lines if line.startswith("left out of what the position says: ")]
+    notes = [line for line in lines if line.startswith("left out of what the position says: ")]
     if change in used:
         assert values != others
-        assert not any(words in line for line in told)
+        assert not any(words in line for line in notes)
     else:
         assert values == others
-        assert len(told) == 1
-        assert words in told[0]
+        assert len(notes) == 1
+        assert words in notes[0]
 
 
 def test_rollout_of_a_gnubg_id_uses_cube_and_score(root: Path) -> None:
@@ -95,7 +95,7 @@ def test_rollouts_name_the_tables_that_end_their_games(network_root: Path) -> No
         assert f"by {row['player']}, with {row['tables']}\n" in last
 
 
-def test_probe_leaves_out_the_roll(root: Path) -> None:
+def test_probe_says_that_the_roll_is_left_out(root: Path) -> None:
     """`bgdata probe` says that it leaves out the roll of an identifier, but not the score, which tables of matches
     use."""
     match = MatchState(length=7, scores=(5, 4), roll=ROLL)
@@ -106,12 +106,12 @@ def test_probe_leaves_out_the_roll(root: Path) -> None:
     assert shown.stderr.splitlines()[0] == "left out of what the position says: the roll 31"
 
 
-def test_words_for_parts_that_are_left_out() -> None:
+def test_unused_parts_of_a_match_state_are_named() -> None:
     offered = MatchState(is_double_offered=True, to_decide=Side.TOP)
-    assert left_out(offered) == "left out of what the position says: a double that is offered"
-    assert left_out(MatchState(resigned=1, to_decide=Side.TOP)).endswith(": a resignation")
-    assert left_out(None) == left_out(MatchState()) == left_out(offered, "offer") == ""
-    assert left_out(MATCH, "score", "cube", "roll") == ""
+    assert unused_parts(offered) == "left out of what the position says: a double that is offered"
+    assert unused_parts(MatchState(resigned=1, to_decide=Side.TOP)).endswith(": a resignation")
+    assert unused_parts(None) == unused_parts(MatchState()) == unused_parts(offered, "offer") == ""
+    assert unused_parts(MATCH, "score", "cube", "roll") == ""
 
 
 def test_scores_are_parsed_as_points_to_go() -> None:

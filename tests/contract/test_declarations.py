@@ -33,7 +33,7 @@ UNITLESS = {"INTEGER", "BIGINT", "SMALLINT", "TINYINT", "BOOLEAN", "VARCHAR"}
 UNIT_ENDINGS = {"rolls": ("_rolls",), "pips": ("pips", "pip_count"), "seconds": ("_seconds",), "bytes": ("_bytes",)}
 
 
-def test_kinds_are_discovered() -> None:
+def test_all_kinds_are_discovered() -> None:
     assert len(sized_kinds()) >= 5
     assert len(all_kinds()) >= 32
     assert list(all_kinds()) == sorted(all_kinds())
@@ -74,7 +74,9 @@ def test_every_column_and_array_is_explained(kind: Dataset[Any]) -> None:
 
 
 @each_kind
-def test_names_are_plain(kind: Dataset[Any]) -> None:
+def test_declared_names_follow_the_rules(kind: Dataset[Any]) -> None:
+    """The names of tables, columns, arrays and parameters are of lower-case words, and a column's name ends with its
+    unit."""
     columns = [column for shape in kind.tables for column in shape.columns]
     names = [kind.name, *(shape.name for shape in kind.tables), *(column.name for column in columns)]
     for name in (*names, *(array.name for array in kind.arrays), *kind.parameters.names()):

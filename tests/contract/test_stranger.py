@@ -107,7 +107,7 @@ def test_warehouse_of_one_foreign_kind_works(tmp_path: Path, monkeypatch: pytest
         assert not found & {"bearoff_positions", "leakage", "match_equity_differences", "cube_decisions"}
 
 
-def test_catalog_has_all_our_sql() -> None:
+def test_catalog_has_all_sql_of_bgdata() -> None:
     """The catalog has everything that the SQL scripts of bgdata create: no script is taken for one that needs a missing
     kind."""
     from bgdata.store.catalog import declared_index
@@ -197,7 +197,7 @@ def test_answers_of_another_shape_are_refused() -> None:
         player.evaluate_many(np.array([START_BOARD], np.int8))  # type: ignore[attr-defined]
 
 
-def test_opponent_may_have_a_ply() -> None:
+def test_opponents_are_parsed_with_their_ply() -> None:
     assert opponent_of("gnubg:2") == ("gnubg", 2)
     assert opponent_of("my.module:name") == ("my.module:name", 0)
     assert opponent_of("my.module:name:1") == ("my.module:name", 1)

@@ -27,7 +27,7 @@ def solve(bounds: Bounds, rounds: int) -> float:
 def with_bounds(values: Bounds) -> Bounds:
     """The same values with bounds around them."""
     bounds = values._replace(slack=np.zeros(2 * len(values.cube_values), np.uint8), unit=UNIT)
-    solver.widen(bounds)
+    solver.add_bounds(bounds)
     return bounds
 
 
@@ -90,10 +90,12 @@ def test_bounds_around_unsettled_values_contain_the_solution(values: Bounds) -> 
 
 @pytest.mark.parametrize("checkers", [2, 3])
 def test_value_is_the_mean_over_rolls_of_the_best_play(checkers: int) -> None:
-    """The solver computes blocks of three opponents; the test draws 8 blocks, and 200 layouts on roll for each."""
+    """Each value is the mean over rolls of the lowest value after a play by the rules. 8 blocks of opponents are drawn,
+    and 200 layouts on roll for each."""
     layouts = all_layouts(checkers)
     values = solver.start_values(layouts, gammons=False)
-    steps, generator = values.steps, np.random.default_rng(checkers)
+    steps = values.steps
+    generator = np.random.default_rng(checkers)
     cube_values = by_pair(values)
     # layout 0 has all checkers off: values of finished games stay
     cube_values[1:, 1:] = generator.random(cube_values[1:, 1:].shape, np.float32)

@@ -50,7 +50,8 @@ def test_money_decisions_match_the_model() -> None:
 
 
 def test_decision_matches_hand_calculation() -> None:
-    """With W = 0.9 / 0.7, L = 0.4 / 0.3 and a dead cube, the equity is 0.5, and 1 after a double."""
+    """With W = 0.9 / 0.7, L = 0.4 / 0.3 and a dead cube, the equity is 0.5, and 1 after a double, as calculated by
+    hand."""
     decision = decide_cube(CHANCES, MONEY, CubeRules(janowski(0)))
     assert decision.equities == pytest.approx((0.5, 1.0, 1.0, 1.0))
     assert decision.double_gain == pytest.approx(0.5)
@@ -130,6 +131,8 @@ def test_crawford_game_as_money_has_no_cube() -> None:
 
 
 def test_exact_equities_replace_the_model() -> None:
+    """Exact equities decide in place of the model, also for an owned cube and with beavers, but not for a match that is
+    decided as money."""
     exact = CubeEquities(0.3, 0.4, 0.4, 1.0)
     decision = decide_cube(CHANCES, MONEY, exact=exact, accuracy="a table")
     assert decision.equities == exact
@@ -167,7 +170,7 @@ def test_ties_list_all_best_actions(equities: tuple[float, ...], best: tuple[Act
     assert best_actions(CubeEquities(*equities)) == best
 
 
-def refused() -> list[tuple[Any, Stakes, CubeRules, str]]:
+def refused_cases() -> list[tuple[Any, Stakes, CubeRules, str]]:
     match, jacoby = Stakes(MatchScore(3, 3)), Stakes(Money(is_jacoby=True))
     beavers, first = CubeRules(met=published_met(), has_beavers=True), CubeRules(janowski_first(), published_met())
     return [
@@ -181,7 +184,7 @@ def refused() -> list[tuple[Any, Stakes, CubeRules, str]]:
     ]
 
 
-@each(("chances", "stakes", "rules", "message"), refused)
+@each(("chances", "stakes", "rules", "message"), refused_cases)
 def test_invalid_arguments_are_refused(
     chances: tuple[float, ...], stakes: Stakes, rules: CubeRules, message: str
 ) -> None:
@@ -227,7 +230,8 @@ def test_position_values_match_single_decisions(stakes: Stakes, rules: CubeRules
 
 
 def test_worth_at_double_match_point_is_the_winning_chance() -> None:
-    """At double match point gammons do not count, for any cube owner."""
+    """At double match point a position is worth its winning chance, for any cube owner, because gammons do not
+    count."""
     assert position_values(random_sample(), Stakes(MatchScore(1, 1)), match_rules()) == pytest.approx(
         random_sample()[:, 0], abs=1e-12
     )
@@ -249,6 +253,8 @@ def test_position_values_beyond_the_table_are_refused(score: MatchScore) -> None
 
 
 def test_position_values_have_units() -> None:
+    """Results and games are worth points for money and mwc in a match, and a normalised point is half of what a single
+    game decides."""
     met = published_met()
     money, match = Stakes(Money(is_jacoby=False), Cube(4, CubeOwner.OPPONENT)), Stakes(MatchScore(5, 3))
     assert worth_of_result(-8, money, DEFAULT_RULES) == -8

@@ -54,6 +54,8 @@ def test_model_equities_match_fractions(index: float) -> None:
 
 
 def test_exact_indexes_reproduce_the_equities(solved: Solved) -> None:
+    """The model with the index of a position gives its exact equity; positions without an index have the reason
+    instead."""
     found = cube_life_indexes(solved.win_array, solved.exact_array, BOUND)
     reasons = set()
     for row, (win, exact) in enumerate(zip(solved.wins, solved.exact, strict=True)):
@@ -72,7 +74,7 @@ def test_exact_indexes_reproduce_the_equities(solved: Solved) -> None:
 
 
 def test_index_is_uncertain_where_errors_decide() -> None:
-    """Live and dead equities of a centered cube are equal where half of the games are won."""
+    """A centered cube has no index where half of the games are won, because live and dead equities are equal there."""
     wins = np.array([0.5, 0.5 + 1e-5, 0.6])
     exact = 0.3 * (2 * wins - 1) + 0.7 * (wins - 0.5) / 0.3
     for bound, certain in ((1e-9, [False, True, True]), (1e-6, [False, False, True]), (1e-3, [False, False, False])):
@@ -82,7 +84,7 @@ def test_index_is_uncertain_where_errors_decide() -> None:
 
 
 def test_index_errors_are_within_the_reported_bound(solved: Solved) -> None:
-    """The equities are rounded to 16-bit codes, as in a table."""
+    """Equities rounded to 16-bit codes, as in a table, change an index by no more than the reported bound."""
     step, bound = 1 / 32767.5, 1 / 65535
     rounded = np.rint((solved.exact_array + 1) / step) * step - 1
     wins = (np.rint(2 * solved.win_array / step) * step) / 2
@@ -97,6 +99,7 @@ def test_index_errors_are_within_the_reported_bound(solved: Solved) -> None:
 
 
 def test_margins_and_losses_match_fractions(solved: Solved) -> None:
+    """Margins, and what the model's decisions lose, equal those in rational arithmetic."""
     found = margins(solved.exact_array)
     losses = decision_losses(solved.win_array, found)
     for row, (win, exact) in enumerate(zip(solved.wins, solved.exact, strict=True)):
@@ -120,7 +123,8 @@ def test_exact_indexes_have_no_loss() -> None:
     assert decision_losses(wins, margins(model_equities(wins, 0.7)), 0.2).max() > 0.01
 
 
-def test_closest_takes_of_the_table(small_root: Path) -> None:
+def test_view_finds_the_closest_takes(small_root: Path) -> None:
+    """The view `cube_decisions` finds the takes of the 3x3 table that are closest to a pass."""
     with bgdata.open_warehouse(small_root).connect() as connection:
         rows = connection.sql(
             "select on_roll_points::integer[], opponent_points::integer[], take_margin, centered_action "
@@ -142,6 +146,7 @@ def test_closest_takes_of_the_table(small_root: Path) -> None:
 
 
 def test_length_classes_contain_every_pair(small_root: Path) -> None:
+    """The classes of race lengths have all 19 x 19 pairs, and the mean and spread of their indexes."""
     with bgdata.open_warehouse(small_root).connect() as connection:
         rows = connection.sql("from cube_life_by_length").fetchall()
         columns = connection.sql("from cube_life_by_length").columns

@@ -30,6 +30,7 @@ INDEXES = ((0.0, 0.0), (0.7, 0.7), (1.0, 1.0), (0.2, 0.9))
 
 @each(("owner", "is_jacoby", "indexes"), [*product(CubeOwner, (False, True), INDEXES)])
 def test_equities_match_the_reference(owner: CubeOwner, is_jacoby: bool, indexes: tuple[float, float]) -> None:
+    """Janowski's equities equal the slow reference for each cube owner, with one index or one for each player."""
     for mean_win, mean_loss in MEANS:
         found = janowski_equities(
             GRID,
@@ -63,7 +64,7 @@ def test_arrays_broadcast() -> None:
 
 @pytest.mark.parametrize("index", [0.0, 0.25, 0.7, 1.0])
 def test_points_match_the_closed_formulas(index: float) -> None:
-    """The formulas give the take and cash points of any index (Janowski 1993)."""
+    """Take and cash points are those of Janowski's closed formulas (1993) for any index."""
     mean_win, mean_loss = np.array(MEANS).T
     points = money_points(janowski(index), mean_win, mean_loss)
     width = mean_win + mean_loss + index / 2
@@ -72,8 +73,8 @@ def test_points_match_the_closed_formulas(index: float) -> None:
 
 
 def test_points_without_gammons() -> None:
-    """The points are the known values of a dead cube and of a live cube, for which the double point equals the cash
-    point."""
+    """Without gammons, the points are the known values of a dead cube, and of a live cube, whose double point equals
+    the cash point."""
     dead, redouble = (money_points(janowski(0), owner=owner) for owner in (CubeOwner.CENTERED, CubeOwner.ON_ROLL))
     assert dead == redouble == pytest.approx((0.25, 0.5, 0.75, 1.0))
     assert money_points(janowski(1)) == pytest.approx((0.2, 0.8, 0.8, 0.8))
@@ -83,6 +84,7 @@ def test_points_without_gammons() -> None:
 @pytest.mark.parametrize("is_jacoby", [False, True])
 @pytest.mark.parametrize("has_beavers", [False, True])
 def test_best_action_changes_at_the_points(owner: CubeOwner, is_jacoby: bool, has_beavers: bool) -> None:
+    """The reference prefers another action just above each point than just below it."""
     for mean_win, mean_loss in MEANS:
         found = money_points(
             janowski(0.6, 0.8), mean_win, mean_loss, owner=owner, is_jacoby=is_jacoby, has_beavers=has_beavers
@@ -108,7 +110,7 @@ def test_best_action_changes_at_the_points(owner: CubeOwner, is_jacoby: bool, ha
 
 
 def test_owners_index_is_used() -> None:
-    """An owned cube uses the index of its owner, a centered cube the mean of both."""
+    """An owned cube uses the index of its owner, and a centered cube the mean of both."""
     found = [
         janowski_equities(0.6, owner=owner, cube_life_index=0.2, opponent_cube_life_index=0.8).item()
         for owner in CubeOwner
@@ -197,7 +199,7 @@ def test_opponents_cube_is_the_mirrored_own_cube() -> None:
 @pytest.mark.parametrize("index", FIRST_INDEXES)
 @pytest.mark.parametrize("owner", OWNERS)
 def test_decisions_change_at_the_points_of_the_first_model(index: float, owner: CubeOwner) -> None:
-    """Bisection finds the points for W = 1.4 and L = 1.2."""
+    """Bisection of the decisions, for W = 1.4 and L = 1.2, finds the points of the first published model."""
 
     def first(holds: Callable[[str], bool]) -> float:
         low, high = 0.3, 0.999
@@ -219,14 +221,14 @@ def test_decisions_change_at_the_points_of_the_first_model(index: float, owner: 
     ("index", "double", "redouble"), [(0, 0.5, 0.5), (2 / 3, (1 + 7 / 12) / (7 / 3), 5 / 7), (1, 0.8, 0.8)]
 )
 def test_points_match_janowskis_formulas_without_gammons(index: float, double: float, redouble: float) -> None:
-    """The test takes initial double and redouble points from the paper, calculated by hand."""
+    """Initial double and redouble points are those of the paper's formulas, calculated by hand."""
     assert float(money_points(janowski_first(index)).double_point) == pytest.approx(double)
     owned = money_points(janowski_first(index), owner=CubeOwner.ON_ROLL)
     assert float(owned.double_point) == pytest.approx(redouble)
 
 
 def test_first_model_agrees_with_the_later_one_in_parts() -> None:
-    """The models agree for owned cubes below the cash point, for dead cubes, and on the doubling window of a live
+    """Both models agree for owned cubes below the cash point, for dead cubes, and on the doubling window of a live
     cube."""
     for owner in OWNERS:
         for index in (0.0, 1.0):

@@ -49,7 +49,9 @@ def test_mean_points_match_the_reference() -> None:
 @pytest.mark.parametrize("owner", CubeOwner)
 @pytest.mark.parametrize(("is_jacoby", "has_beavers"), [(False, False), (True, False), (True, True)])
 def test_decisions_match_the_reference(owner: CubeOwner, is_jacoby: bool, has_beavers: bool) -> None:
-    strategy, indexes = janowski(0.65, 0.75), (0.65, 0.75)
+    """Equities and best actions in money play equal the slow reference, unless rounding decides between them."""
+    strategy = janowski(0.65, 0.75)
+    indexes = (0.65, 0.75)
     found, actions = decide_money(
         strategy, random_sample()[:150], owner=owner, is_jacoby=is_jacoby, has_beavers=has_beavers
     )
@@ -79,8 +81,8 @@ def test_sample_contains_every_action() -> None:
 
 
 def test_jacoby_and_beavers_change_the_decision() -> None:
-    """With the Jacoby rule a player wins gammons only after a double, so that an underdog may double although the
-    equity after a take is below 0 (Kauder's paradox)."""
+    """Under the Jacoby rule, under which gammons count only after a double, an underdog may double although the equity
+    after a take is below 0 (Kauder's paradox)."""
     chances = np.array([[0.42, 0.42, 0.0, 0.0, 0.0]])
     plain = decide_money(janowski(0.0), chances, is_jacoby=True)
     assert plain[0].no_double.item() == pytest.approx(-0.16)
@@ -123,6 +125,8 @@ def test_turned_strategy_exchanges_the_indexes() -> None:
 
 
 def test_invalid_arguments_are_refused() -> None:
+    """Chances out of order, cubes that the player may not turn, and models without the Jacoby rule raise an error with
+    the values."""
     rows: list[tuple[Any, str]] = [
         ([[0.5, 0.6, 0, 0, 0]], "expected win >= win_gammon >= win_backgammon and .*, got 0.5, 0.6, 0, 0, 0"),
         ([[0.5, 0.1, 0.2, 0, 0]], "got 0.5, 0.1, 0.2, 0, 0"),
@@ -134,7 +138,8 @@ def test_invalid_arguments_are_refused() -> None:
         ([0.5, 0, 0, 0, 0], r"expected chances\[n, 5\], got \[5\]"),
         ([[0.5, 0, 0, 0]], r"expected chances\[n, 5\], got \[1, 4\]"),
     ]
-    one, first = random_sample()[:1], janowski_first()
+    one = random_sample()[:1]
+    first = janowski_first()
     theirs = partial(money_points, janowski(), owner=CubeOwner.OPPONENT)
     all_raise(
         InvalidParameterError,

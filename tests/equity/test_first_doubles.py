@@ -26,8 +26,8 @@ class PipEvaluator(PubEval):
 
 
 def test_first_doubles_follow_the_chosen_plays() -> None:
-    """Each position follows from the chosen play of one roll, or of two, with the trailer on roll, and has the weight
-    of these rolls."""
+    """Each of the 330 positions follows from the chosen play of one roll, or of two, with the trailer on roll, and has
+    the weight of these rolls."""
     player: Any = PipEvaluator()
     boards, weights, chances = (first_doubles(player)[name] for name in STATES)
     assert len(boards) == 330
@@ -35,7 +35,8 @@ def test_first_doubles_follow_the_chosen_plays() -> None:
     assert (chances[:, 0] == pips(boards)).all()
     firsts = [roll for roll in ROLLS if not roll.is_double]
     for number, first in enumerate(firsts):
-        opened, start = Position(boards[number].tolist()), np.array([START.board], np.int8)
+        opened = Position(boards[number].tolist())
+        start = np.array([START.board], np.int8)
         assert opened in {play.next_position for play in legal_plays(START, first)}
         chosen = player.choose_plays(start, np.array([(first.high, first.low)], np.int8))
         assert (chosen[0] == boards[number]).all()

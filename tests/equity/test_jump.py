@@ -50,7 +50,8 @@ def test_published_linear_points(
 @pytest.mark.parametrize("mean_win", [1.0, 1.3, 2.0])
 @pytest.mark.parametrize("mean_loss", [1.0, 1.25, 1.8])
 def test_curves_match_the_published_formulas(mean_win: float, mean_loss: float) -> None:
-    """The published formulas are closed: take and cash points, slopes, and equities at which the cube is turned."""
+    """Take and cash points, slopes, and the equities at which the cube is turned are those of the published closed
+    formulas."""
     won, lost, a = mean_win, mean_loss, 0.09
     width = won + lost + 0.5
     take, cash = (lost - 0.5) / width, (lost + 1) / width
@@ -79,6 +80,7 @@ def test_model_without_jumps_has_a_live_cube() -> None:
 
 @pytest.mark.parametrize("is_jacoby", [False, True])
 def test_curves_rise_from_loss_to_win(is_jacoby: bool) -> None:
+    """Curves begin at the mean loss, never fall, end at the mean win, and are mirrored for the opponent."""
     means = [1.0, 1.2, 1.6, 3.0]
     for volatility in (0.113, MAX_VOLATILITY):
         for mean_win in means:
@@ -105,8 +107,8 @@ def test_formulas_are_near_the_solution(jumps: str) -> None:
 @pytest.mark.parametrize("jumps", JUMPS)
 @pytest.mark.parametrize(("mean_win", "mean_loss"), [(1.0, 1.0), (1.25, 1.25), (1.5, 1.2), (1.2, 1.5)])
 def test_jacoby_formulas_are_near_the_solution(mean_win: float, mean_loss: float, jumps: str) -> None:
-    """Compare the equity of a centered cube and its double point. Without the rule equities differ by up to 0.04. With
-    gammons the formulas of one rule differ much from the solution of the other."""
+    """With the Jacoby rule, the equity of a centered cube and its double point are near the solution on a grid, and
+    with gammons far from that of the other rule."""
     solved = solve_jumps(mean_win, mean_loss, 0.113, jumps=jumps, is_jacoby=True)
     far, near = (
         np.array([curve_equity(jump_curve(mean_win, mean_loss, 0, 0.113, 0.113, rule), p) for p in GRID.tolist()])
@@ -156,6 +158,7 @@ def mean_after_jump(curve: Curve, chance: float, size: float) -> float:
 
 @pytest.mark.parametrize(("away", "opponent_away"), [(9, 9), (5, 7), (3, 4), (7, 5)])
 def test_equity_at_a_bend_is_the_mean_after_jumps(away: int, opponent_away: int) -> None:
+    """The equity at a bend of the curve is the mean equity after a jump up or down."""
     live = model_curves(janowski(1), published_met().cells, MatchGame(away, opponent_away), 1, shares_of(GAME_CHANCES))
     size = 0.06
     found = centered_jump_curve(live.centered, size)
@@ -167,6 +170,7 @@ def test_equity_at_a_bend_is_the_mean_after_jumps(away: int, opponent_away: int)
 
 @pytest.mark.parametrize(("mean_win", "mean_loss"), [(1.0, 1.0), (1.25, 1.25), (1.4, 1.1), (1.1, 1.8)])
 def test_match_curves_agree_with_published_money_formulas(mean_win: float, mean_loss: float) -> None:
+    """The curves that matches use have the published formulas of money play in money play."""
     for local in (0.0, 0.06, 0.113):
         for owner in (0, 1, 2):
             money, live = (jump_curve(mean_win, mean_loss, owner, 0.1, size) for size in (local, 0.0))
@@ -192,7 +196,7 @@ def test_match_without_jumps_has_a_live_cube() -> None:
 
 
 def test_long_match_agrees_with_money() -> None:
-    """MWC is linear in the points here, so only cubes that end the match differ from money."""
+    """If mwc is linear in the points, decisions agree with money play, except for cubes that end the match."""
     cells = decided_cells(64)
     points = np.arange(65)
     cells[:, 1:, 1:] = (0.5 + 0.005 * (points[None, :] - points[:, None]))[1:, 1:]
@@ -204,10 +208,13 @@ def test_long_match_agrees_with_money() -> None:
 
 @pytest.mark.parametrize(("away", "opponent_away", "cube", "owner"), SCORES)
 def test_match_formulas_are_near_the_solution(away: int, opponent_away: int, cube: int, owner: int) -> None:
-    """The mean error is a few thousandths of mwc, half of the error without jumps."""
-    reference, game = match_reference(away, opponent_away, [0.26, 0, 0.26, 0]), MatchGame(away, opponent_away)
+    """Formulas for a match differ from the solution by a few thousandths of mwc on average, half as much as without
+    jumps."""
+    reference = match_reference(away, opponent_away, [0.26, 0, 0.26, 0])
+    game = MatchGame(away, opponent_away)
     exact = solved_match(reference, cube, 0.1, 100)[owner]
-    shares, gaps = shares_of(GAME_CHANCES), []
+    shares = shares_of(GAME_CHANCES)
+    gaps = []
     for strategy in (jump(0.1), janowski(1)):
         found = model_curves(strategy, published_met().cells, game, cube, shares)
         curve = (found.centered, found.owned, found.opponent_owned)[owner]
@@ -230,7 +237,8 @@ def test_mwc_rises_with_the_winning_chance() -> None:
 
 
 def test_local_jumps_change_only_double_points() -> None:
-    """A larger local volatility gives earlier doubles. Take and cash points depend on the mean volatility."""
+    """A larger local volatility gives earlier doubles, and leaves the take and cash points, which depend on the mean
+    volatility."""
     for points_of in (
         lambda model: match_points(model, published_met().cells, MatchGame(7, 9), 1, 0, GAME_CHANCES),
         lambda model: money_points(model, 1.26, 1.26),

@@ -62,7 +62,7 @@ def test_game_values_follow_from_the_table() -> None:
     assert MET.game(MatchScore(4, 4), 4).gammon_value == 0
 
 
-def test_take_points() -> None:
+def test_take_points_follow_from_the_table() -> None:
     score = MatchScore(4, 4)
     assert MET.take_point(score) == pytest.approx((0.4 - 0.3) / (0.7 - 0.3))
     assert MET.take_point(score, 2) == pytest.approx((0.3 - 0.0) / (1.0 - 0.0))

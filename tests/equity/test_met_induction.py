@@ -60,8 +60,8 @@ def test_cells_match_the_published_table(table: MatchEquity) -> None:
 
 
 def test_mwc_matches_the_published_chances(table: MatchEquity) -> None:
-    """The values are printed to 0.1, so they agree within 0.05. The row that they follow from is rounded too, which
-    adds 0.0002 at 3-away 11-away."""
+    """Mwc is within 0.05 of the published percentages, which are printed to 0.1; the published row is rounded too,
+    which adds 0.0002 at 3-away 11-away."""
     for row, percents in enumerate(published.MWC_PERCENT):
         for column, percent in enumerate(percents):
             assert abs(100 * table.mwc(row + 1, row + 2 + column) - percent) < 0.0502
@@ -76,7 +76,8 @@ def test_crawford_row_matches_the_publication() -> None:
 
 
 def test_differences_to_rollout_tables_are_as_published(table: MatchEquity) -> None:
-    """The differences are those that the author states, and those of the table on the web."""
+    """The largest differences from rollout tables are those that the author states, and those of the table on the
+    web."""
     for name, most, place in (("mec26.xml", 0.0051, (1, 3)), ("g11.xml", 0.0126, (4, 10))):
         other = installed(name).before
         assert other is not None
@@ -102,8 +103,9 @@ def test_index_of_0_8_is_closest_to_rollout_tables(name: str) -> None:
     assert distance(name, 0.8) < 0.006 < min(distance(name, index) for index in INDEXES if index != 0.8)
 
 
-def test_live_cube_is_closest_to_an_induced_table() -> None:
-    """The table is mec26, with a gammon rate of 26 %."""
+def test_published_table_was_induced_with_a_live_cube() -> None:
+    """The table mec26, with a gammon rate of 26 %, is closest to the one induced with a live cube, and farther the
+    lower the index."""
     sizes = [distance("mec26.xml", index) for index in INDEXES]
     assert sizes[0] == pytest.approx(0.0051, abs=5e-5)
     assert sizes[INDEXES.index(0.8)] == pytest.approx(0.0103, abs=5e-5)
@@ -131,7 +133,7 @@ def test_cells_are_mixtures_of_live_and_dead_cubes(rate: float, index: float) ->
 
 
 def test_tables_match_a_diffusion() -> None:
-    """The error of the diffusion is at most 0.0007 on a grid of 1/200, and at most twice that on a grid of 1/100."""
+    """Tables differ from a diffusion by at most 0.0007 on a grid of 1/200, and twice that on a grid of 1/100."""
     table = induced_table("x", ROW[:7], RATE)
     errors = []
     for grid in (100, 200):
@@ -144,7 +146,8 @@ def test_tables_match_a_diffusion() -> None:
 
 @pytest.mark.parametrize("index", [0.0, 0.3, 0.8])
 def test_mixtures_lie_between_dead_and_live_cubes(index: float) -> None:
-    """At 2-away 3-away, where only scores with 1-away can follow, the table is linear in the index."""
+    """Each mwc lies between those of a dead and of a live cube, and at 2-away 3-away, where only 1-away scores can
+    follow, it is linear in the index."""
     found, dead, live = (induced_table("x", ROW, RATE, x).mwc(2, 3) for x in (index, 0.0, 1.0))
     assert found == pytest.approx(index * live + (1 - index) * dead, abs=1e-15)
     lost, lost_gammon, won = 1 - crawford_row(ROW, RATE)[1], 0.5, crawford_row(ROW, RATE)[2]
@@ -183,8 +186,8 @@ def test_gammon_rate_is_changed_without_changing_wins() -> None:
 
 
 def test_cells_change_with_the_gammon_rate() -> None:
-    """At 1-away 2-away a percentage point of gammon rate costs the leader a quarter of a percentage point: half of the
-    games are lost, and each gammon costs 0.5."""
+    """Slopes are the changes of mwc with the gammon rate. At 1-away 2-away a percentage point costs the leader a
+    quarter of one, because half of the games are lost and each gammon costs 0.5."""
 
     def table(rate: float) -> MatchEquity:
         return induced_table("x", ROW, rate)

@@ -31,7 +31,8 @@ def step_back_in_time(
     (`turned` is None) a double leads to twice the current equities."""
     now = sides.copy()
     for _ in range(20_000):
-        later, following = now.copy(), 2 * now if turned is None else turned
+        later = now.copy()
+        following = 2 * now if turned is None else turned
         now[:, 1:-1] = 0.3 * later[:, :-2] + 0.4 * later[:, 1:-1] + 0.3 * later[:, 2:]
         if doubles:
             now[:2, 1:-1] = np.maximum(now[:2], np.minimum(following[OPPONENT_OWNED], passed))[:, 1:-1]
@@ -48,7 +49,8 @@ def money_formulas(mean_win: float, mean_loss: float, points: int) -> Sides:
 
 
 def match_formulas(game: MatchGame, cube_value: int, points: int) -> Sides:
-    cells, shares = published_met().cells, shares_of(CHANCES)
+    cells = published_met().cells
+    shares = shares_of(CHANCES)
     curves = model_curves(janowski(1.0), cells, game, cube_value, shares)
     found = [
         match_curve(cells, game, cube_value, owner_code(owner), shares, janowski(1.0), curves)
@@ -58,7 +60,8 @@ def match_formulas(game: MatchGame, cube_value: int, points: int) -> Sides:
 
 
 def test_formulas_are_exact_without_gammons() -> None:
-    """The take and cash points, 1/5 and 4/5, lie on the grid."""
+    """Without gammons the grid solution equals the formulas, because the take and cash points, 1/5 and 4/5, lie on the
+    grid."""
     assert numeric.drifting_money(points=100) == pytest.approx(money_formulas(1, 1, 100), abs=1e-10)
 
 
@@ -79,7 +82,8 @@ def test_money_matches_steps_back_in_time(mean_win: float, mean_loss: float) -> 
 
 @pytest.mark.parametrize("game", [MatchGame(3, 4), MatchGame(2, 8), MatchGame(7, 5)])
 def test_matches_match_steps_back_in_time(game: MatchGame) -> None:
-    cells, shares = published_met().cells, shares_of(CHANCES)
+    cells = published_met().cells
+    shares = shares_of(CHANCES)
     expected: Sides | None = None
     for value in (8, 4, 2, 1):
         if value >= 2 * max(game.away, game.opponent_away):
@@ -105,8 +109,9 @@ def test_drifting_match_agrees_with_keiths_algorithm() -> None:
 
 
 def test_player_too_good_to_double_does_not_cash() -> None:
-    """At 2-away 8-away a gammon wins the match, so that playing on is always worth more than cashing."""
-    cells, game = published_met().cells, MatchGame(2, 8)
+    """At 2-away 8-away, where a gammon wins the match, playing on is always worth more than cashing."""
+    cells = published_met().cells
+    game = MatchGame(2, 8)
     found = numeric.drifting_match(cells, game, CHANCES, points=400)[OWNED]
     dead = dead_curve(cells, game, 1, shares_of(CHANCES))
     assert found == pytest.approx(np.linspace(dead.lose, dead.win, 401), abs=1e-9)
@@ -114,7 +119,8 @@ def test_player_too_good_to_double_does_not_cash() -> None:
 
 
 def test_crawford_game_has_no_doubles() -> None:
-    cells, game = published_met().cells, MatchGame(1, 4, True)
+    cells = published_met().cells
+    game = MatchGame(1, 4, True)
     dead = dead_curve(cells, game, 1, shares_of(CHANCES))
     assert numeric.drifting_match(cells, game, CHANCES, points=10) == pytest.approx(
         np.linspace(dead.lose, dead.win, 11)[None].repeat(3, 0)
@@ -170,7 +176,8 @@ def test_published_numeric_points(
 
 
 def test_formulas_differ_from_the_limit_of_small_jumps() -> None:
-    """Small double-exponential jumps reduce the slope of an owned cube by half as much again as the formula states."""
+    """For small double-exponential jumps, the slope of an owned cube falls by half as much again as the formula
+    states."""
     formula = 3**2 / (4 * 0.75 * 2.25)
     solved = numeric.solve_jumps(1.25, 1.25, 0.04)
     slope = (solved.owned[25] + 1.25) / 0.25
@@ -178,7 +185,7 @@ def test_formulas_differ_from_the_limit_of_small_jumps() -> None:
 
 
 def test_solution_is_the_mean_over_jumps() -> None:
-    """The solution is compared with a simple sum over a fine grid of jumps, except near the ends."""
+    """The solution equals a simple sum over a fine grid of jumps, except near the ends."""
     volatility = 0.06
     solved = numeric.solve_jumps(1.2, 1.3, volatility, points=400)
     sizes = np.linspace(-0.6, 0.6, 24_001)

@@ -127,6 +127,7 @@ def rolls_of(table: RaceTable, layout: list[int]) -> dict[int, float]:
 
 
 def test_exact_chances_equal_exact_fractions(evaluator: BearoffEvaluator) -> None:
+    """Chances from the two-sided table equal rational arithmetic."""
     small = layouts(6, 2)[1:]
     pairs = [(on_roll, opponent) for on_roll in small for opponent in small]
     found = evaluator.evaluate_many(boards_of(*(np.array(side, np.int8) for side in zip(*pairs, strict=True))))
@@ -136,8 +137,9 @@ def test_exact_chances_equal_exact_fractions(evaluator: BearoffEvaluator) -> Non
     assert found.chances[:, 0] == pytest.approx(np.array(expected), abs=1e-6)
 
 
-def test_cells_are_the_same_in_both_formats(evaluator: BearoffEvaluator, root: Path) -> None:
-    """Codes of 16 bits are only used in tables that are too large for tests, so this test makes some."""
+def test_codes_and_floats_are_read_from_the_same_cells(evaluator: BearoffEvaluator, root: Path) -> None:
+    """16-bit codes and float32 equities are read from the same cells. The test makes codes, because only tables that
+    are too large for tests have them."""
     table = bgdata.open_two_sided(root, 6, 3)
     index, other = (side.ravel() for side in np.mgrid[1:84, 1:84])
     every = all_layouts(6, 3)
@@ -154,6 +156,7 @@ def test_cells_are_the_same_in_both_formats(evaluator: BearoffEvaluator, root: P
 
 
 def test_combined_chances_equal_simulated_races(evaluator: BearoffEvaluator) -> None:
+    """Chances combined from one-sided tables equal the shares of simulated races."""
     assert evaluator.one_sided is not None
     assert evaluator.gammon is not None
     one_sided, gammon = RaceTable(evaluator.one_sided), RaceTable(evaluator.gammon)
@@ -182,7 +185,8 @@ def test_chances_respect_their_order(evaluator: BearoffEvaluator) -> None:
 
 
 def test_side_on_roll_wins_ties(evaluator: BearoffEvaluator, root: Path) -> None:
-    """The views of the two sides on roll share the rolls that both need equally often."""
+    """If both sides need the same number of rolls, the side on roll wins: its chance and that of the other side overlap
+    by these ties."""
     boards = random_pairs(6, 15, 300)
     boards[:, 1:7] = all_layouts(6, 15)[-300:]
     both = [evaluator.evaluate_many(seen).chances.astype(np.float64) for seen in (boards, flip_boards(boards))]
@@ -196,6 +200,7 @@ def test_side_on_roll_wins_ties(evaluator: BearoffEvaluator, root: Path) -> None
 
 
 def test_chances_match_values_by_hand(evaluator: BearoffEvaluator) -> None:
+    """Chances of a few positions are those calculated by hand."""
     last, full = [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 15]
     sides = [(last, last), (last, full), (full, last)]
     found = evaluator.evaluate_many(boards_of(*(np.array(side, np.int8) for side in zip(*sides, strict=True))))
@@ -210,7 +215,7 @@ def test_chances_match_values_by_hand(evaluator: BearoffEvaluator) -> None:
 
 
 def test_coverage_follows_its_definition(evaluator: BearoffEvaluator) -> None:
-    """The positions are of all kinds."""
+    """A table answers for exactly the positions of all kinds that its definition covers."""
     boards = np.concatenate(
         [
             random_game_positions(15, seed=5).boards,
@@ -227,13 +232,13 @@ def test_coverage_follows_its_definition(evaluator: BearoffEvaluator) -> None:
         ((7, 4), 6, 0),
     ]
     for two_sided, one_sided, gammon in sizes:
-        arrays = sized(evaluator.arrays, two_sided, one_sided, gammon)
+        arrays = with_table_sizes(evaluator.arrays, two_sided, one_sided, gammon)
         expected = [covered_by(board, two_sided, one_sided, gammon) for board in boards.tolist()]
         assert [bearoff_source(arrays, board) for board in boards] == expected
         assert (len(set(expected)) == 3) == (one_sided > 0 and two_sided[0] > 0)
 
 
-def sized(arrays: BearoffArrays, two_sided: tuple[int, int], one_sided: int, gammon: int) -> BearoffArrays:
+def with_table_sizes(arrays: BearoffArrays, two_sided: tuple[int, int], one_sided: int, gammon: int) -> BearoffArrays:
     """The arrays with the sizes of other tables, for questions of coverage, which read no table."""
     points, checkers = two_sided
     return arrays._replace(
@@ -242,8 +247,8 @@ def sized(arrays: BearoffArrays, two_sided: tuple[int, int], one_sided: int, gam
 
 
 def test_contact_within_the_points_of_a_large_table(evaluator: BearoffEvaluator) -> None:
-    """From 13 points on, both sides can be within the table and still in contact."""
-    arrays = sized(evaluator.arrays, (18, 14), 18, 18)
+    """Two sides within a table of 13 points or more can still be in contact, and then are not covered."""
+    arrays = with_table_sizes(evaluator.arrays, (18, 14), 18, 18)
     answers = set()
     for ours in range(2, 24):
         for theirs in set(range(2, 24)) - {25 - ours}:
@@ -290,7 +295,8 @@ def board_of(counts: dict[int, int]) -> Boards:
 
 @each("name", list(UNCOVERED))
 def test_uncovered_positions_stay_unanswered(evaluator: BearoffEvaluator, name: str) -> None:
-    board, chances = board_of(UNCOVERED[name]), np.full(5, 7, np.float32)
+    board = board_of(UNCOVERED[name])
+    chances = np.full(5, 7, np.float32)
     assert fill_bearoff_chances(evaluator.arrays, board, chances) == NONE
     assert chances.tolist() == [7] * 5
     found = evaluator.evaluate_many(board[None])
@@ -306,7 +312,7 @@ def test_uncovered_endgames_stay_unanswered(endgames: BearoffEvaluator, name: st
 
 
 def test_no_backgammon_from_points_of_tables() -> None:
-    """A loser on point 18 or below is outside the winner's home board."""
+    """A loser on point 18 or below is outside the winner's home board and cannot lose a backgammon."""
     boards = np.zeros((24, 26), np.int8)
     boards[:, 24] = -14
     boards[np.arange(24), 24 - np.arange(24)] -= 1
@@ -314,7 +320,8 @@ def test_no_backgammon_from_points_of_tables() -> None:
 
 
 def test_fifteen_checkers_are_never_answered_from_equities(root: Path) -> None:
-    """Equities with gammons do not determine winning chances; below 15 checkers they do."""
+    """A table with 15 checkers does not give winning chances, which equities with gammons do not determine; with fewer
+    checkers it does."""
     warehouse = bgdata.open_warehouse(root)
     one_sided, gammon = warehouse.open("bearoff_one_sided", "6x15"), warehouse.open("bearoff_gammon", "6x15")
     with_gammons = BearoffEvaluator(warehouse.open("bearoff_two_sided", "2x15"), one_sided, gammon)
@@ -328,7 +335,8 @@ def test_fifteen_checkers_are_never_answered_from_equities(root: Path) -> None:
 
 
 def test_bulk_answers_equal_single_ones(evaluator: BearoffEvaluator) -> None:
-    """The number of threads, partial blocks and the layout of arrays do not matter."""
+    """Answers for many boards equal those for single boards, with any number of threads, partial blocks and memory
+    layout."""
     boards = np.concatenate([random_pairs(6, 15, 3 * BLOCK + 1), random_pairs(6, 3, BLOCK), random_pairs(8, 15, 9)])
     boards = np.random.default_rng(1).permutation(boards)
     expected = evaluator.evaluate_many(boards)
@@ -432,7 +440,7 @@ def test_accuracy_is_described(evaluator: BearoffEvaluator, root: Path, tmp_path
     ],
 )
 def test_arrays_of_a_wrong_size_are_refused(root: Path, tmp_path: Path, kind: str, variant: str, name: str) -> None:
-    """A kernel would read past the end of such arrays."""
+    """A table whose array is too short is refused, because a kernel would read past its end."""
     folder = next(bgdata.open_warehouse(root).versions(kind, variant)).folder
     copy = tmp_path / folder.relative_to(root)
     shutil.copytree(folder, copy)
@@ -445,7 +453,7 @@ def test_arrays_of_a_wrong_size_are_refused(root: Path, tmp_path: Path, kind: st
         open_bearoff(bgdata.open_warehouse(tmp_path))
 
 
-def probed(table: EndgameTable, position: Position) -> Equities:
+def probe_equities(table: EndgameTable, position: Position) -> Equities:
     """The equities of a position, from its rows."""
     opponent, on_roll = position.rows
     return table.probe(on_roll, opponent)
@@ -456,7 +464,7 @@ def test_contact_endgames_are_exact(table: EndgameTable, endgames: BearoffEvalua
     assert (found.sources == EXACT).all()
     assert (found.chances[:, 1:] == 0).all()
     for row in np.random.default_rng(1).integers(0, len(pairs), 500):
-        expected = probed(table, Position(pairs[row])).cubeless
+        expected = probe_equities(table, Position(pairs[row])).cubeless
         assert found.chances[row, 0] == pytest.approx(0.5 + 0.5 * expected, abs=1e-7)
 
 
@@ -478,7 +486,10 @@ def test_two_sided_table_answers_for_more_checkers(endgames: BearoffEvaluator) -
 
 def test_contact_endgames_have_cubeful_equities(table: EndgameTable, endgames: BearoffEvaluator, pairs: Boards) -> None:
     for row in np.random.default_rng(2).integers(0, len(pairs), 200):
-        expected, found = probed(table, Position(pairs[row])), exact_equities(endgames.arrays, pairs[row], CENTERED)
+        expected, found = (
+            probe_equities(table, Position(pairs[row])),
+            exact_equities(endgames.arrays, pairs[row], CENTERED),
+        )
         assert found.no_double == pytest.approx(expected.centered, abs=1e-7)
         assert found.double_take == pytest.approx(2 * expected.opponent_owned, abs=1e-7)
 
@@ -491,7 +502,7 @@ def test_player_answers_from_contact_endgames(table: EndgameTable, player: Looka
     assert f"; with at most 2 checkers a side {table.table.name}: cubeless equity within 7e-06" in evaluation.accuracy
     decision = player.decide_cube(position)
     assert decision.accuracy == f"exact, {table.table.name}: each equity within 1.4e-05"
-    assert decision.equities.no_double == pytest.approx(probed(table, position).centered, abs=1e-7)
+    assert decision.equities.no_double == pytest.approx(probe_equities(table, position).centered, abs=1e-7)
 
 
 def test_plays_are_ranked_by_contact_endgames(table: EndgameTable, player: LookaheadPlayer, pairs: Boards) -> None:
@@ -501,7 +512,7 @@ def test_plays_are_ranked_by_contact_endgames(table: EndgameTable, player: Looka
         for ranked in player.rank_plays(position, "21"):
             after = position.play(str(ranked.play), "21")
             if any(after.rows[0]) and any(after.rows[1]):
-                expected = -probed(table, after).cubeless
+                expected = -probe_equities(table, after).cubeless
                 assert ranked.evaluation.cubeless_equity == pytest.approx(expected, abs=2e-7)
 
 

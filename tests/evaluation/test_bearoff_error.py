@@ -30,7 +30,8 @@ def summary(difference: NDArray[np.floating]) -> tuple[float, float, float]:
 
 
 def test_errors_of_small_games_with_gammons_are_as_documented() -> None:
-    """Games that begin with three checkers a side, one side still complete: 6,160 positions of 6 points."""
+    """The error of combining is as documented for games that begin with three checkers a side, one side still complete:
+    6,160 positions of 6 points."""
     every = layouts(6, 3)[1:]
     pairs = [(ours, theirs) for ours in every for theirs in every if 3 in (sum(ours), sum(theirs))]
     exact, approximate = ([game(*pair, 3) for pair in pairs] for game in (exact_game, approximate_game))
@@ -94,7 +95,7 @@ def combined_errors(exact: NDArray[np.float32], points: int, checkers: int, ware
 # slow: solves all positions of 15 checkers against up to 5
 @pytest.mark.slow
 def test_errors_of_fifteen_checkers_against_a_few_are_as_quoted(tmp_path: Path) -> None:
-    """The evaluator quotes these figures."""
+    """The errors that the evaluator quotes are those against exact play."""
     errors = combined_errors(exact_equities(6, 5), 6, 5, bgdata.open_warehouse(tmp_path))
     assert errors.size == 14_294_688
     mean_absolute, *extremes = summary(errors)
@@ -103,7 +104,8 @@ def test_errors_of_fifteen_checkers_against_a_few_are_as_quoted(tmp_path: Path) 
 
 
 def test_race_error_study_equals_errors_of_solved_games(tmp_path: Path) -> None:
-    """`race_error` with the two-sided table agrees for all pairs on three points with 15 checkers on a side."""
+    """`race_error` with the two-sided table has the errors of solved games, for all pairs on three points with 15
+    checkers on a side."""
     warehouse = bgdata.open_warehouse(tmp_path)
     warehouse.build("race_error", RaceErrorParameters(3, 15))
     errors = combined_errors(exact_equities(3, 15), 3, 15, warehouse)

@@ -49,7 +49,8 @@ def test_cubeless_equities_follow_the_formula() -> None:
 
 
 def test_turned_chances_are_those_of_the_opponent() -> None:
-    found, one = turned_chances(random_rows()), np.empty(5, np.float32)
+    found = turned_chances(random_rows())
+    one = np.empty(5, np.float32)
     assert found.tolist() == pytest.approx(np.array([turned(row) for row in random_rows().tolist()]), abs=1e-7)
     for row, expected in zip(random_rows(), found, strict=True):
         fill_turned(row, one)
@@ -76,7 +77,7 @@ def test_possible_outcomes_match_the_reference() -> None:
 
 
 def test_outcomes_of_games_were_possible() -> None:
-    """Every gammon and backgammon of the games was possible in all its earlier positions."""
+    """Every gammon and backgammon in random games was a possible outcome in all earlier positions of the game."""
     outcomes = random_games(GAMES, SEED).outcomes
     happened = np.zeros(4, int)
     for game, outcome in enumerate(outcomes.tolist()):
@@ -110,6 +111,7 @@ def test_possible_outcomes_match_values_by_hand(board: list[int], expected: list
 
 
 def test_chances_are_limited_by_those_that_contain_them() -> None:
+    """Impossible chances become 0, and no chance exceeds one that includes it."""
     boards = sample_games().boards[:: len(sample_games().boards) // len(random_rows())][: len(random_rows())]
     found = random_rows().copy()
     for row, board in zip(found, boards, strict=True):

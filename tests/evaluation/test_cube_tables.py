@@ -79,7 +79,7 @@ def test_positions_outside_the_table_are_not_answered(table: MoneyBearoff) -> No
 
 
 def test_jacoby_rule_removes_gammons(tmp_path: Path) -> None:
-    """A table of 15 checkers counts gammons; under the Jacoby rule they do not count with a centered cube."""
+    """A table of 15 checkers counts gammons, so it does not answer with a centered cube under the Jacoby rule."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     table = MoneyBearoff(warehouse.build("bearoff_two_sided", TwoSidedParameters(1, 15)))
     gammon, race = (Position(position_id([count], [2])) for count in (15, 14))
@@ -108,7 +108,8 @@ def test_other_positions_are_decided_by_the_model(player_root: Path) -> None:
 
 
 def test_match_is_decided_exactly_by_the_model_or_as_money(player_root: Path) -> None:
-    player, score = bgdata.open_player(player_root, "random"), Stakes(MatchScore(3, 4))
+    player = bgdata.open_player(player_root, "random")
+    score = Stakes(MatchScore(3, 4))
     assert player.decide_cube(EXAMPLE, score, CubeRules(met=published_met())).method == Method.EXACT
     model = player.decide_cube(EXAMPLE, score, by_model())
     assert model.method == Method.JANOWSKI
@@ -130,7 +131,7 @@ def test_beavers_in_a_match_and_finished_games_are_refused(player_root: Path) ->
 
 
 def test_races_are_solved_at_any_score(table: MoneyBearoff) -> None:
-    """Money equities equal those of the table; match equities are solved once for both sides, any cube, and all later
+    """Solved money equities equal those of the table, and a race is solved once for both sides, any cube and all later
     positions."""
     races = SolvedRaces()
     met = published_met()
@@ -159,7 +160,8 @@ def test_races_are_solved_at_any_score(table: MoneyBearoff) -> None:
 
 
 def test_unsuitable_races_are_not_solved() -> None:
-    races, match = SolvedRaces(), Stakes(MatchScore(7, 7))
+    races = SolvedRaces()
+    match = Stakes(MatchScore(7, 7))
     on_bar = position_id([0] * 24 + [1], [1])
     gammon, large = position_id([15], [1]), position_id([2] * 6, [2] * 6)
     for text in (START.id, on_bar, position_id([1], []), gammon, large):
@@ -169,10 +171,12 @@ def test_unsuitable_races_are_not_solved() -> None:
 
 
 def test_exact_play_doubles_at_seven_away_seven_away(player_root: Path) -> None:
-    """With checkers on the points 5 and 2 against 3 and 2, exact play doubles, as gnubg does, but the model does
-    not."""
-    player, rules = bgdata.open_player(player_root, "random"), CubeRules(met=published_met())
-    text, stakes = position_id([0, 1, 0, 0, 1], [0, 1, 1]), Stakes(MatchScore(7, 7))
+    """With checkers on the points 5 and 2 against 3 and 2, the exact answer is to double, as gnubg does, but the model
+    does not."""
+    player = bgdata.open_player(player_root, "random")
+    rules = CubeRules(met=published_met())
+    text = position_id([0, 1, 0, 0, 1], [0, 1, 1])
+    stakes = Stakes(MatchScore(7, 7))
     found = player.decide_cube(text, stakes, rules)
     assert (found.method, found.accuracy) == (Method.EXACT, SOLVED)
     assert found.action != Action.NO_DOUBLE
@@ -180,9 +184,11 @@ def test_exact_play_doubles_at_seven_away_seven_away(player_root: Path) -> None:
 
 
 def test_play_values_average_to_the_value_of_the_race(player_root: Path) -> None:
-    """The average is over all rolls with their best plays, in a match."""
-    player, rules = bgdata.open_player(player_root, "random"), CubeRules(met=published_met())
-    text, stakes = position_id([0, 1, 1, 0, 1], [0, 2, 1]), Stakes(MatchScore(5, 4), CUBES["opponent"])
+    """The mean over all rolls of the values after their best plays is the value of the race, in a match."""
+    player = bgdata.open_player(player_root, "random")
+    rules = CubeRules(met=published_met())
+    text = position_id([0, 1, 1, 0, 1], [0, 2, 1])
+    stakes = Stakes(MatchScore(5, 4), CUBES["opponent"])
     mwc = [player.best_play(text, roll, stakes, rules).mwc for roll in ROLLS]
     mean = sum(roll.weight * worth for roll, worth in zip(ROLLS, mwc, strict=True) if worth is not None) / 36
     assert mean == pytest.approx(player.decide_cube(text, stakes, rules).no_double, abs=1e-6)
@@ -191,7 +197,7 @@ def test_play_values_average_to_the_value_of_the_race(player_root: Path) -> None
 
 
 def test_first_exact_cube_answers(player_root: Path) -> None:
-    """Any `ExactCube` that covers the position may answer."""
+    """Cube decisions come from the first `ExactCube` that covers the position, whatever its class."""
 
     class Known:
         accuracy = "known"
@@ -204,7 +210,8 @@ def test_first_exact_cube_answers(player_root: Path) -> None:
 
     player = bgdata.open_player(player_root, "random")
     player.cubes = (*player.cubes, Known())
-    stakes, rules = Stakes(MatchScore(3, 4)), CubeRules(met=published_met())
+    stakes = Stakes(MatchScore(3, 4))
+    rules = CubeRules(met=published_met())
     found = player.decide_cube(START, stakes, rules)
     assert (found.method, found.accuracy, found.equities) == (Method.EXACT, "known", (0.4, 0.5, 0.5, 0.6))
     assert player.decide_cube(START.play("8/5 6/5", "31").flip(), stakes, rules).method == Method.JANOWSKI
@@ -262,7 +269,8 @@ def contact_positions() -> list[str]:
 
 @needs_gnubg_tool("gnubg")
 def test_bearoff_decisions_equal_gnubgs(table: MoneyBearoff, tmp_path: Path) -> None:
-    """In money play they are exactly equal, because gnubg's own table is rounded to 16 bits."""
+    """Exact decisions equal those of gnubg: in money play to the last digit, because gnubg's own table is rounded to 16
+    bits."""
     positions = bearoffs(40, 4, seed=1)
     for position, answers in zip(positions, ask(MONEY, tmp_path, positions=positions), strict=True):
         for name, cube in CUBES.items():
@@ -277,8 +285,7 @@ def test_bearoff_decisions_equal_gnubgs(table: MoneyBearoff, tmp_path: Path) -> 
 
 @needs_gnubg_tool("gnubg")
 def test_money_equities_equal_gnubgs_static_ones(tmp_path: Path) -> None:
-    """gnubg's cubeful equities come from Janowski's model of its chances with one index, with and without the Jacoby
-    rule."""
+    """Janowski's model gives gnubg's cubeful equities from gnubg's chances, with and without the Jacoby rule."""
     for answers in ask(MONEY, tmp_path, positions=contact_positions()):
         chances = np.array(answers["chances"])
         for owner, name in enumerate(CUBES):
@@ -292,18 +299,16 @@ def test_money_equities_equal_gnubgs_static_ones(tmp_path: Path) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_match_equities_equal_gnubgs_static_ones(tmp_path: Path) -> None:
-    """gnubg's mwc equals ours with its own table and the same index, at every score and cube; it normalizes equities
+    """Mwc equals gnubg's with its own table and the same index, at every score and cube. gnubg normalizes equities
     between the mwc of losing and winning the cube."""
     (before, post, other), *answers = ask(MATCH, tmp_path, positions=contact_positions(), stakes=STAKES)
     met = MatchEquity.of("gnubg", before, post, other, is_symmetric=False)
     for of_position in answers:
         for (away, opponent_away, value, owner, crawford), (answer, chances) in zip(STAKES, of_position, strict=True):
             score = MatchScore(away, opponent_away, bool(crawford))
-            game, lose, win = (
-                MatchGame(away, opponent_away, bool(crawford)),
-                met.after(score, -value),
-                met.after(score, value),
-            )
+            game = MatchGame(away, opponent_away, bool(crawford))
+            lose = met.after(score, -value)
+            win = met.after(score, value)
             code = list(CUBES).index(owner)
             found = match_equities(janowski(GNUBG_INDEX), met.cells, game, value, code, np.array(chances))
             _, no_double, take, passed = (lose + (equity + 1) / 2 * (win - lose) for equity in answer)
@@ -314,8 +319,8 @@ def test_match_equities_equal_gnubgs_static_ones(tmp_path: Path) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_match_bearoffs_with_a_dead_cube(table: MoneyBearoff, tmp_path: Path) -> None:
-    """Only the winning chance counts at 2-away 2-away, after the Crawford game and at 1-away 1-away, and tables contain
-    it."""
+    """Where only the winning chance counts, at 2-away 2-away, after the Crawford game and at 1-away 1-away, our tables
+    have gnubg's mwc."""
     stakes = [(2, 2, 1, "centered", 0), (2, 1, 1, "centered", 0), (1, 1, 1, "centered", 0), (2, 2, 2, "opponent", 0)]
     positions = bearoffs(30, 4, seed=2)
     (before, post, other), *answers = ask(MATCH, tmp_path, positions=positions, stakes=stakes)
@@ -325,7 +330,8 @@ def test_match_bearoffs_with_a_dead_cube(table: MoneyBearoff, tmp_path: Path) ->
         opponent, on_roll = (row[:24] for row in Position(position).rows)
         win = (reader.probe(on_roll, opponent).cubeless + 1) / 2
         for (away, opponent_away, value, owner, _), (answer, _chances) in zip(stakes, of_position, strict=True):
-            score, chances = MatchScore(away, opponent_away), np.array([win, 0, 0, 0, 0])
+            score = MatchScore(away, opponent_away)
+            chances = np.array([win, 0, 0, 0, 0])
             code = list(CUBES).index(owner)
             found = match_equities(janowski(0), met.cells, MatchGame(away, opponent_away), value, code, chances)
             lose, won = met.after(score, -value), met.after(score, value)
@@ -394,9 +400,10 @@ def test_dead_cube_is_worth_the_winning_chance(
 
 
 def test_double_that_decides_the_match(warehouse: Warehouse, winner: TwoSidedTable, met: MatchEquity) -> None:
-    """At 2-away 2-away a taken cube is dead; at 2-away 1-away the trailer risks nothing by doubling."""
+    """At 2-away 2-away a taken cube is dead, and at 2-away 1-away the trailer risks nothing by doubling."""
     for score in (MatchScore(2, 2), MatchScore(2, 1)):
-        table, actions = exact_table(warehouse, score), set()
+        table = exact_table(warehouse, score)
+        actions = set()
         for text in bearoffs(200, 3, seed=5):
             found = table.cube_equities(Position(text), Stakes(score), met)
             assert found is not None
@@ -423,7 +430,7 @@ def test_opponents_cube_is_worst_and_own_cube_best(warehouse: Warehouse, met: Ma
 def test_certain_win_equals_a_pass(
     warehouse: Warehouse, met: MatchEquity, monkeypatch: pytest.MonkeyPatch, rounded: bool
 ) -> None:
-    """Doubling and playing on have the same value, in spite of rounding, if one point is as good as two."""
+    """Doubling and playing on are equal, in spite of rounding, if one point is as good as two."""
     monkeypatch.setattr(bearoff_match, "is_rounded", lambda *_: rounded)
     text = position_id([0, 0, 2], [1])
     for score in (MatchScore(3, 5), MatchScore(5, 3), MatchScore(7, 7)):
@@ -438,8 +445,10 @@ def test_certain_win_equals_a_pass(
 
 
 def test_positions_outside_the_table_of_a_score_are_not_answered(warehouse: Warehouse, met: MatchEquity) -> None:
+    """A table answers only for its own score, cube, match equity table and layouts."""
     score = MatchScore(5, 5)
-    table, position = exact_table(warehouse, score), Position(position_id([1, 1], [0, 2]))
+    table = exact_table(warehouse, score)
+    position = Position(position_id([1, 1], [0, 2]))
     assert table.cube_equities(position, Stakes(score), met) is not None
     assert table.accuracy.startswith("exact, bearoff_match/6x3-away-5-5-cube-1-published-12/r")
     assert table.accuracy.endswith(": each mwc within 3e-08")
@@ -455,7 +464,8 @@ def test_positions_outside_the_table_of_a_score_are_not_answered(warehouse: Ware
 
 
 def test_players_use_tables_of_their_warehouse(warehouse: Warehouse, met: MatchEquity) -> None:
-    score, text = MatchScore(5, 5), position_id([1, 1], [0, 2])
+    score = MatchScore(5, 5)
+    text = position_id([1, 1], [0, 2])
     table = exact_table(warehouse, score)
     write_network(warehouse.root, "random", random_networks(7))
     player = bgdata.open_player(warehouse.root, "random")
@@ -469,6 +479,7 @@ def test_players_use_tables_of_their_warehouse(warehouse: Warehouse, met: MatchE
 
 
 def test_model_can_be_required_for_money(player_root: Path) -> None:
-    player, text = bgdata.open_player(player_root, "random"), position_id([1, 1], [0, 2])
+    player = bgdata.open_player(player_root, "random")
+    text = position_id([1, 1], [0, 2])
     assert player.decide_cube(text).method == Method.EXACT
     assert player.decide_cube(text, rules=CubeRules(by_model=True)).method == Method.JANOWSKI

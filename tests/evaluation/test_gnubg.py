@@ -44,12 +44,12 @@ def test_plays_in_gnubgs_notation(position: Position, roll: str, play: str, move
     assert after_moves(position, moves) == parse_play(play, position, roll).after_play
 
 
-def test_no_legal_play() -> None:
+def test_play_is_empty_without_a_legal_play() -> None:
     assert after_moves(START, []) == START
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_chooses() -> None:
+def test_gnubg_chooses_known_opening_plays() -> None:
     """gnubg chooses known best plays of the opening, and legal plays of random positions, in batches that its processes
     cannot share evenly."""
     games = random_game_positions(1, seed=9)
@@ -73,9 +73,8 @@ GAMMON = [0, 1, 0, 0, 0, 0, *[0] * 13, -15, *[0] * 6]
 
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("ply", [0, 1])
-def test_gnubg_evaluates(ply: int) -> None:
-    """The rules evaluate finished games, chances are for the player on roll, and the same question gets the same
-    answer."""
+def test_gnubg_evaluates_for_the_player_on_roll(ply: int) -> None:
+    """gnubg's chances are for the player on roll and repeatable; the rules evaluate finished games."""
     player = GnubgPlayer(ply)
     assert isinstance(player, Evaluator)
     boards = np.array([START.board, *OVER, BEAROFF, GAMMON, START.board], np.int8)
@@ -109,8 +108,8 @@ for rows, dice in json.load(open("questions.json")):
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("ply", [0, 1])
 def test_server_answers_equal_gnubgs_scripts(ply: int, tmp_path: Path) -> None:
-    """Chances are equal to six decimals, and plays have equal values, because gnubg may choose another of equal
-    plays."""
+    """The server gives the chances of gnubg's scripts to six decimals, and plays of equal value, because gnubg may
+    choose another of equal plays."""
     games = random_game_positions(20, seed=4)
     boards, rolls = games.boards[::97][:40], games.rolls[::97][:40]
     positions = [Position(board) for board in boards.tolist()]
@@ -127,7 +126,8 @@ def test_server_answers_equal_gnubgs_scripts(ply: int, tmp_path: Path) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_dead_process_is_replaced() -> None:
-    player, board = GnubgPlayer(), np.array([START.board], np.int8)
+    player = GnubgPlayer()
+    board = np.array([START.board], np.int8)
     before = player.evaluate_many(board).chances
     player._servers[0].close()
     with pytest.raises(ExternalProgramError, match="expected gnubg to"):
@@ -138,7 +138,7 @@ def test_dead_process_is_replaced() -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_process_ends_with_its_parent() -> None:
-    """The process also ends if the parent is killed."""
+    """The process of gnubg ends when its parent ends or is killed."""
     code = (
         "import os; from bgdata.evaluation.gnubg import GnubgServer; from bgdata.game.position import START;"
         "server = GnubgServer(0); server.chances(START); print(server.process_id, flush=True); os.kill(os.getpid(), 9)"
@@ -153,7 +153,7 @@ def test_process_ends_with_its_parent() -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_stopped_process_times_out() -> None:
-    """Neither the answer of the process nor its end is awaited."""
+    """A stopped process raises an error after the patience, and `close` kills it without waiting for an answer."""
     server = GnubgServer(0, patience_seconds=0.2)
     os.kill(server.process_id, signal.SIGSTOP)
     for _ in range(2):
@@ -214,7 +214,7 @@ def test_invalid_answers_are_refused(stand_in: Callable[[bytes], None], answer: 
 
 
 def test_silent_player_times_out(stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The player and its copy respect the given patience; new processes answer the next questions."""
+    """The player and its pickled copy respect their patience, and new processes answer the next questions."""
     monkeypatch.setattr(gnubg, "gnubg_version", lambda: "1.07.001")
     stand_in(b"0.5 0.1")
     player = GnubgPlayer(0, patience_seconds=0.5)
@@ -229,7 +229,9 @@ def test_silent_player_times_out(stand_in: Callable[[bytes], None], monkeypatch:
     assert GnubgPlayer().patience_seconds == 600
 
 
-def test_program_that_ends_or_never_listens(stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_that_ends_or_never_listens_is_refused(
+    stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     stand_in(b"")
     monkeypatch.setattr(gnubg, "START_SECONDS", 0.5)
     with pytest.raises(ExternalProgramError, match=r"^expected gnubg to listen within 0\.5 s, found none$"):
@@ -262,7 +264,7 @@ def test_no_positions_need_no_process() -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_failing_script_is_refused(tmp_path: Path) -> None:
-    """gnubg exits with 0 in spite of errors."""
+    """A script that fails raises an error although gnubg exits with 0."""
     assert ask_gnubg("tell(1)\ntell('x y')", tmp_path) == ["1", "x y"]
     for script in ("tell(1)\nraise ValueError('no')", "import sys\nsys.exit(3)", "tell("):
         with pytest.raises(ExternalProgramError, match="expected gnubg to answer every question, found: "):

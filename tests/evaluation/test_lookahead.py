@@ -14,7 +14,14 @@ from bgdata.errors import InvalidPositionError, InvalidRollError
 from bgdata.evaluation import lookahead
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.chances import AnswerSource, Evaluations, Evaluator, cubeless_equities
-from bgdata.evaluation.lookahead import FILTERS, PlayFilter, evaluate_ahead, first_largest, largest_of, rank_all
+from bgdata.evaluation.lookahead import (
+    FILTERS,
+    PlayFilter,
+    evaluate_ahead,
+    first_largest_in_group,
+    largest_in_group,
+    rank_all,
+)
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import Boards
 from bgdata.game.position import START
@@ -76,7 +83,7 @@ NARROW = (PlayFilter(3, 0.5), PlayFilter(2, 0.25))
 
 @pytest.mark.parametrize(("ply", "filters"), [(0, NARROW), (1, FILTERS), (1, NARROW), (2, NARROW)])
 def test_ranked_plays_match_the_reference(ply: int, filters: tuple[PlayFilter, ...]) -> None:
-    """Chances, plies and losses of every play are equal, and so is the best play."""
+    """Chances, plies and losses of every play equal those of plain recursion, and so does the best play."""
     boards = np.concatenate(
         [sample_games().boards[::400] if ply < 2 else sample_games().boards[:0], few_checkers(5, 3)]
     )
@@ -101,7 +108,8 @@ def test_ranked_plays_match_the_reference(ply: int, filters: tuple[PlayFilter, .
 
 
 def test_last_filter_serves_all_deeper_plies() -> None:
-    boards, rolls = few_checkers(3, 4), np.tile([[5, 3]], (3, 1))
+    boards = few_checkers(3, 4)
+    rolls = np.tile([[5, 3]], (3, 1))
     look = partial(evaluate_ahead, OnRollWins())
     given = rank_all(look, boards, rolls, 2, (PlayFilter(2, 1.0),))
     assert given.plies.tolist() == rank_all(look, boards, rolls, 2, (PlayFilter(2, 1.0),) * 2).plies.tolist()
@@ -120,8 +128,10 @@ def test_ties_go_to_the_first_play() -> None:
 
 
 def test_equal_plays_pass_by_cubeless_equity() -> None:
-    """Plays are equal, for example, where the opponent will cash after each of them."""
-    boards, look = sample_games().boards[::100], partial(evaluate_ahead, Scrambled())
+    """Among plays of equal value, such as those after which the opponent will cash, the higher cubeless equity passes
+    the filter."""
+    boards = sample_games().boards[::100]
+    look = partial(evaluate_ahead, Scrambled())
     rolls = np.array([(3, 1)] * len(boards))
     equities = rank_all(look, boards, rolls, 0).values
     found = rank_all(look, boards, rolls, 1, [PlayFilter(3, 1.0)], lambda boards, *_: np.zeros(len(boards)))
@@ -134,9 +144,9 @@ def test_equal_plays_pass_by_cubeless_equity() -> None:
 
 def test_largest_of_each_group_is_found() -> None:
     values, offsets = np.array([1, 3, 3, 2, 5, -np.inf, -np.inf]), np.array([0, 4, 5, 7])
-    assert largest_of(values, offsets).tolist() == [3] * 4 + [5] + [-np.inf] * 2
-    assert first_largest(values, offsets).tolist() == [1, 4, 5]
-    assert first_largest(values[:0], offsets[:1]).tolist() == []
+    assert largest_in_group(values, offsets).tolist() == [3] * 4 + [5] + [-np.inf] * 2
+    assert first_largest_in_group(values, offsets).tolist() == [1, 4, 5]
+    assert first_largest_in_group(values[:0], offsets[:1]).tolist() == []
 
 
 class WithoutFinalAnswers:
@@ -155,8 +165,9 @@ class WithoutFinalAnswers:
 
 
 @pytest.mark.parametrize(("ply", "step"), [(1, 7), (2, 250)])
-def test_exact_table_is_its_own_mean(player_root: Path, ply: int, step: int) -> None:
-    """Bellman's equation: the best reply to each roll by exact values, averaged, gives the exact value."""
+def test_exact_table_equals_its_mean_over_rolls(player_root: Path, ply: int, step: int) -> None:
+    """Looking ahead reproduces exact values: the best replies to all rolls, averaged, give the value before (Bellman's
+    equation)."""
     table = bgdata.open_warehouse(player_root).open("bearoff_two_sided", "6x3")
     player = NetworkPlayer(random_networks(1), map_tables(table, None, None))
     sides = [side.ravel()[::step] for side in np.mgrid[1:84, 1:84]]
@@ -188,8 +199,8 @@ def test_chances_of_bearing_off_in_one_roll_are_known(checkers: dict[int, int], 
 
 
 def test_gammons_are_seen_one_ply_ahead() -> None:
-    """27 rolls bear off our last checker while the opponent has all 15, first without and then with one in our home
-    board."""
+    """One ply sees the gammons and backgammons of the 27 rolls that bear off our last checker while the opponent has
+    all 15."""
     board = np.zeros((1, 26), np.int8)
     board[0, [6, 12, 20]] = 1, -1, -14
     win = np.float32(27 / 36)

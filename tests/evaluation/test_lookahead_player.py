@@ -113,7 +113,8 @@ def test_accuracy_only_names_present_tables(player_root: Path, tmp_path: Path) -
 
 
 def test_choices_equal_those_of_the_kernel(evaluator: NetworkPlayer) -> None:
-    """The test compares thousands of decisions of every class, by full and by incremental evaluation."""
+    """Full evaluations in Python choose the same plays as incremental ones in a kernel, in thousands of decisions of
+    every class."""
     boards, rolls = sample_games().boards[:6000], sample_games().rolls[:6000]
     assert set(evaluator.evaluate_many(boards).sources.tolist()) == set(range(1, 6))
     expected = evaluator.choose_plays(boards, rolls)
@@ -125,7 +126,8 @@ def test_choices_equal_those_of_the_kernel(evaluator: NetworkPlayer) -> None:
 
 
 def test_choices_ahead_are_the_first_of_the_ranking(evaluator: NetworkPlayer) -> None:
-    player, rows = LookaheadPlayer(evaluator, 1), slice(0, 6000, 251)
+    player = LookaheadPlayer(evaluator, 1)
+    rows = slice(0, 6000, 251)
     boards, rolls = sample_games().boards[rows], sample_games().rolls[rows]
     chosen = player.choose_plays(boards, rolls)
     for board, dice, found in zip(boards.tolist(), rolls.tolist(), chosen.tolist(), strict=True):
@@ -136,7 +138,7 @@ def test_choices_ahead_are_the_first_of_the_ranking(evaluator: NetworkPlayer) ->
 
 
 @pytest.mark.parametrize("ply", [0, 1, 2])
-def test_ranked_plays(evaluator: NetworkPlayer, ply: int) -> None:
+def test_plays_are_ranked_best_first(evaluator: NetworkPlayer, ply: int) -> None:
     player = LookaheadPlayer(evaluator, ply)
     roll = roll_of(4, 1)
     ranked = player.rank_plays(START, roll)
@@ -176,7 +178,7 @@ def test_player_without_a_legal_play_passes(evaluator: NetworkPlayer, ply: int) 
 
 
 def test_finished_game_is_left_as_it_is(evaluator: NetworkPlayer) -> None:
-    """In arrays of games, some may be over."""
+    """A finished game among other boards stays unchanged, because arrays of games may contain some."""
     chosen = LookaheadPlayer(evaluator).choose_plays(np.array([WON.board], np.int8), np.array([[6, 5]], np.int8))
     assert chosen.tolist() == [list(WON.flip().board)]
 
@@ -189,8 +191,8 @@ def test_final_answers_do_not_depend_on_the_ply(evaluator: NetworkPlayer) -> Non
 
 
 def test_cached_answers_equal_fresh_ones(evaluator: NetworkPlayer) -> None:
-    """Answers are equal to the last bit if they are repeated, asked one by one or twice in a batch, or after the cache
-    was full."""
+    """Cached answers equal new ones to the last bit, if they are repeated, asked one by one or twice in a batch, or
+    after the cache was full."""
     boards = sample_games().boards[::700]
     fresh = evaluate_ahead(evaluator, boards, 1)
     player = LookaheadPlayer(evaluator, 1)
@@ -206,7 +208,8 @@ def test_cached_answers_equal_fresh_ones(evaluator: NetworkPlayer) -> None:
 
 def test_cache_is_emptied_when_full() -> None:
     evaluator = Scrambled()
-    look, boards = EvaluationCache(evaluator, 50), sample_games().boards[:400:4]
+    look = EvaluationCache(evaluator, 50)
+    boards = sample_games().boards[:400:4]
     open_rows = boards[:30]
     look(open_rows, 0)
     assert len(look) == 0
@@ -306,6 +309,7 @@ print(json.dumps([found.win.hex(), found.cubeless_equity.hex(), str(best.play), 
 
 
 def test_processes_share_answers_and_load_no_database(player_root: Path) -> None:
+    """Two other processes give the same answers as this one, and import neither DuckDB nor Prefect."""
     command = [sys.executable, "-c", PROGRAM, str(player_root)]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     answers = [json.loads(process.communicate(timeout=600)[0]) for process in processes]
@@ -320,7 +324,7 @@ def test_processes_share_answers_and_load_no_database(player_root: Path) -> None
         assert {name.partition(".")[0] for name in loaded} & {"duckdb", "pyarrow", "prefect", "pandas"} == set()
 
 
-def test_public_names() -> None:
+def test_unknown_public_name_is_refused() -> None:
     assert "open_player" in dir(bgdata)
     with pytest.raises(AttributeError, match="module 'bgdata' has no attribute 'open_players'"):
         _ = bgdata.open_players

@@ -70,8 +70,8 @@ def test_every_notation_is_an_address(client: TestClient) -> None:
 
 
 def test_page_has_all_answers(client: TestClient, site_root: Path) -> None:
-    """The page shows the value of each cube position, and all tables side by side, with cubeful values where
-    available."""
+    """The page shows the value of each cube position, and the answers of all tables side by side, with cubeful values
+    where available."""
     page = read(client, f"/position/{POSITION}")
     words = ("Before the roll", "two-sided table", "exact, two-sided", "one-sided, combined", "race network")
     for text in (*words, "centered", "owned by the opponent", *identify(Position(POSITION)).values()):
@@ -98,7 +98,8 @@ def test_tables_of_a_score_are_listed_separately(client: TestClient, site_root: 
 
 
 def test_identifiers_hold_roll_score_and_cube(client: TestClient) -> None:
-    """A copied identifier leads to the same page; identifiers leave out what they cannot hold."""
+    """The XGID and gnubg ID on a page lead to the same answers; with a cube too large for both, the page has only the
+    Position ID."""
     page = read(client, f"/position/{START}?roll=31&away=2-4&cube=2&owner=on_roll&met=published-12")
     (xgid,) = (word for word in page.text.split() if word.startswith("XGID="))
     (gnubg_id,) = (word for word in page.text.split() if word.startswith(f"{START}:"))
@@ -110,7 +111,7 @@ def test_identifiers_hold_roll_score_and_cube(client: TestClient) -> None:
 
 
 def test_identifiers_hold_beavers(client: TestClient) -> None:
-    """Beavers may come from an XGID or the address; the page names the identifiers that leave them out."""
+    """Beavers from an XGID or the address stay in the identifiers, and the page names those that leave them out."""
     words = "match_id and gnubg_id do not say that beavers are allowed"
     both, none = (f"XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:{rules}:0:10" for rules in (3, 1))
     cases = [(both, "", both), (START, "?jacoby=1&beavers=1", both), (both, "?beavers=0", none), (none, "", none)]
@@ -125,7 +126,8 @@ def test_identifiers_hold_beavers(client: TestClient) -> None:
 
 @pytest.mark.parametrize(("rest", "offer"), [("1:-1:1:B", "beaver"), ("2:-1:1:R", "raccoon")])
 def test_unanswered_beaver_has_no_cube_decision(client: TestClient, rest: str, offer: str) -> None:
-    """The page shows the message of the command line, and everything else about the position."""
+    """The page of an unanswered beaver shows the error of the command line in place of a cube decision, and everything
+    else."""
     xgid = f"XGID=-b----E-C---eE---c-e----B-:{rest}:0:0:3:0:10"
     message = f"expected a position before a double or its answer, got a {offer} in {xgid}"
     text = read(client, f"/position/{xgid}").text
@@ -138,7 +140,7 @@ def test_unanswered_beaver_has_no_cube_decision(client: TestClient, rest: str, o
 
 
 def test_plays_link_to_the_next_position(client: TestClient) -> None:
-    """The opponent is on roll in the next position, so the score and the owner of the cube are turned."""
+    """Each play links to its next position, with score and cube owner turned, because the opponent is on roll."""
     page = read(client, f"/position/{START}?roll=31&away=2-4&cube=2&owner=on_roll&met=published-12&plays=60")
     after = [play.next_position.id for play in Position(START).legal_plays("31")]
     for name in after:
@@ -146,7 +148,7 @@ def test_plays_link_to_the_next_position(client: TestClient) -> None:
 
 
 def test_page_shows_the_best_play_of_each_roll(client: TestClient, site_root: Path) -> None:
-    """The plays are compared with the ranked plays of each roll."""
+    """The table of rolls has the first of the ranked plays of each roll."""
     player = bgdata.open_player(site_root)
     rows = client.get(f"/position/{START}.json").json()["rolls"]
     assert [row["roll"] for row in rows] == [str(roll) for roll in ROLLS]
@@ -181,8 +183,8 @@ def test_plays_without_a_choice_have_no_losses(client: TestClient) -> None:
     assert "No other play is legal." in page.text
 
 
-def test_plays_of_lower_plies_stand_beside(client: TestClient) -> None:
-    """A page at 2-ply has the equities at 1-ply and 0-ply too, where the play was evaluated at that ply."""
+def test_equities_at_lower_plies_are_shown(client: TestClient) -> None:
+    """A page at 2-ply has the equities at 1-ply and 0-ply too, for plays that were evaluated at that ply."""
     page = read(client, f"/position/{START}?roll=62&ply=2&plays=60")
     assert "1-ply 0-ply" in page.text
     for ply in (0, 1, 2):
@@ -207,7 +209,7 @@ def test_refused_position_keeps_what_was_typed(client: TestClient, where: str, t
 
 
 def test_board_is_cleared_and_set_up_again(client: TestClient) -> None:
-    """A cleared board has the form and no error message; score and cube stay."""
+    """A cleared board has the form and no error message, and keeps score and cube."""
     fields = fields_of(read(client, f"/position/{START}?roll=31&away=3-5&met=published-12"))
     cleared = redirect_of(client, fields | {"set": "clear"})
     assert cleared == "/position/AAAAAAAAAAAAAA?away=3-5&met=published-12&setup=1"
@@ -226,7 +228,8 @@ def redirect_of(client: TestClient, fields: Mapping[str, str]) -> str:
 
 
 def test_addresses_do_not_grow_with_edits(client: TestClient) -> None:
-    """Ten edits one after another lead to an address of the position alone; an unchanged form leads back to it."""
+    """Ten edits one after another lead to an address with the position alone, and an unchanged form leads back to
+    it."""
     where = f"/position/{START}?away=3-5&met=published-12"
     assert redirect_of(client, fields_of(read(client, where))) == f"{where}&setup=1"
     for _ in range(10):
@@ -242,7 +245,7 @@ def fields_of(page: PageReader) -> dict[str, str]:
 
 @pytest.mark.parametrize("notation", [XGID, "4HPwATDgc/ABMA:UYnlADAAEAAE"])
 def test_edit_keeps_the_stakes(client: TestClient, notation: str) -> None:
-    """Moving a checker keeps roll, score, cube, match equity table and ply of any form of address."""
+    """Moving a checker keeps roll, score, cube, match equity table and ply in any form of address."""
     where = f"/position/{quote(notation, safe='/')}?met=published-12&ply=1"
     page = read(client, where)
     before = PositionRequest(notation, {"met": "published-12", "ply": "1"})
@@ -257,13 +260,13 @@ def test_edit_keeps_the_stakes(client: TestClient, notation: str) -> None:
 
 
 def test_edit_keeps_beavers_and_the_jacoby_rule(client: TestClient) -> None:
-    """The money XGID that is edited sets both."""
+    """Editing a money XGID keeps both rules that it sets."""
     fields = fields_of(read(client, "/position/XGID=-b----E-C---eE---c-e----B-:1:1:1:00:0:0:3:0:10"))
     assert redirect_of(client, fields).startswith(f"/position/{START}?cube=2&owner=on_roll&jacoby=1&beavers=1")
 
 
 def test_new_notation_sets_the_stakes(client: TestClient) -> None:
-    """The notation overrides untouched fields, and edited fields override the notation."""
+    """A new notation replaces fields that were not edited, and edited fields replace its parts."""
     fields = fields_of(read(client, f"/position/{START}?away=5-5&cube=4&owner=opponent&met=published-12&roll=31"))
     assert redirect_of(client, fields | {"q": XGID}).startswith(f"/position/{XGID}?met=published-12&setup=1")
     location = redirect_of(client, fields | {"q": XGID, "rolled": "66", "cube": "8"})
@@ -293,7 +296,8 @@ def test_editor_leads_to_a_position(client: TestClient, fields: dict[str, str], 
 
 
 def test_edited_checkers_count_without_the_box(client: TestClient) -> None:
-    """The box need not be ticked; but if the notation changed too, the form is ambiguous and refused."""
+    """Changed checkers count although the box is not ticked, but a form with changed checkers and notation is
+    refused."""
     fields = fields_of(read(client, f"/position/{START}"))
     changed = fields | {"p6": "4", "p5": "1"}
     board = list(Position(START).board)
@@ -308,8 +312,8 @@ def test_edited_checkers_count_without_the_box(client: TestClient) -> None:
 
 @each("change", list(CHANGES))
 def test_every_part_of_an_identifier_is_used_by_the_page(client: TestClient, change: str) -> None:
-    """Two identifiers that differ in one part have different cubeful answers. The page of a rollout, which is
-    cubeless, names unused parts."""
+    """Identifiers that differ in any part have different cubeful answers; the page of a cubeless rollout names unused
+    parts."""
     first, second, words = CHANGES[change]
     asked = [quote(format_xgid(Position(CONTACT), state), safe="/") for state in (first, second)]
     pages = [client.get(f"/position/{text}.json?met=published-12").json() for text in asked]
@@ -351,7 +355,7 @@ def test_occurrences_link_to_games_and_rows(client: TestClient) -> None:
     assert client.get(f"/where/{OVER}.json").json() == []
 
 
-def test_cube_map(client: TestClient, site_root: Path) -> None:
+def test_cube_map_has_a_cell_for_each_score(client: TestClient, site_root: Path) -> None:
     rows = client.get(f"/cube-map/{START}.json?met=published-12&length=4").json()
     assert len(rows) == 16
     for row in rows:
@@ -363,7 +367,7 @@ def test_cube_map(client: TestClient, site_root: Path) -> None:
 
 @each(("query", "marked"), [("away=3-4", ["3-4"]), ("away=1-2&crawford=1", ["1-2"]), ("away=1-2", []), ("", [])])
 def test_cube_map_marks_the_present_score(client: TestClient, query: str, marked: list[str]) -> None:
-    """After the Crawford game a score has no cell, and money has none."""
+    """The cell of the present score is marked; money and scores after the Crawford game have no cell."""
     page = client.get(f"/cube-map/{START}?met=published-12&length=4&{query}").text
     found = re.findall(r'<td class="[a-z_]+ here" aria-current="true"><a href="[^"]*away=(\d+-\d+)', page)
     assert found == marked
@@ -373,7 +377,7 @@ def test_cube_map_marks_the_present_score(client: TestClient, query: str, marked
 
 @each("show", ["gain", "mwc", "window", "take"])
 def test_cube_map_shows_values(client: TestClient, show: str) -> None:
-    """Every cell has the value, and who says so; the values are those of the JSON."""
+    """The cell of 3-away 3-away has the value in the JSON, and all nine cells are marked as answers of the model."""
     where = f"/cube-map/{START}?met=published-12&length=3&show={show}"
     (row,) = (
         row for row in client.get(where.replace("?", ".json?")).json() if (row["away"], row["opponent_away"]) == (3, 3)
@@ -397,8 +401,9 @@ def test_exact_cells_of_a_cube_map_are_marked(client: TestClient) -> None:
     assert (page.count("<sup>e</sup>"), page.count("<sup>m</sup>")) == (exact, 9 - exact)
 
 
-def test_what_is_at_stake_at_a_glance(client: TestClient) -> None:
-    """With a roll the best plays for money, double match point, gammon-go and gammon-save; without one the values."""
+def test_cube_map_compares_four_kinds_of_stakes(client: TestClient) -> None:
+    """The cube map compares money, double match point, gammon-go and gammon-save: the best plays of a roll, or before
+    it the values."""
     page = read(client, f"/cube-map/{START}?met=published-12&roll=21&length=2")
     for name, query in (
         ("money", "cube=1&owner=centered&jacoby=0"),
@@ -466,6 +471,7 @@ def test_positions_without_a_play_have_no_verdict(client: TestClient) -> None:
 def test_illegal_play_lists_all_legal_ones(
     client: TestClient, notation: str, roll: str, text: str, reason: str
 ) -> None:
+    """The page and JSON of an illegal play have the reason, and link to all legal plays with the stakes turned."""
     where = {"roll": roll, "play": text, "away": "3-5", "met": "published-12"}
     answer = client.get(f"/position/{notation}.json", params=where)
     assert answer.status_code == 400
@@ -485,7 +491,7 @@ def test_illegal_play_lists_all_legal_ones(
 
 
 def test_cube_map_keeps_match_equity_table_and_ply(client: TestClient) -> None:
-    """The links to the map and back keep both, also at a score."""
+    """The links to the map and back keep both parameters, also at a score."""
     page = read(client, f"/position/{START}?met=published-12&ply=1")
     assert f"/cube-map/{START}?met=published-12&ply=1" in page.links
     page = read(client, f"/cube-map/{START}?met=published-12&ply=1&length=2")
@@ -537,7 +543,7 @@ def test_too_many_checkers_are_named_beside_their_boxes(client: TestClient) -> N
 
 
 def test_wrong_xgid_says_only_what_is_wrong_with_it(client: TestClient) -> None:
-    """The board and the checkers of the form stay those of the position before."""
+    """The error of a wrong XGID mentions no other notation, and the board stays the one before."""
     fields = fields_of(read(client, f"/position/{POSITION}"))
     answer = client.get("/position", params=fields | {"q": XGID.replace("B-:", "B--:")})
     assert answer.status_code == 400
@@ -554,7 +560,7 @@ def test_wrong_xgid_says_only_what_is_wrong_with_it(client: TestClient) -> None:
 def test_any_text_gives_a_page_without_injected_elements(
     client: TestClient, text: str, roll: str, value: str, name: str
 ) -> None:
-    """The answer is always a page, and no text becomes an HTML element."""
+    """Any text gives a page, and none becomes an HTML element."""
     for where in ("position", "board", "where", "cube-map"):
         try:
             path = quote(text, safe="")

@@ -75,7 +75,7 @@ def test_open_player_by_name() -> None:
 
 
 def test_every_listed_player_can_be_opened() -> None:
-    """The test opens them by class, even if a program is missing."""
+    """Every name in the list of players has a class that opens it, even if the program is missing here."""
     for name, (opener, most_ply, is_program) in PLAYERS.items():
         module, _, class_name = opener.partition(":")
         opened = getattr(import_module(module), class_name)

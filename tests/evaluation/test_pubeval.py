@@ -29,7 +29,7 @@ def choose(board: list[int], roll: tuple[int, int]) -> Position:
     return Position(chosen[0].tolist())
 
 
-def test_ends_of_the_published_weights() -> None:
+def test_weights_begin_and_end_as_published() -> None:
     assert weights().shape == (2, 122)
     assert (weights() * 100_000).round().astype(int).tolist() == [CONTACT, RACE]
     # the first and last numbers of the published files
@@ -44,12 +44,14 @@ def test_weights_are_the_published_ones(row: int) -> None:
 
 
 def test_choices_in_random_games_match_the_reference() -> None:
-    """The choice is the first play with the highest exact score of the reference; ties are rare."""
+    """The choice is the first play with the highest score in exact arithmetic; ties are rare."""
     boards, rolls = sample_games().boards, sample_games().rolls
     assert len(boards) > 5000
     offsets, after_play = batch_plays(boards, rolls)
     chosen = flip_boards(PubEval().choose_plays(boards, rolls)).tolist()
-    candidates, ties, races = after_play.tolist(), 0, 0
+    candidates = after_play.tolist()
+    ties = 0
+    races = 0
     for row, before in enumerate(boards.tolist()):
         best = best_plays(before, candidates[offsets[row] : offsets[row + 1]], CONTACT, RACE)
         assert chosen[row] == best[0]
@@ -76,7 +78,8 @@ def test_ties_go_to_the_first_play(board: list[int], roll: tuple[int, int]) -> N
 
 
 def test_scores_of_every_count() -> None:
-    """Scores equal the reference; the largest possible ones, of 15 checkers a side, fit into 32-bit sums."""
+    """Scores of every count on every slot equal the reference, and the largest, of 15 checkers a side, fit into 32-bit
+    sums."""
     for used, exact in zip(published_tables(), (CONTACT, RACE), strict=True):
         for slot in range(26):
             for count in range(0 if slot in (0, 25) else -15, 16):
@@ -88,8 +91,9 @@ def test_scores_of_every_count() -> None:
         assert 2 * 15 * (np.abs(used.astype(np.int64)) / counts).max() < 1 << 31
 
 
-def test_is_race() -> None:
-    """The boards are from games, or have the last checkers on the bar, on neighbouring points, or off."""
+def test_races_are_recognized() -> None:
+    """Positions of games, and those with the last checkers on the bar, on neighbouring points or off, are races by
+    definition."""
     edges = [[0] * 26 for _ in range(4)]
     edges[0][25], edges[0][24] = 1, -1
     edges[1][0], edges[1][1] = 1, 1

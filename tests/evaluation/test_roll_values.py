@@ -22,18 +22,18 @@ from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
 from bgdata.evaluation.roll_values import (
     ALL_PLAYS,
     FULL,
-    Found,
     LikelyPlays,
+    PlayArrays,
     chances_in_two_rolls,
     collect_plays,
     evaluations_ahead,
     fill_roll_values,
+    find_or_add_row,
     likely_plays,
     local_volatility,
     local_volatility_by,
     new_roll_scratch,
     new_volatility_scratch,
-    row_of,
 )
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
@@ -63,7 +63,7 @@ def sample_boards() -> Boards:
     return np.concatenate([boards[classes > PositionClass.RACE][::30], boards[classes == PositionClass.RACE][::12]])
 
 
-def played(board: Boards, roll: int, likely: LikelyPlays) -> Any:
+def roll_values_of_played_roll(board: Boards, roll: int, likely: LikelyPlays) -> Any:
     """The scratch after `fill_roll_values` for a position with a played roll."""
     scratch = new_roll_scratch(random_networks(4))
     fill_roll_values(random_networks(4), NO_TABLES, likely, board, scratch, None, roll)
@@ -72,15 +72,16 @@ def played(board: Boards, roll: int, likely: LikelyPlays) -> Any:
 
 @pytest.mark.parametrize("most", [0, 1, 4])
 def test_played_roll_has_the_best_of_all_plays(most: int) -> None:
-    """The best play need not be among the likely ones, of which each roll has `most` (0: all). Values remain those of
-    the likely plays."""
-    likely, unlikely_best = likely_plays(most), 0
+    """The played roll gets the best of all its plays, likely or not, and the values of rolls remain those of the likely
+    plays."""
+    likely = likely_plays(most)
+    unlikely_best = 0
     for number, board in enumerate(np.concatenate([sample_boards(), ENDING])):
         roll = number % len(ROLLS)
-        scratch = played(board, roll, likely)
+        scratch = roll_values_of_played_roll(board, roll, likely)
         expected = chosen_boards(network_chooser(random_networks(4), NO_TABLES), board[None], DICE[roll : roll + 1])
         assert flip_boards(scratch.played[None]).tolist() == expected.tolist()
-        alone = played(board, -1, likely)
+        alone = roll_values_of_played_roll(board, -1, likely)
         assert np.array_equal(scratch.values, alone.values)
         assert np.array_equal(scratch.best, alone.best)
         unlikely_best += not np.array_equal(scratch.best[roll], scratch.played)
@@ -91,7 +92,7 @@ def test_played_roll_has_the_best_of_all_plays(most: int) -> None:
 
 
 def test_each_position_is_collected_once() -> None:
-    """All plays of all rolls are collected in order; a position that several rolls reach has one row."""
+    """All plays of all rolls are collected in order, and a position that several rolls reach gets one row."""
     saved = 0
     for board in sample_boards():
         scratch = new_roll_scratch(random_networks(4))
@@ -104,8 +105,8 @@ def test_each_position_is_collected_once() -> None:
     assert saved > 100
 
 
-def test_likely_plays_of_rolls() -> None:
-    """Each roll has at most `most` plays, including one that ends the game."""
+def test_each_roll_has_the_likely_plays() -> None:
+    """Each roll gets at most `most` plays, including one that ends the game."""
     for board in np.concatenate([sample_boards(), ENDING]):
         scratch = new_roll_scratch(random_networks(4))
         collect_plays(likely_plays(2), board, scratch, 20)
@@ -121,13 +122,13 @@ def test_likely_plays_of_rolls() -> None:
 
 
 def test_many_positions_may_repeat() -> None:
-    """The search stops after FULL positions, so a position may have two rows."""
+    """After FULL positions the search stops, so a position may have two rows."""
     scratch = new_roll_scratch(random_networks(4))
     scratch.buckets[:] = 0
-    found = Found(scratch.plays, scratch.hashes, scratch.buckets)
-    assert [row_of(board, found, n) for n, board in enumerate(sample_boards()[:3])] == [(0, 1), (1, 2), (2, 3)]
-    assert row_of(sample_boards()[1], found, 3) == (1, 3)
-    assert row_of(sample_boards()[1], found, FULL) == (FULL, FULL + 1)
+    found = PlayArrays(scratch.plays, scratch.hashes, scratch.buckets)
+    assert [find_or_add_row(board, found, n) for n, board in enumerate(sample_boards()[:3])] == [(0, 1), (1, 2), (2, 3)]
+    assert find_or_add_row(sample_boards()[1], found, 3) == (1, 3)
+    assert find_or_add_row(sample_boards()[1], found, FULL) == (FULL, FULL + 1)
     assert np.array_equal(scratch.plays[FULL], sample_boards()[1])
 
 
@@ -168,13 +169,13 @@ def check_same(player: NetworkPlayer, boards: Boards, ply: int) -> None:
     lambda: {"1-ply": (1, game_boards()[::40]), "2-ply": (2, few_checkers(12, 3)), "3-ply": (3, few_checkers(3, 4))},
 )
 def test_kernel_equals_lookahead_to_the_last_bit(ply: int, boards: Boards) -> None:
-    check_same(random_player(0).seeing_all(), np.concatenate([boards, FINISHED]), ply)
+    check_same(random_player(0).with_all_plays(), np.concatenate([boards, FINISHED]), ply)
 
 
 def test_kernel_with_tables_equals_lookahead(player_root: object) -> None:
-    """Positions of a table end the tree, at its root and below."""
+    """A kernel looks ahead as Python does where positions of a table end the tree, at its root and below."""
     tables = open_bearoff(bgdata.open_warehouse(str(player_root))).arrays
-    player = NetworkPlayer(random_networks(0), tables).seeing_all()
+    player = NetworkPlayer(random_networks(0), tables).with_all_plays()
     last = np.flatnonzero(player.evaluate_many(game_boards()).sources > AnswerSource.COMBINED)[-4:]
     boards = np.concatenate([game_boards()[last], few_checkers(6, 5), np.array(SHORT, np.int8), FINISHED])
     sources = set(player.evaluate_many(boards).sources.tolist())
@@ -183,11 +184,12 @@ def test_kernel_with_tables_equals_lookahead(player_root: object) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 3, 21])
-def test_one_ply_with_likely_plays(most: int) -> None:
-    """A 1-ply value is the mean after the network's best plays among the `most` plays that PubEval scores highest."""
+def test_one_ply_is_the_mean_after_likely_plays(most: int) -> None:
+    """A 1-ply value is the mean after the network's best plays among the `most` plays with the highest PubEval
+    scores."""
     boards = game_boards()[::40]
     found = evaluations_ahead(random_player(0).networks, NO_TABLES, boards, 1, likely_plays(most)).chances
-    expected = random_player(0).seeing_all().evaluate_ahead(boards, 1).chances
+    expected = random_player(0).with_all_plays().evaluate_ahead(boards, 1).chances
     is_contact = position_classes(boards) > PositionClass.RACE
     assert 5 < is_contact.sum() < len(boards) - 2
     for row in range(len(boards)):
@@ -201,7 +203,8 @@ def test_one_ply_with_likely_plays(most: int) -> None:
 
 @pytest.mark.parametrize("most", [0, 4])
 def test_two_ply_is_one_ply_after_the_best_replies(most: int) -> None:
-    boards, likely = game_boards()[[300, 40]], likely_plays(most)
+    boards = game_boards()[[300, 40]]
+    likely = likely_plays(most)
     found = evaluations_ahead(random_player(0).networks, NO_TABLES, boards, 2, likely).chances
     for board, chances in zip(boards, found, strict=True):
         replies = np.concatenate([best_reply(board, roll.high, roll.low, most) for roll in ROLLS])
@@ -225,29 +228,29 @@ def mean_after(chances: NDArray[np.float32]) -> NDArray[np.float32]:
     return (total / 36).astype(np.float32)
 
 
-def test_likely_plays_are_the_default() -> None:
+def test_network_players_use_likely_plays_by_default() -> None:
     boards = game_boards()[::40]
     likely = evaluations_ahead(random_player(0).networks, NO_TABLES, boards, 1, likely_plays(LIKELY)).chances
     assert np.array_equal(random_player(0).evaluate_ahead(boards, 1).chances, likely)
     assert np.array_equal(LookaheadPlayer(random_player(0), 1).evaluate_many(boards).chances, likely)
-    every = random_player(0).seeing_all().evaluate_ahead(boards, 1).chances
+    every = random_player(0).with_all_plays().evaluate_ahead(boards, 1).chances
     assert np.array_equal(every, evaluations_ahead(random_player(0).networks, NO_TABLES, boards, 1).chances)
     assert not np.array_equal(every, likely)
-    assert LookaheadPlayer(random_player(0), 1).version != LookaheadPlayer(random_player(0).seeing_all(), 1).version
-    assert LookaheadPlayer(random_player(0), 0).version == LookaheadPlayer(random_player(0).seeing_all(), 0).version
+    assert LookaheadPlayer(random_player(0), 1).version != LookaheadPlayer(random_player(0).with_all_plays(), 1).version
+    assert LookaheadPlayer(random_player(0), 0).version == LookaheadPlayer(random_player(0).with_all_plays(), 0).version
 
 
 def test_pickled_network_keeps_its_likely_plays(player_root: object) -> None:
     player = open_network_player("network", 0, bgdata.open_warehouse(str(player_root)))
     assert isinstance(player, NetworkPlayer)
     assert pickle.loads(pickle.dumps(player)).likely == LIKELY
-    seeing_all = player.seeing_all()
+    with_all_plays = player.with_all_plays()
     assert player.likely == LIKELY
-    assert seeing_all.likely == 0
-    found = pickle.loads(pickle.dumps(seeing_all))
+    assert with_all_plays.likely == 0
+    found = pickle.loads(pickle.dumps(with_all_plays))
     assert found.likely == 0
     assert np.array_equal(
-        found.evaluate_ahead(game_boards()[:9], 1).chances, seeing_all.evaluate_ahead(game_boards()[:9], 1).chances
+        found.evaluate_ahead(game_boards()[:9], 1).chances, with_all_plays.evaluate_ahead(game_boards()[:9], 1).chances
     )
 
 
@@ -316,7 +319,8 @@ def slow_chances(position: Position) -> list[list[Fraction]]:
 
 
 def test_local_volatility_matches_a_value_by_hand() -> None:
-    """27 of 36 rolls bear off the checker; otherwise the opponent, on its ace point, wins."""
+    """The volatility is as calculated by hand where 27 of 36 rolls bear off the last checker, and otherwise the
+    opponent, on its ace point, wins."""
     wins = chances_in_two_rolls(Scrambled(), LAST_ROLLS)
     assert set(wins.ravel().tolist()) == {0.0, 1.0}
     assert local_volatility_by(Scrambled(), LAST_ROLLS) == pytest.approx(2 * 0.75 * 0.25)

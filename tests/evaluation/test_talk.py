@@ -49,14 +49,14 @@ def test_closed_connection_is_refused(pair: tuple[Talk, socket.socket]) -> None:
 
 
 def test_write_without_a_reader_times_out(pair: tuple[Talk, socket.socket]) -> None:
-    """The line has more bytes than the sockets can buffer."""
+    """Writing more bytes than the sockets can buffer raises an error after the patience."""
     talk, _ = pair
     with pytest.raises(ExternalProgramError, match=r"^expected somebody to read within 0\.05 s$"):
         talk.write_line("x" * 10_000_000, 0.05)
 
 
 def test_endless_line_times_out(pair: tuple[Talk, socket.socket]) -> None:
-    """The other side sends endless NUL bytes, which are dropped, or a line without end."""
+    """Endless NUL bytes, which are dropped, and a line without end raise an error after the patience."""
     talk, theirs = pair
     for flood in (b"\0" * 4096, b"x" * 4096):
         ends = threading.Event()

@@ -63,7 +63,7 @@ def test_invalid_answers_are_refused(answer: str, reason: str, tmp_path: Path) -
 
 
 def test_rounded_chances_are_put_in_order(tmp_path: Path) -> None:
-    """Cube decisions need ordered chances."""
+    """Chances that are out of order by rounding are put in order, which cube decisions need."""
     player = UbgiPlayer(tiny_engine_file(tmp_path, '"chances 0.7000 0.3001 0.0100 0.3001 0.0000"'))
     (chances,) = player.evaluate_many(BOARD).chances.tolist()
     assert chances == pytest.approx([0.7, 0.3001, 0.01, 0.3, 0], abs=1e-6)
@@ -79,7 +79,7 @@ def test_rounded_chances_are_put_in_order(tmp_path: Path) -> None:
     ],
 )
 def test_silent_engine_is_replaced(answer: str, rest: str, tmp_path: Path) -> None:
-    """The engine times out after the patience of its file, and a new process answers the next question."""
+    """A silent engine raises an error after the patience in its file, and a new process answers the next question."""
     player = UbgiPlayer(tiny_engine_file(tmp_path, answer, "patience 2"))
     with pytest.raises(ExternalProgramError, match=f"^expected a line of tiny-0ply within 2 s, got none{rest}$"):
         player.choose_plays(BOARD, ROLL)
@@ -88,7 +88,7 @@ def test_silent_engine_is_replaced(answer: str, rest: str, tmp_path: Path) -> No
 
 
 def test_patience_is_not_part_of_the_version(tmp_path: Path) -> None:
-    """Answers do not depend on the patience."""
+    """Engines that differ only in patience have the same version, because their answers are equal."""
     players = [
         UbgiPlayer(tiny_engine_file(tmp_path, '"bestmove 8/5 6/5"', *lines)) for lines in ((), ("patience 2.5",))
     ]

@@ -28,7 +28,7 @@ def test_summary_matches_values_by_hand() -> None:
 
 
 def test_positions_of_a_game_count_as_one() -> None:
-    """Repeating every position five times adds no information."""
+    """Repeating every position five times in its game does not change the standard error."""
     values, games = np.array([0.0, 1.0, 4.0, 9.0]), np.array([3, 1, 7, 2])
     alone = clustered_standard_error(values, games)
     assert clustered_standard_error(np.repeat(values, 5), np.repeat(games, 5)) == pytest.approx(alone)
@@ -47,7 +47,7 @@ def test_summary_of_equal_values_is_zero() -> None:
 
 
 def test_standard_error_covers_the_spread_of_samples() -> None:
-    """The spread of the RMSE is measured over many samples of games with several similar positions each."""
+    """The standard error is the spread of the RMSE over many samples of games with several similar positions each."""
     generator = np.random.default_rng(1)
     found = []
     for _ in range(400):

@@ -29,7 +29,7 @@ class Answer(NamedTuple):
     failure: str
 
 
-def run_commands(root: Path, place: Path, commands: Sequence[Sequence[str]], told: Path) -> None:
+def run_commands(root: Path, place: Path, commands: Sequence[Sequence[str]], answers_file: Path) -> None:
     """In another process: run commands from a folder, and write each answer at once."""
     started: list[str] = []
 
@@ -41,7 +41,7 @@ def run_commands(root: Path, place: Path, commands: Sequence[Sequence[str]], tol
     os.environ.setdefault("BGDATA_CACHE", str(cache_folder()))  # the cache of compiled kernels
     os.environ["HOME"] = str(place)
     sys.addaudithook(note)
-    with told.open("w") as file:
+    with answers_file.open("w") as file:
         for arguments in commands:
             result = CliRunner().invoke(main, ["--warehouse", str(root), *arguments])
             is_exit = result.exception is None or isinstance(result.exception, SystemExit)
@@ -53,10 +53,10 @@ def run_commands(root: Path, place: Path, commands: Sequence[Sequence[str]], tol
 
 def ask(root: Path, place: Path, commands: Sequence[Sequence[str]]) -> list[Answer]:
     """The answers; raises AssertionError for a command that hangs, dies, or prints more than one line of error."""
-    told = place.parent / f"{place.name}-told"
-    process = processes.start(run_commands, root, place, commands, told)
-    hangs = not ends(process, told)
-    answers = [Answer(*json.loads(line)) for line in told.read_text().splitlines()]
+    answers_file = place.parent / f"{place.name}-told"
+    process = processes.start(run_commands, root, place, commands, answers_file)
+    hangs = not ends(process, answers_file)
+    answers = [Answer(*json.loads(line)) for line in answers_file.read_text().splitlines()]
     assert not hangs, f"expected an answer to {list(commands[len(answers)])}, found none for {HANG_SECONDS:.0f} s"
     assert process.exitcode == 0, f"expected answers, found exit code {process.exitcode} after {answers[-1:]}"
     for answer in answers:
@@ -67,13 +67,13 @@ def ask(root: Path, place: Path, commands: Sequence[Sequence[str]]) -> list[Answ
     return answers
 
 
-def ends(process: BaseProcess, told: Path) -> bool:
+def ends(process: BaseProcess, answers_file: Path) -> bool:
     """Wait until a process ends; kill it and return False if answers stop."""
     given = 0
     since = time.monotonic()
     while process.is_alive():
         process.join(0.2)
-        found = told.stat().st_size if told.exists() else 0
+        found = answers_file.stat().st_size if answers_file.exists() else 0
         if found != given:
             given = found
             since = time.monotonic()

@@ -131,14 +131,14 @@ class Damage(Campaign):
 
     def damage_checkpoint(self, root: Path, name: str, chance: random.Random) -> None:
         """Damage a file of a killed build: the build must ignore it, and give the same values."""
-        process = processes.start(perform, WORK, root, root.with_name("begun"), None, root.with_name("told"))
+        process = processes.start(perform, WORK, root, root.with_name("begun"), None, root.with_name("report"))
         wait_for_checkpoint(process.is_alive, warehouse_of(root), chance.randrange(5))
         process.kill()
         process.join()
         parts = [path for path in warehouse_of(root).staging.rglob("*") if path.is_file() and path.suffix != ".lock"]
         part = chance.choice(sorted(parts))
         DAMAGES[name](part, chance.choice(parts), chance)
-        code = finish(WORK, root, root.with_name("told"))
+        code = finish(WORK, root, root.with_name("report"))
         assert code == 0, f"expected the build to end with {part} {name}, found exit code {code}"
         check_end(root, self.unhurt)
 

@@ -88,9 +88,9 @@ def drip_bytes(data: bytes) -> bytes:
     return data[:1]
 
 
-def run_with_little_memory(work: Callable[[], object], told: Path, files: int = 0) -> None:
+def run_with_little_memory(work: Callable[[], object], output_file: Path, files: int = 0) -> None:
     """In another process: do some work with little memory, and write its output to a file."""
-    with told.open("wb") as file:
+    with output_file.open("wb") as file:
         for number in (1, 2):
             os.dup2(file.fileno(), number)
     most = data_segment_bytes() + MAX_MEMORY
@@ -100,7 +100,7 @@ def run_with_little_memory(work: Callable[[], object], told: Path, files: int = 
     work()
 
 
-def command(arguments: list[str], told: Path, reading: int | None = None) -> None:
+def command(arguments: list[str], output_file: Path, reading: int | None = None) -> None:
     """In another process: run a command of bgdata with a player that needs no tables."""
     from bgdata.__main__ import main
     from bgdata.protocols.commands import external, fibs
@@ -112,10 +112,10 @@ def command(arguments: list[str], told: Path, reading: int | None = None) -> Non
     sys.argv = ["bgdata", *arguments]
     if reading is not None:
         os.dup2(reading, 0)
-    run_with_little_memory(main, told)
+    run_with_little_memory(main, output_file)
 
 
-def site(root: Path, port: Path, told: Path, stop: Path) -> None:
+def site(root: Path, port: Path, output_file: Path, stop: Path) -> None:
     """In another process: serve a warehouse until told to stop."""
     from bgdata.web import connections
     from bgdata.web.app import create_app
@@ -129,7 +129,7 @@ def site(root: Path, port: Path, told: Path, stop: Path) -> None:
             while not stop.exists() and os.getppid() > 1:
                 time.sleep(0.05)
 
-    run_with_little_memory(serve, told, OPEN_FILES)
+    run_with_little_memory(serve, output_file, OPEN_FILES)
 
 
 class Floods(Campaign):
@@ -142,10 +142,10 @@ class Floods(Campaign):
     def prepare(self) -> None:
         root = self.root / "warehouse"
         bgdata.open_warehouse(root).build("bearoff_gammon", RaceParameters(2))
-        self.told = self.root / "site"
+        self.output_file = self.root / "site"
         port = self.root / "port"
         stop = self.root / "stop"
-        self.server = processes.start(site, root, port, self.told, stop)
+        self.server = processes.start(site, root, port, self.output_file, stop)
         self.open.callback(self.server.kill)
         wait_until(port.exists, HANG_SECONDS)
         self.port = int(port.read_text())
@@ -165,38 +165,38 @@ class Floods(Campaign):
         flood = flood_of("fibs", chance)
         arguments = ["fibs", USER, "--host", "localhost", "--patience", str(PATIENCE_SECONDS), "--reconnect"]
         arguments += [str(chance.randrange(2)), "--save", str(folder / "match.mat")]
-        told = folder / "told"
+        output_file = folder / "output"
         if chance.random() < 0.3:
             with socket.create_server(("localhost", 0)) as listener, flooding(listener, flood):
                 port = listener.getsockname()[1]
-                process = processes.start(command, [*arguments, "--port", str(port)], told)
-                check_ends(process, told)
+                process = processes.start(command, [*arguments, "--port", str(port)], output_file)
+                check_ends(process, output_file)
             return
         wish = ["--opponent", OPPONENT, "--invite", "--length", "0"]
         with FibsServer(chance.randrange(1000), faults={chance.randint(1, 20): "flood"}, flood=flood) as server:
-            process = processes.start(command, [*arguments, *wish, "--port", str(server.port)], told)
-            check_ends(process, told)
+            process = processes.start(command, [*arguments, *wish, "--port", str(server.port)], output_file)
+            check_ends(process, output_file)
 
     def external(self, chance: random.Random, folder: Path) -> None:
         """A program that connects in place of gnubg, floods, and reads or not."""
-        told = folder / "told"
+        output_file = folder / "output"
         with closing(socket.create_server(("localhost", 0))) as free:
             port = free.getsockname()[1]
         arguments = ["external", "--once", "--port", str(port), "--patience", str(PATIENCE_SECONDS)]
-        process = processes.start(command, arguments, told)
-        wait_until(lambda: told.exists() and b"listens" in told.read_bytes(), HANG_SECONDS)
+        process = processes.start(command, arguments, output_file)
+        wait_until(lambda: output_file.exists() and b"listens" in output_file.read_bytes(), HANG_SECONDS)
         with socket.create_connection(("localhost", port), timeout=HANG_SECONDS) as client:
             pour(client, flood_of("external", chance), is_reading=chance.random() < 0.7)
-        check_ends(process, told, is_error=False)
+        check_ends(process, output_file, is_error=False)
 
     def ubgi(self, chance: random.Random, folder: Path) -> None:
         """A program that floods an engine for a while; the engine answers line by line."""
-        told = folder / "told"
+        output_file = folder / "output"
         reading, writing = os.pipe()
         os.set_inheritable(reading, True)
         with closing(os.fdopen(reading)), closing(os.fdopen(writing, "wb", buffering=0)) as pipe:
             process = subprocess.Popen(  # a pipe does not pass to what is forked elsewhere
-                [sys.executable, "-c", COMMAND, str(told), "ubgi"], stdin=reading, stdout=subprocess.DEVNULL
+                [sys.executable, "-c", COMMAND, str(output_file), "ubgi"], stdin=reading, stdout=subprocess.DEVNULL
             )
             self.open.callback(process.kill)
             lines = 0
@@ -207,14 +207,14 @@ class Floods(Campaign):
                 lines += data.count(b"\n")
                 pipe.write(data)
         assert process.wait(HANG_SECONDS) in (0, 1), f"expected an end, found exit code {process.returncode}"
-        output = told.read_bytes()
+        output = output_file.read_bytes()
         assert len(output) < MAX_LOG + MAX_REPLY * lines, f"expected an answer for each of {lines} lines: {output!r}"
         check_words(output, is_error=process.returncode == 1)
 
     def site(self, chance: random.Random, folder: Path) -> None:  # noqa: ARG002
         """More connections of one sort than the site can hold; others are still answered."""
         sent = chance.choice([half_open, slow_headers, endless_header, endless_body, many_pages, unread_pages, garbage])
-        before = self.told.stat().st_size
+        before = self.output_file.stat().st_size
         clients = list[socket.socket]()
         try:
             for _ in range(CONNECTIONS):
@@ -229,7 +229,7 @@ class Floods(Campaign):
         wait_until(self.is_answered, HANG_SECONDS)  # idle threads have to end first, if their stacks left no memory
         more = psutil.Process(self.server.pid).memory_info().rss - self.memory
         assert more < MAX_MEMORY, f"expected little memory for {sent.__name__}, found {more:,} bytes more"
-        log = self.told.read_bytes()[before:]
+        log = self.output_file.read_bytes()[before:]
         assert len(log) < MAX_LOG, f"expected a short log of {sent.__name__}, found {log[:500]!r}"
         assert b"Traceback" not in log, f"expected no traceback of {sent.__name__}, found {log!r}"
 
@@ -289,12 +289,12 @@ def pour(client: socket.socket, flood: Callable[[], bytes], *, is_reading: bool)
                 return
 
 
-def check_ends(process: BaseProcess, told: Path, *, is_error: bool = True) -> None:
+def check_ends(process: BaseProcess, output_file: Path, *, is_error: bool = True) -> None:
     """Check that a command ended by itself, with one line if it is an error, and within its memory."""
     process.join(HANG_SECONDS)
     is_hanging = process.exitcode is None
     process.kill()
-    output = told.read_bytes()
+    output = output_file.read_bytes()
     assert not is_hanging, f"expected an end within its patience, found that it goes on: {output[-500:]!r}"
     assert process.exitcode == int(is_error), f"expected its end, found exit code {process.exitcode}: {output[-500:]!r}"
     assert len(output) < MAX_LOG, f"expected a short log, found {len(output):,} bytes: {output[:500]!r}"

@@ -142,7 +142,7 @@ WORKS = {
 }
 
 
-def perform(name: str, root: Path, begun: Path, kill_at: int | None, told: Path) -> None:
+def perform(name: str, root: Path, begun: Path, kill_at: int | None, report: Path) -> None:
     """In another process: do some work and die at a chosen change, or write the number of changes and seconds."""
     changes = 0
 
@@ -159,7 +159,7 @@ def perform(name: str, root: Path, begun: Path, kill_at: int | None, told: Path)
     begun.touch()
     start = time.monotonic()
     WORKS[name].do(root)
-    told.write_text(f"{changes} {time.monotonic() - start}")
+    report.write_text(f"{changes} {time.monotonic() - start}")
 
 
 class Whole(NamedTuple):
@@ -193,7 +193,7 @@ class Kills(Campaign):
         for _ in range(chance.randint(1, MAX_KILLS)):
             ends.append(kill(name, root, whole, chance))
             check_between(root, whole, there)
-        assert finish(name, root, folder / "told") == 0, f"expected {name} to go on to the end"
+        assert finish(name, root, folder / "report") == 0, f"expected {name} to go on to the end"
         check_end(root, whole)
         return ends
 
@@ -201,10 +201,10 @@ class Kills(Campaign):
 def whole_of(name: str, root: Path) -> Whole:
     """The result of complete work in a new warehouse."""
     begin(name, root)
-    told = root.parent / "told"
-    assert finish(name, root, told) == 0, f"expected {name} to end"
+    report = root.parent / "report"
+    assert finish(name, root, report) == 0, f"expected {name} to end"
     check_well(root)
-    changes, seconds = told.read_text().split()
+    changes, seconds = report.read_text().split()
     return Whole(whole_versions(warehouse_of(root)), hashes(root), int(changes), float(seconds))
 
 
@@ -215,22 +215,22 @@ def begin(name: str, root: Path) -> None:
         before(root)
 
 
-def finish(name: str, root: Path, told: Path) -> int | None:
+def finish(name: str, root: Path, report: Path) -> int | None:
     """Complete the work in another process, and return its exit code."""
-    return processes.run(perform, name, root, root.parent / "begun", None, told)
+    return processes.run(perform, name, root, root.parent / "begun", None, report)
 
 
 def kill(name: str, root: Path, whole: Whole, chance: random.Random) -> str:
     """Do the work, kill it or one of its workers, and return what happened."""
     begun = root.parent / "begun"
-    told = root.parent / "told"
+    report = root.parent / "report"
     begun.unlink(missing_ok=True)
     if chance.random() < 0.5:
-        code = processes.run(perform, name, root, begun, chance.randrange(whole.changes), told)
+        code = processes.run(perform, name, root, begun, chance.randrange(whole.changes), report)
     else:
         moment = chance.uniform(0, whole.seconds)
         is_worker = WORKS[name].has_workers and chance.random() < 0.5
-        process = processes.start(perform, name, root, begun, None, told)
+        process = processes.start(perform, name, root, begun, None, report)
         while not begun.exists() and process.is_alive():
             time.sleep(0.001)
         time.sleep(moment)

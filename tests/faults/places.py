@@ -129,9 +129,9 @@ class Places(Campaign):
         """A repair with too little memory: every version stays valid, even if it fails."""
         root = copy_warehouse(self.whole, folder / "warehouse")
         names = whole_versions(bgdata.open_warehouse(root))
-        told = folder / "told"
+        answers_file = folder / "answers"
         command = [["verify", "--repair", "--sample", "0"]]
-        process = processes.start(starve, root, folder / "place", command, told, chance.randrange(1, 400) << 20)
+        process = processes.start(starve, root, folder / "place", command, answers_file, chance.randrange(1, 400) << 20)
         process.join(HANG_SECONDS)
         assert process.exitcode is not None, "expected an end, found that it hangs"
         assert whole_versions(bgdata.open_warehouse(root)) == names, "expected all versions to be where they were"
@@ -171,8 +171,8 @@ def state_of(root: Path) -> dict[str, tuple[int, int, bytes]]:
     }
 
 
-def starve(root: Path, place: Path, commands: list[list[str]], told: Path, more: int) -> None:
+def starve(root: Path, place: Path, commands: list[list[str]], answers_file: Path, more: int) -> None:
     """In another process: run commands with `more` bytes of additional memory."""
     most = data_segment_bytes() + more
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-    run_commands(root, place, commands, told)
+    run_commands(root, place, commands, answers_file)

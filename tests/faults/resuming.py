@@ -332,12 +332,12 @@ def modules_that_keep() -> set[str]:
     }
 
 
-def perform(name: str, small: Path, folder: Path, seed: str, told: Path) -> None:
+def perform(name: str, small: Path, folder: Path, seed: str, report: Path) -> None:
     """In another process: damage the checkpoints of one work in every way."""
     keeper = KEEPERS.get(name)
     chance = random.Random(seed)
     found = keeper(small, folder, chance) if keeper else builds(name, small, folder, chance)
-    told.write_text(json.dumps(found))
+    report.write_text(json.dumps(found))
 
 
 class Resuming(Campaign):
@@ -358,11 +358,11 @@ class Resuming(Campaign):
 
     def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:
         name = self.names[number % len(self.names)]
-        told = folder / "told"
-        process = processes.start(perform, name, self.whole, folder, str(chance.random()), told)
+        report = folder / "report"
+        process = processes.start(perform, name, self.whole, folder, str(chance.random()), report)
         process.join(HANG_SECONDS)
         is_hanging = process.exitcode is None
         process.kill()
         assert not is_hanging, f"expected {name} to go on or to end, found that it hangs"
         assert process.exitcode == 0, f"expected {name} to go on or to end, found exit code {process.exitcode}"
-        return Words(json.loads(told.read_text())).elements()
+        return Words(json.loads(report.read_text())).elements()

@@ -2,21 +2,23 @@
 
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bgdata.errors import CorruptFileError, InvalidPositionError
+from bgdata.formats.gnubg_bearoff import open_gnubg_bearoff
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.match_files import parse_matches
-from bgdata.formats.matches import breaks
+from bgdata.formats.matches import missing_parts
 from bgdata.formats.met_files import parse_met
 from bgdata.formats.position_files import parse_bgsage_entries, parse_position_list, parse_wildbg_csv
 from bgdata.formats.replay import replay_file
 from bgdata.game.identifiers import parse_identifier
 from bgdata.matches.kinds.shared.match_rows import file_rows
-from tests.command_line import output_of
+from tests.command_line import output_of, run
 from tests.formats.samples import SHARED
 from tests.subtests import each
 
@@ -90,12 +92,12 @@ MATCHES: dict[str, tuple[list[str], str]] = {
 
 
 @each(("name", "expected", "words"), [(name, *right) for name, right in MATCHES.items()])
-def test_matches_of_the_cases(name: str, expected: list[str], words: str) -> None:
+def test_matches_are_read_as_expected(name: str, expected: list[str], words: str) -> None:
     path = case_file(name)
     file = replay_file(parse_matches(path.name, path.read_bytes()))
     found, told = [], [f"line {bad.line}: {bad.reason}" for bad in file.rejects]
     for match in file.matches:
-        for game, missing in zip(match.games, breaks(match), strict=True):
+        for game, missing in zip(match.games, missing_parts(match), strict=True):
             points = "?" if game.winner is None else f"{(1 - 2 * game.winner) * (game.points or 0):+}"
             found.append(f"{game.number} {game.score[0]}-{game.score[1]} {points}")
             told += [note.text for note in (*game.notes, *missing)]
@@ -146,15 +148,15 @@ def test_position_files_of_the_cases_are_read(name: str, rows: int, bad: int) ->
     assert (counts.rows, counts.quarantined) == (rows, bad)
 
 
-def test_match_equity_table_of_extreme_gammon() -> None:
+def test_match_equity_table_of_extreme_gammon_is_read() -> None:
     table = parse_met(read_bytes(case_file("25-met-files-of-xg-and-snowie/small.met"))).table
     assert table is not None
     assert table.before is not None
     assert table.before[1, 2] == 0.6
 
 
-def test_xgids_of_the_cases() -> None:
-    """Nine fields are refused, as gnubg does; all others are as expected."""
+def test_xgids_are_read_or_refused_as_expected() -> None:
+    """XGIDs with nine fields are refused, as gnubg does, and all others are read as expected."""
     rows = [line.split("\t") for line in case_file("f23-xgid-odd-forms/xgids.tsv").read_text().splitlines()[1:]]
     for text, expected, _ in rows:
         if expected == "error" or text.count(":") == 8:
@@ -164,7 +166,7 @@ def test_xgids_of_the_cases() -> None:
             assert parse_identifier(text)[0].id == expected.split()[0], text
 
 
-def test_texts_with_positions_of_the_cases() -> None:
+def test_positions_in_texts_are_found() -> None:
     for name in ("english", "comma"):
         position, match = parse_identifier(case_file(f"f25-xg-text-with-analysis/{name}.txt").read_text())
         assert (position.id, str(match.roll) if match else None) == ("sGfwATDgc+RBIA", "52")
@@ -172,7 +174,7 @@ def test_texts_with_positions_of_the_cases() -> None:
         parse_identifier(case_file("f25-xg-text-with-analysis/two.txt").read_text())
 
 
-def test_same_match_in_three_files_of_the_cases() -> None:
+def test_three_files_have_the_same_match() -> None:
     played = set()
     for name in ("a.mat", "b_other_name.mat", "c.sgf"):
         path = case_file(f"f18-same-match-twice/{name}")
@@ -195,7 +197,7 @@ IDS: dict[str, tuple[str, tuple[object, ...] | None] | None] = {
 }
 
 
-def test_gnubg_ids_and_ogids_of_the_cases() -> None:
+def test_gnubg_ids_and_ogids_are_read_as_expected() -> None:
     lines = case_file("f24-gnubg-ids-and-ogid/ids.tsv").read_text().splitlines()[1:]
     assert {line.split("\t")[0] for line in lines} == set(IDS)
     for text, expected in IDS.items():
@@ -219,14 +221,14 @@ def test_gnubg_ids_and_ogids_of_the_cases() -> None:
         ("other_columns", 0, "line 1: expected the heading position_id,win,win_g,win_bg,lose_g,lose_bg or none"),
     ],
 )
-def test_wildbg_tables_of_the_cases(name: str, rows: int, reason: str) -> None:
+def test_wildbg_tables_are_read_as_expected(name: str, rows: int, reason: str) -> None:
     found = parse_wildbg_csv(read_bytes(case_file(f"f26-wildbg-csv-impossible-rows/{name}.csv")))
     assert found.counts.rows == rows
     assert str(next(iter(found.rejects), "")).startswith(reason)
 
 
-def test_levels_of_bgsage_in_the_cases() -> None:
-    """What is not a cubeless rollout to the end is quarantined, with the field that says so."""
+def test_bgsage_entries_other_than_rollouts_are_quarantined() -> None:
+    """Entries other than cubeless rollouts to the end are quarantined, with the field that says so."""
     found = parse_bgsage_entries(read_bytes(case_file("309-bgsage-levels/rollouts.jsonl")))
     assert found.counts.rows == 2
     fields = {entry.line: entry.reason.rpartition(", as ")[2] for entry in found.rejects}
@@ -265,7 +267,7 @@ def test_match_equity_table_is_the_same_in_every_layout() -> None:
 
 
 def test_xgid_without_prefix_is_read_by_commands(tmp_path: Path) -> None:
-    """It begins with a minus, like an option."""
+    """An XGID that begins with a minus, without its prefix, is read as an argument and not as an option."""
     case_file("27-xgid-without-prefix-in-the-shell/try.sh")
     text = "-b----E-C---eE---c-e----B-:0:0:1:31:0:0:0:0:10"
     shown = output_of(tmp_path, "show", f"XGID={text}")
@@ -274,7 +276,7 @@ def test_xgid_without_prefix_is_read_by_commands(tmp_path: Path) -> None:
 
 
 def test_warehouse_in_a_folder_with_an_equals_sign_is_read(tmp_path: Path) -> None:
-    """DuckDB takes such a name for a column of a partition."""
+    """A warehouse in a folder with an equals sign can be queried, although DuckDB takes such a name for a partition."""
     case_file("12-warehouse-under-a-folder-with-an-equals-sign/try.sh")
     (tmp_path / "one.txt").write_text("4HPwATDgc/ABMA\n")
     for name in ("run=7", "variant=x"):
@@ -293,3 +295,18 @@ def test_positions_from_a_pipe_are_read(tmp_path: Path) -> None:
     finally:
         os.close(reading)
     assert "1 with rows" in text
+
+
+@pytest.mark.gnubg
+def test_cut_and_longer_bearoff_files_are_refused(tmp_path: Path) -> None:
+    """Both sizes are named, and `diff` names the row with a wrong byte."""
+    subprocess.run(["sh", case_file("f28-bearoff-file-cut-off/make.sh")], cwd=tmp_path, check=True)
+    flipped = tmp_path / "gnubg_ts0-flipped.bd"
+    damaged = [path for path in sorted(tmp_path.glob("*.bd")) if not path.name.endswith(("flipped.bd", "own_os6.bd"))]
+    assert len(damaged) == 9
+    for path in damaged:
+        with pytest.raises(CorruptFileError) as caught:
+            open_gnubg_bearoff(path)
+        assert re.match(rf"expected .* in {path}, found ({path.stat().st_size}\b|b'gnubg)", str(caught.value))
+    told = run(tmp_path, "diff", flipped, "/var/lib/gnubg/gnubg_ts0.bd")
+    assert re.search(r"cubeless +1 of 853,776 rows changed, at most 0.003479 \(row 67 587\)", told.output)

@@ -55,7 +55,7 @@ def test_ledger_has_a_line_for_each_turn() -> None:
     assert counts.lines == counts.rows == sum(len(turns) for turns in session("xg").replays.values()) + 3
 
 
-def test_analysis_of_a_turn() -> None:
+def test_analysis_of_a_turn_is_read() -> None:
     first = next(iter(session("xg").replays.values()))[0].turn
     plays, luck = first.analyses
     assert plays.subject == "play"
@@ -69,7 +69,7 @@ def test_analysis_of_a_turn() -> None:
     assert luck.choices[0].equity == 0.0269
 
 
-def test_analysis_of_the_cube() -> None:
+def test_analysis_of_the_cube_is_read() -> None:
     turns = next(iter(session("bgf").replays.values()))
     double, passed = (entry.turn for entry in turns if entry.turn.kind in (TurnKind.DOUBLE, TurnKind.PASS))
     for turn in (double, passed):
@@ -103,7 +103,7 @@ def test_files_without_matches_are_recognized(tmp_path: Path) -> None:
 
 @each("form", FORMS)
 def test_damaged_files_raise_or_give_legal_games(form: str) -> None:
-    """Each file is cut, or gets a wrong byte, at 25 places. `replay_file` raises for a game that breaks a rule."""
+    """A file that is cut or has a wrong byte, at 25 places, raises an error or gives games that keep the rules."""
     content = (FOLDER / f"session.{form}").read_bytes()
     for place in range(20, len(content), len(content) // 25):
         cut = content[:place]
@@ -136,7 +136,8 @@ MOVE, CUBE, END_OF_GAME = 3, 2, 4  # kinds of records
 
 
 def test_games_from_set_up_positions_are_set_aside() -> None:
-    """Files .xgp hold one position, which is read as such a game."""
+    """Games that begin with another position are quarantined; so is the position in an .xgp file, which is read as such
+    a game."""
 
     def set_up(record: memoryview) -> None:
         if record[8] == MOVE:
@@ -199,14 +200,14 @@ def test_documents_with_variations_are_refused_by_name() -> None:
         ({"color": 1, "action_id": 22}, "expected a take of a double"),
     ],
 )
-def test_turns_that_break_a_rule(ply: dict[str, Any], reason: str) -> None:
+def test_turn_that_breaks_a_rule_is_refused(ply: dict[str, Any], reason: str) -> None:
     (first,) = (bad for bad in document(OPENING, ply).rejects if "see line" not in bad.reason)
     assert reason in first.reason
     assert first.line == 3
     assert first.text.startswith("game 1: ")
 
 
-def test_players_without_names_and_comments() -> None:
+def test_missing_names_and_comments_are_accepted() -> None:
     said = {"annotations": [{"value": "Well played", "author": "bo"}], "analysis": {"luck": 0.5}}
     found = document(play(1, (3, 1), (17, 3), (19, 1), **said))
     assert found.matches[0].players == ("ann", "black")
@@ -216,20 +217,20 @@ def test_players_without_names_and_comments() -> None:
     ]  # fmt: skip
 
 
-def test_unfinished_games_of_records() -> None:
+def test_unfinished_game_has_no_result() -> None:
     ending = {0: _Ending(None, is_over=False)}
     found = match_file({**DOCUMENT, "games": [{"plies": [OPENING], "winner": 0, "points_won": 1}]}, ending, "xg")
     assert found.matches[0].games[0].winner is None
 
 
-def test_package_is_named_if_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "gvformat", None)
     with pytest.raises(MissingExtraError, match=r"expected gvformat to read a\.xg, found none; try: .*\[matches\]"):
         parse_document((FOLDER / "session.xg").read_bytes(), "a.xg")
 
 
-def test_files_of_the_package_itself(tmp_path: Path) -> None:
-    """The package writes the session of the text as .ogxm."""
+def test_files_written_by_the_package_are_read(tmp_path: Path) -> None:
+    """The session is the same after the package has written it from text to .ogxm."""
     import gvformat
 
     path = tmp_path / "again.ogxm"
@@ -252,7 +253,7 @@ def stream() -> list[bytes]:
 EXPORTED = Path(__file__).parent / "binary/short.mat"
 
 
-def test_stream_of_files() -> None:
+def test_stream_has_the_matches_of_all_its_files() -> None:
     parts = stream()
     assert split_stream(b"".join(parts)) == parts
     file = replay_file(parse_document(b"".join(parts), "x.ogxms"))

@@ -94,6 +94,7 @@ def test_impossible_headers_are_refused() -> None:
 def test_one_sided_files_are_read_and_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gammon: bool, is_compressed: bool, blocks: tuple[int, int]
 ) -> None:
+    """A one-sided file gives its counts, and writing them again gives the same bytes."""
     for name, size in zip(("_BLOCK", "_BLOCK_VALUES"), blocks, strict=True):
         monkeypatch.setattr(gnubg_bearoff, name, size)
     table = open_one_sided(tmp_path, has_gammon, is_compressed)
@@ -134,6 +135,8 @@ def test_compressed_distribution_may_have_a_hole_and_fill_all_rolls(tmp_path: Pa
 
 
 def test_normal_variant_gives_the_density_at_integers(tmp_path: Path) -> None:
+    """The normal variant gives the normal density at whole rolls, which is not normalized, and is written again byte
+    for byte."""
     moments = np.zeros((16, 4), np.float32)
     moments[15] = 2, 0.25, 1, 0
     path = write_bytes(tmp_path, header("gnubg-OS-01-15-1-0-1") + moments.tobytes())
@@ -200,6 +203,7 @@ def test_damaged_index_table_is_noticed(tmp_path: Path, place: int, value: int) 
 
 @pytest.mark.parametrize("columns", [4, 1])
 def test_two_sided_files_are_read_and_written(tmp_path: Path, columns: int) -> None:
+    """A two-sided file gives its equities one by one and in bulk, and writing them again gives the same bytes."""
     table = open_as(gnubg_bearoff.GnubgTwoSided, write_bytes(tmp_path, two_sided_bytes(columns)))
     assert (len(table), table.points, table.checkers) == (4, 1, 3)
     assert table.codes.shape == (4, 4, columns)
@@ -239,6 +243,7 @@ def test_two_sided_columns_are_named_in_order_and_blocks_join(tmp_path: Path, mo
 
 
 def test_hypergammon_decodes_24_bits(tmp_path: Path) -> None:
+    """Records of 24-bit numbers, lowest byte first, become chances and equities."""
     numbers = [0xFFFFFF, 0x800000, 0x000001, 0x010000, 0x000100, 0xFFFFFF, 0, 0xAAAAAA, 0x555555]
     record = b"".join(number.to_bytes(3, "little") for number in numbers) + b"\0"
     place = 28 * (24 * 26 + 7)
@@ -295,6 +300,7 @@ def test_reading_needs_only_numpy() -> None:
 
 
 def test_writer_refuses_wrong_arrays(tmp_path: Path) -> None:
+    """Arrays of another shape or type, and rows that do not sum to 65535, are refused and leave no file."""
     counts = np.array(ace_point_counts(), np.uint16)
     path = tmp_path / "x.bd"
     with pytest.raises(UsageError, match=r"expected uint16\[136, 32\], got uint16\[16, 32\]"):
@@ -379,7 +385,8 @@ HEADER = gnubg_bearoff.BearoffHeader("two_sided", 2, 2)
 def test_content_errors_are_not_reported_as_file_errors(
     tmp_path: Path, write: Callable[[Path, Iterator[bytes]], None]
 ) -> None:
-    """A damaged table raises an OSError, like a full disk, and still gets its own message."""
+    """A damaged table that is being written keeps its own message, although its error is an OSError like that of a full
+    disk."""
 
     def chunks() -> Iterator[bytes]:
         yield b"one"

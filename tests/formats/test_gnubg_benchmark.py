@@ -30,6 +30,7 @@ def text_of(benchmark: Benchmark) -> bytes:
 
 
 def test_published_rows_are_read() -> None:
+    """Six published decisions give 22 plays with equities, losses and ranks, and are written again as they were."""
     benchmark = parse_gnubg_benchmark(BENCHMARK_ROWS)
     assert benchmark.counts == LineCounts(6, 6, 0, 0)
     decisions, plays = benchmark.decisions, benchmark.plays
@@ -60,6 +61,7 @@ def test_published_sample_file_is_read() -> None:
 
 
 def test_rows_of_a_group_are_linked() -> None:
+    """Rollouts, seeds and plays of a decision are linked to it by their order."""
     benchmark = parse_gnubg_benchmark(SETTINGS + b"# made up\n" + GROUP)
     assert benchmark.counts == LineCounts(8, 7, 1, 0)
     assert benchmark.settings == ((1, SETTINGS.decode().strip()),)
@@ -76,7 +78,8 @@ def test_rows_of_a_group_are_linked() -> None:
 
 
 def test_seed_is_used_once() -> None:
-    decision, rollout = GROUP.splitlines()[3].decode(), f"o {AFTER_42} 0.4 0 0 0 0"
+    decision = GROUP.splitlines()[3].decode()
+    rollout = f"o {AFTER_42} 0.4 0 0 0 0"
     evaluation = f"e {AFTER_42} 0.4 0 0 0 0"
     lines = [decision, "r 1", decision, decision, "r 2", "r 3", evaluation, rollout, rollout, "r 4", "m bad", decision]
     text = "".join(f"{line}\n" for line in lines)
@@ -95,6 +98,7 @@ def test_rollouts_before_a_bad_decision_have_none() -> None:
 
 
 def test_all_other_kinds_of_lines_are_read() -> None:
+    """Cube rollouts, best plays, seeds and comments are read, and written again as they were."""
     text = f"""\
 c {START_KEY} 51.25 49.875 ND
 r 7
@@ -178,6 +182,8 @@ def test_only_play_has_no_loss() -> None:
 
 
 def test_illegal_play_removes_its_decision() -> None:
+    """Quarantining a play removes its decision, all plays of it and the links to its rollouts, and leaves the original
+    unchanged."""
     benchmark = parse_gnubg_benchmark(GROUP + GROUP.replace(b"2 4", b"6 4") + GROUP)
     is_illegal = np.zeros(6, np.bool_)
     is_illegal[3] = True
@@ -213,7 +219,8 @@ formats = st.sampled_from(["{:.6g}", "{:.7f}", "{!r}"])
 @st.composite
 def decision_lines(draw: st.DrawFn) -> str:
     """A canonical `m` line with numbers of the same form."""
-    form, values = draw(formats), [draw(st.floats(-2, 3)), *draw(losses)]
+    form = draw(formats)
+    values = [draw(st.floats(-2, 3)), *draw(losses)]
     plays = draw(st.lists(keys, min_size=len(values), max_size=len(values), unique=True))
     numbers = map(form.format, values)
     pairs = " ".join(f"{key} {number}" for key, number in zip(plays, numbers, strict=True))
@@ -221,7 +228,7 @@ def decision_lines(draw: st.DrawFn) -> str:
 
 
 @given(st.lists(decision_lines(), max_size=8).map("".join))
-def test_round_trip(text: str) -> None:
+def test_random_decisions_round_trip(text: str) -> None:
     benchmark = parse_gnubg_benchmark(text.encode())
     assert benchmark.rejects == []
     again = parse_gnubg_benchmark(text_of(benchmark))

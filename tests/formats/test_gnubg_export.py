@@ -37,12 +37,13 @@ def turns_of(file: ReplayedFile) -> list[ReplayedTurn]:
     return found
 
 
-def said(turn: ReplayedTurn, subject: str) -> Analysis:
+def analysis_of(turn: ReplayedTurn, subject: str) -> Analysis:
     (found,) = (analysis for analysis in turn.turn.analyses if analysis.subject == subject)
     return found
 
 
-def test_game_of_a_money_session() -> None:
+def test_game_of_a_money_session_is_read() -> None:
+    """The text export of one game gives its score, result, turns and facts, and accounts for all 357 lines."""
     file = read("session_004.txt")
     (match,) = file.matches
     (game,) = match.games
@@ -62,8 +63,8 @@ def test_game_of_a_money_session() -> None:
     assert file.counts.lines == file.counts.rows + file.counts.comments == 357
 
 
-def test_play_that_is_not_among_the_first() -> None:
-    """gnubg writes ?? for its number, in both formats."""
+def test_play_without_a_number_is_read() -> None:
+    """A play that is not among the listed ones, for whose number gnubg writes ??, is read as the play that was made."""
     for name, old, new in (
         ("session_002.txt", "*    2. Cubeful", "*   ?? Cubeful"),
         ("session_002.html.gz", '&bull; </td>\n<td class="movenumber">2<', '&bull; </td>\n<td class="movenumber">??<'),
@@ -71,11 +72,11 @@ def test_play_that_is_not_among_the_first() -> None:
         content = read_bytes(FOLDER / name).decode()
         assert old in content
         file = replay_file(parse_matches(name, content.replace(old, new).encode()))
-        assert [len(said(turn, "play").choices) for turn in turns_of(file)[:4]] == [5, 5, 5, 5]
-        assert said(turns_of(file)[2], "play").choices[1].is_made
+        assert [len(analysis_of(turn, "play").choices) for turn in turns_of(file)[:4]] == [5, 5, 5, 5]
+        assert analysis_of(turns_of(file)[2], "play").choices[1].is_made
 
 
-def test_beaver_and_its_take() -> None:
+def test_beaver_and_its_take_are_read() -> None:
     turns = turns_of(read("session.txt"))
     assert [(turn.turn.player, str(turn.turn.kind)) for turn in turns[3:6]] == [
         (0, "double"),
@@ -85,9 +86,10 @@ def test_beaver_and_its_take() -> None:
     assert turns[6].cube.value == 4
 
 
-def test_analysis_of_a_turn() -> None:
+def test_analysis_of_a_turn_is_read() -> None:
+    """A turn has the plays, luck and cube actions of its analysis, with equities, chances and level."""
     turns = turns_of(read("session_004.txt"))
-    plays = said(turns[0], "play")
+    plays = analysis_of(turns[0], "play")
     best, second, *_ = plays.choices
     assert (plays.analyst, plays.level, plays.is_mwc) == ("gnubg", "0-ply", False)
     assert best.equity == 0.028
@@ -95,8 +97,8 @@ def test_analysis_of_a_turn() -> None:
     assert sorted(move[:2] for move in best.moves or ()) == [(13, 8), (24, 22)]
     assert best.chances == (0.508, 0.135, 0.007, 0.132, 0.005)
     assert not second.is_made
-    assert said(turns[0], "luck").choices[0].equity == 0.028
-    cube = said(turns[1], "cube")
+    assert analysis_of(turns[0], "luck").choices[0].equity == 0.028
+    cube = analysis_of(turns[1], "cube")
     assert [choice.text for choice in cube.choices] == ["no double", "double, take", "double, pass"]
     assert (cube.level, cube.choices[2].equity, cube.choices[0].chances) == (
         "2-ply",
@@ -107,22 +109,22 @@ def test_analysis_of_a_turn() -> None:
 
 def test_values_of_an_answer_are_those_of_the_player_who_doubled() -> None:
     _, _, _, double, take, *_ = turns_of(read("session_004.txt"))
-    assert [choice.equity for choice in said(double, "cube").choices] == [0.051, -0.272, 1.0]
-    assert [(choice.equity, choice.chances) for choice in said(take, "cube").choices] == [
-        (choice.equity, choice.chances) for choice in said(double, "cube").choices
+    assert [choice.equity for choice in analysis_of(double, "cube").choices] == [0.051, -0.272, 1.0]
+    assert [(choice.equity, choice.chances) for choice in analysis_of(take, "cube").choices] == [
+        (choice.equity, choice.chances) for choice in analysis_of(double, "cube").choices
     ]
 
 
-def test_rollout_and_remark() -> None:
+def test_rollout_and_remark_are_read() -> None:
     for name in ("rollout.txt", "rollout.html.gz"):
         *_, before, last = turns_of(read(name))
-        cube = said(before, "cube")
+        cube = analysis_of(before, "cube")
         assert cube.level == "rollout of 36 trials"
         assert [choice.equity for choice in cube.choices] == [0.357, 0.076, 1.0]
-        assert said(last, "comment").choices[0].text == "About the cube"
+        assert analysis_of(last, "comment").choices[0].text == "About the cube"
 
 
-def test_facts_of_the_match() -> None:
+def test_facts_of_the_match_are_read() -> None:
     (match,) = read("rollout.html.gz").matches
     info = dict(match.info)
     assert (info["Event"], info["Place"], info["Round"]) == ("Open Cup", "Basel, CH", "3")
@@ -137,7 +139,7 @@ def test_text_and_html_say_the_same() -> None:
         assert [each for each in one.turn.analyses if each.subject != "luck"] == list(other.turn.analyses)
 
 
-def test_position_is_not_a_game() -> None:
+def test_export_of_a_position_is_no_game() -> None:
     file = read("position.txt")
     assert not file.matches[0].games
     assert [bad.reason for bad in file.rejects if "see line" not in bad.reason] == [BY_HAND]
@@ -155,7 +157,7 @@ def test_position_is_not_a_game() -> None:
         ("gnubg wins 6 points", "gnubg wins 5 points", "expected a result that follows from the last position"),
     ],
 )
-def test_games_that_cannot_be_replayed(old: str, new: str, reason: str) -> None:
+def test_game_that_cannot_be_replayed_is_quarantined(old: str, new: str, reason: str) -> None:
     text = (FOLDER / "session_004.txt").read_text()
     assert old in text
     file = replay_file(parse_gnubg_text(text.replace(old, new).encode()))
@@ -165,7 +167,7 @@ def test_games_that_cannot_be_replayed(old: str, new: str, reason: str) -> None:
 
 
 def test_decimal_commas_are_read() -> None:
-    """gnubg writes them where the system does."""
+    """Numbers with decimal commas, which gnubg writes on some systems, are read."""
     text = re.sub(r"(\d)\.(\d{3})", r"\1,\2", (FOLDER / "session_004.txt").read_text())
     found = turns_of(replay_file(parse_gnubg_text(text.encode())))
     assert found[0].turn.analyses == turns_of(read("session_004.txt"))[0].turn.analyses
@@ -173,7 +175,8 @@ def test_decimal_commas_are_read() -> None:
 
 @pytest.mark.parametrize("name", ["session.txt", "session_002.html.gz"])
 def test_damaged_files_give_errors_or_games_that_keep_the_rules(name: str) -> None:
-    content, chance = read_bytes(FOLDER / name), random.Random(name)
+    content = read_bytes(FOLDER / name)
+    chance = random.Random(name)
     for _ in range(60):
         damaged = corrupt_line(content, chance)
         if match_form(damaged) not in ("gnubg text", "gnubg html"):
@@ -186,6 +189,7 @@ def test_damaged_files_give_errors_or_games_that_keep_the_rules(name: str) -> No
 
 @needs_gnubg_tool("gnubg")
 def test_exports_are_the_games_that_gnubg_saves(tmp_path: Path) -> None:
+    """Text and HTML exports have the same games as the .sgf file that gnubg saves of the session."""
     ask_gnubg(f"{PREAMBLE}{SESSION.replace('save(', 'name = (')}{EXPORT}", tmp_path)
     (saved,) = read_matches(tmp_path / "session.sgf").matches
     for number, game in enumerate(saved.games, 1):
@@ -208,7 +212,8 @@ def test_exports_are_the_games_that_gnubg_saves(tmp_path: Path) -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_values_of_matches_in_points_and_chances(tmp_path: Path) -> None:
+def test_values_of_matches_are_points_or_mwc(tmp_path: Path) -> None:
+    """Values of a match are points of normalised equity or mwc, as gnubg was set to write them."""
     script = MATCHES.replace("save(", "name = (").replace(
         "for number, (mine, yours) in enumerate(names):", "number, mine, yours = 1, 'Ann Lee', 'B'\nif True:"
     )

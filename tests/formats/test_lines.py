@@ -59,7 +59,7 @@ def texts(data: bytes) -> list[bytes]:
         (b"a\n\n\nb\n", [b"a", b"", b"", b"b"]),
     ],
 )
-def test_line_ends(data: bytes, expected: list[bytes]) -> None:
+def test_lines_end_at_line_feeds(data: bytes, expected: list[bytes]) -> None:
     assert texts(data) == expected
 
 
@@ -89,6 +89,7 @@ def test_text_is_decoded_as_utf8_or_windows(data: bytes, expected: str) -> None:
 
 
 def test_every_line_has_one_verdict() -> None:
+    """Each line is a row, a comment or quarantined with the first reason, and the counts add up."""
     ledger = Ledger(split_lines(b"a\nb\n\nd\ne\n"))
     ledger.set_aside([2])
     ledger.reject(np.array([0, 2]), "expected no a")
@@ -114,6 +115,7 @@ class Letters(RowIntake):
 
 
 def test_quarantine_removes_rows_from_every_array() -> None:
+    """Quarantined rows are missing in every array, and their lines have the reason."""
     lines = split_lines(b"a\n#\nb\nc\n")
     ledger = Ledger(lines)
     ledger.set_aside([1])
@@ -131,6 +133,7 @@ def test_quarantine_removes_rows_from_every_array() -> None:
 
 
 def test_blocks_are_joined_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ledgers of blocks of 3 lines join to one of all 10 lines, with line numbers of the file."""
     monkeypatch.setattr(lines_module, "BLOCK", 3)
     lines = split_lines(b"".join(b"%d\n" % number for number in range(10)))
 

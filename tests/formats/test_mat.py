@@ -65,6 +65,7 @@ def game_of(rows: str) -> Game:
 
 
 def test_example_of_gnubg_is_read() -> None:
+    """gnubg's example gives four games with scores, turns and results, and is written again byte for byte."""
     file = parse_mat(EXAMPLE.encode())
     assert file.counts == LineCounts(lines=35, rows=29, comments=6, quarantined=0)
     (match,) = file.matches
@@ -87,6 +88,7 @@ def test_example_of_gnubg_is_read() -> None:
 
 
 def test_column_positions_of_gnubg_are_kept() -> None:
+    """Columns tell whose turn it is, also where gnubg leaves out a take, or a roll runs into the next."""
     game = game_of("  1)                             65: 24/18 18/13 \n  2) 51:                         Wins 1 point\n")
     assert game.turns[1] == Turn(0, TurnKind.PLAY, (5, 1))
     assert (game.winner, game.points) == (1, 1)
@@ -104,6 +106,7 @@ def test_column_positions_of_gnubg_are_kept() -> None:
 
 
 def test_files_of_other_programs_are_read() -> None:
+    """A file with a byte order mark, ratings, other comments, illegal plays and joined moves is read."""
     text = """\
 \ufeff; [Site "XG Gammon"]
 ; [Player 1 "Ann"]
@@ -200,7 +203,7 @@ def test_misplaced_lines_are_quarantined(text: str, line: int, reason: str) -> N
     assert [(bad.line, bad.reason) for bad in file.rejects] == [(line, reason)]
 
 
-def test_file_with_several_matches() -> None:
+def test_file_may_have_several_matches() -> None:
     file = parse_mat((EXAMPLE + EXAMPLE.replace("alice", "carol")).encode())
     assert [match.players[0] for match in file.matches] == ["alice", "carol"]
     assert "".join(map(text_of, file.matches)) == EXAMPLE + EXAMPLE.replace("alice", "carol")
@@ -211,7 +214,8 @@ def test_file_with_several_matches() -> None:
     [("On", 0, True), ("on", 0, True), ("Off", 0, False), ("", 0, False), ("On", 3, False)],
 )
 def test_jacoby_rule_is_read_from_info_lines(setting: str, length: int, is_jacoby: bool) -> None:
-    """XG writes it above money sessions and also above matches."""
+    """Info lines set the Jacoby rule of a money session and the Crawford rule of a match. XG also writes the Jacoby
+    line above matches, where it has no effect."""
     text = f'; [Jacoby "{setting}"]\n\n {length} point match\n'
     (match,) = parse_mat(text.encode()).matches
     assert match.is_jacoby == is_jacoby
@@ -234,7 +238,7 @@ def test_jacoby_rule_is_read_from_info_lines(setting: str, length: int, is_jacob
         (b"", ""),
     ],
 )
-def test_names_in_windows_letters_or_unprintable(name: bytes, expected: str) -> None:
+def test_names_in_other_encodings_are_decoded(name: bytes, expected: str) -> None:
     for text, players in ((HEAD + TWO, (expected, "Bo")), (HEAD.replace("Bo", "xx") + TWO, (expected, "xx"))):
         file = parse_mat(text.encode().replace(b"Ann Lee", name))
         assert (file.rejects, file.matches[0].players) == ([], players)
@@ -245,7 +249,8 @@ def test_names_in_windows_letters_or_unprintable(name: bytes, expected: str) -> 
 
 
 def test_text_around_games_is_accepted() -> None:
-    """Unprintable comments, numbers of rows alone, other headings, and names without a gap."""
+    """Unprintable comments, row numbers without a turn, other headings, and names without a gap between them are
+    accepted."""
     comments = b'; by\x00 me\n; [Site "a\x92b\x00c"]\n# \xe2\x80\x8d\n'
     file = parse_mat(comments + HEAD.encode() + b"; \x1b[1m\n  1) 31: 8/5 6/5\n")
     assert (file.rejects, file.counts.comments) == ([], 4)
@@ -282,6 +287,7 @@ def test_info_belongs_to_the_heading_before_it() -> None:
 
 
 def test_game_that_cannot_be_replayed_is_removed() -> None:
+    """All lines of a game with a flaw are quarantined and refer to the line with the reason; the other games stay."""
     file = parse_mat((EXAMPLE + "bad line\n").encode())
 
     def check(match: Match, game: Game) -> Game | Flaw:
@@ -299,6 +305,8 @@ def test_game_that_cannot_be_replayed_is_removed() -> None:
 
 
 def test_acts_that_the_format_lacks_are_left_out() -> None:
+    """Set-ups, resignations and winners of unknown points are left out, and a game that begins with a higher cube is
+    refused."""
     rolled, resigned = Turn(0, TurnKind.ROLL, (3, 1)), Turn(0, TurnKind.RESIGN)
     turns = Turn(1, TurnKind.SETUP, text="CV[2]"), rolled, resigned
     text = text_of(Match(("a", "b"), 0, (Game(1, (0, 0), turns, 1, 3),)))
@@ -428,7 +436,8 @@ def test_game_of_unknown_players_gives_one_reason() -> None:
 
 
 def test_position_set_by_hand_only_spoils_its_game() -> None:
-    """The set-up line may be above a match or game, between an unfinished game and the next, or inside a game."""
+    """A set-up line quarantines only its own game, whether it is above a match or game, between games, or inside
+    one."""
     hand, length = "; Set Pos=x\n", " 0 point match\n"
     game = f" Game 1\n a : 0   b : 0\n{TWO}"
     won = f"{game}      Wins 1 point\n"
@@ -464,7 +473,7 @@ games = st.lists(st.tuples(st.integers(0, 24), st.integers(0, 24), turns, result
 
 
 @given(st.tuples(names, names), st.integers(0, 25), games)
-def test_round_trip(
+def test_random_matches_round_trip(
     players: tuple[str, str], length: int, rows: list[tuple[int, int, tuple[Turn, ...], tuple[int, int]]]
 ) -> None:
     played = tuple(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bgdata.formats.matches import Game, Match, breaks
+from bgdata.formats.matches import Game, Match, missing_parts
 from tests.subtests import each
 
 WON = (0, 1)  # by player 0, one point
@@ -43,13 +43,13 @@ def game(number: int, score: tuple[int, int], result: tuple[int | None, int | No
         ([], 3, []),
     ],
 )
-def test_breaks_of_a_match(games: list[Game], length: int, expected: list[str]) -> None:
-    found = breaks(Match(("anna", "ben"), length, tuple(games)))
+def test_missing_parts_of_a_match_are_listed(games: list[Game], length: int, expected: list[str]) -> None:
+    found = missing_parts(Match(("anna", "ben"), length, tuple(games)))
     assert ["; ".join(note.text for note in notes) for notes in found] == expected
 
 
-def test_breaks_name_their_lines() -> None:
-    (notes,) = breaks(Match(("anna", "ben"), 3, (game(1, (1, 0)),)))
+def test_missing_parts_name_their_lines() -> None:
+    (notes,) = missing_parts(Match(("anna", "ben"), 3, (game(1, (1, 0)),)))
     assert [note.line for note in notes] == [10, 15]
 
 

@@ -87,6 +87,8 @@ def test_both_formats_of_gnubg_matches_agree(played: Path) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_both_formats_of_a_session_with_beavers_agree(tmp_path: Path) -> None:
+    """The .mat and .sgf files of a session are the same games, except that gnubg writes the take of a beaver and
+    resignations only to .sgf."""
     ask_gnubg(f"{PREAMBLE}{SESSION}", tmp_path)
     mat, sgf = both(tmp_path, "session")
     (match,), (other,) = mat.matches, sgf.matches

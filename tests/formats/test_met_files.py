@@ -53,7 +53,7 @@ def parts_of(table: MetTable) -> list[Any]:
     return [part.tolist() for part in (table.before, table.post_crawford, table.opponent_post_crawford)]
 
 
-def test_table_for_equal_players() -> None:
+def test_table_for_equal_players_is_read() -> None:
     found = parse_met(text())
     table = table_of(text())
     assert table.name == "A & B"
@@ -150,7 +150,7 @@ WRONG: list[tuple[bytes, str, str]] = [  # content, text of the bad line, reason
 
 @each(("data", "line", "reason"), WRONG)
 def test_invalid_tables_are_quarantined(data: bytes, line: str, reason: str) -> None:
-    """The bad line has the reason, the others refer to it, and no line gives a row."""
+    """One line of an invalid table has the reason, all others refer to it, and none is a row."""
     found = parse_met(data)
     assert found.table is None
     assert found.counts.rows == 0
@@ -226,6 +226,7 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_tables_of_gnubg_are_read(name: str) -> None:
+    """The tables installed with gnubg have their published length, chances and notice."""
     path = INSTALLED / f"{name}.xml"
     if not path.is_file():
         pytest.skip(f"no {path} (Debian package gnubg-data)")
@@ -243,8 +244,8 @@ def test_tables_of_gnubg_are_read(name: str) -> None:
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("is_symmetric", [True, False])
 def test_gnubg_reads_back_every_cell(tmp_path: Path, is_symmetric: bool) -> None:
-    """The exception is the last post-Crawford chance, at as many points to go as the match has: gnubg 1.07 makes it up,
-    and no match reaches that score."""
+    """gnubg reads every cell that we write, except the last post-Crawford chance, which gnubg 1.07 makes up and no
+    match needs."""
     table = random_table(3, 25, is_symmetric=is_symmetric)
     path = tmp_path / "ours.xml"
     path.write_bytes(b"".join(format_met(table)))
@@ -300,6 +301,7 @@ Size=3
 
 
 def test_ini_file_is_read() -> None:
+    """An INI file gives the same table with any line ends and encoding."""
     for data in (INI.encode(), INI.replace("\n", "\r\n").encode(), INI.encode("utf-16")):
         file = parse_met(data)
         assert file.counts == LineCounts(15, 4, 11, 0)

@@ -253,6 +253,7 @@ def test_invalid_line_is_refused_with_its_reason(name: str, line: str, reason: s
 
 
 def test_published_row_of_gnubg_is_read() -> None:
+    """A published training row gives its board and chances as float32, and is written again as it was."""
     data = files.parse_gnubg_training(TRAINING_ROW)
     assert data.counts == LineCounts(1, 1, 0, 0)
     assert data.boards.tolist() == [
@@ -317,6 +318,8 @@ def test_headings_of_wildbg_are_read() -> None:
 
 
 def test_json_lines_are_read() -> None:
+    """JSON lines give chances, equities and standard errors, and may describe a cubeless rollout in any case of
+    letters."""
     names = {"eval_level": "Rollout", "tier": "rollout", "cube_owner": None, "jacoby": False, "seed": 7}
     entries = (ENTRY | names, ENTRY | {"kind": "cube", "equity": 1})
     data = files.parse_bgsage_entries("\n\n".join(map(json.dumps, entries)).encode())
@@ -340,6 +343,7 @@ def test_headings_columns_and_comments_of_lists() -> None:
 
 
 def test_every_notation_of_positions_is_read() -> None:
+    """Each line of a list may have any notation, with other columns after it, any encoding and any line ends."""
     board = ",".join(map(str, START.board))
     texts = [
         *(START_ID, f'"{START_ID}"', f"{START_ID}:cAkAAAAAAAAE", KEY, "start"),
@@ -356,7 +360,7 @@ def test_every_notation_of_positions_is_read() -> None:
 
 
 def test_positions_of_an_extreme_gammon_export_are_read() -> None:
-    """The analysis below each position is quarantined, and so is an XGID that a note quotes."""
+    """The XGIDs of an export are rows; the analysis below each, and an XGID that a note quotes, are quarantined."""
     xgid = "XGID=-b----E-C--AeD---bAdb---A-:0:0:1:52:0:0:3:0:10"
     lines = [xgid, "X:Player 1   O:Player 2", "Score is X:0 O:0. Unlimited Game", "", "    1. 3-ply 18/11  eq:-0,0026"]
     positions = files.parse_position_list("\n".join([*lines, f"so: {xgid}"]).encode())
@@ -374,6 +378,7 @@ def test_files_without_rows_give_none(name: str, data: bytes) -> None:
 
 
 def test_result_does_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows, line numbers and comments are the same whether lines are read in blocks of 1, 2 or 4."""
     rows = [START_ROW, b"# a\n", b"bad\n", TRAINING_ROW, START_ROW, b"# b\n", b"\n", b"worse row\n", START_ROW]
     text = b"".join(rows)
     expected = files.parse_gnubg_training(text)
@@ -433,6 +438,7 @@ five = st.lists(st.integers(0, 50000).map(lambda n: n / 100000), min_size=5, max
 
 @given(st.lists(st.tuples(boards(), five, st.booleans()), max_size=20))
 def test_training_data_round_trip(rows: list[tuple[list[int], list[float], bool]]) -> None:
+    """Random training rows and comments are the same after writing and reading."""
     comments = [f"# cycle {number}" for number in range(sum(row[2] for row in rows))]
     index = np.cumsum([row[2] for row in rows], dtype=np.int32) - 1
     values = np.array([row[1] for row in rows], np.float32).reshape(-1, 5)
@@ -484,7 +490,9 @@ def test_more_than_five_decimals_are_written_shortly() -> None:
 
 
 def test_invalid_data_is_not_written() -> None:
-    values, illegal = np.zeros((1, 5), np.float32), np.full((1, 26), 9, np.int8)
+    """Chances of another shape, illegal boards and malformed comments raise an error."""
+    values = np.zeros((1, 5), np.float32)
+    illegal = np.full((1, 26), 9, np.int8)
     writers: list[Callable[..., Lines]] = [
         files.format_gnubg_training, files.format_wildbg_csv, files.format_bgsage_rollouts
     ]  # fmt: skip

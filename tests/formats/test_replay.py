@@ -41,7 +41,7 @@ def cubes(turns: list[ReplayedTurn]) -> list[str]:
 
 
 def test_replay_gives_the_position_before_each_turn() -> None:
-    """The board after 42: 8/4 6/4 equals the published one."""
+    """Each turn has the position before it; the board after 42: 8/4 6/4 equals the published one."""
     turns = turns_of("W[42hdfd]B[double]W[take]B[31qtst]W[66]")
     assert [turn.on_roll for turn in turns] == [0, 1, 1, 1, 0]
     after_42 = parse_key20("JIGHPAABDAOAHDPAABDA")
@@ -58,7 +58,8 @@ def test_replay_gives_the_position_before_each_turn() -> None:
 def random_match() -> tuple[Match, list[list[list[int]]]]:
     """A session of random games with all plays written, and the boards before each turn."""
     positions = random_game_positions(14, seed=21)
-    rolls, boards = [tuple(roll) for roll in positions.rolls.tolist()], positions.boards.tolist()
+    rolls = [tuple(roll) for roll in positions.rolls.tolist()]
+    boards = positions.boards.tolist()
     games = []
     offsets = positions.offsets.tolist()
     for number, (begin, end) in enumerate(pairwise(offsets), start=1):
@@ -105,6 +106,8 @@ def test_only_legal_play_may_be_left_out() -> None:
 
 @pytest.mark.parametrize("points", [1, 2, 3])
 def test_finished_games_have_a_result(points: int) -> None:
+    """The points of a finished game follow from its last position; other points are refused, except a single game for
+    money by the Jacoby rule."""
     match, _ = random_match()
     game = min((game for game in match.games if game.points == points), key=lambda game: len(game.turns))
     assert game.winner is not None
@@ -161,7 +164,7 @@ BEAVERS = [
 
 
 def test_session_with_every_answer_to_a_double() -> None:
-    """The cube before a take or pass shows what a pass costs."""
+    """Takes, passes, beavers and raccoons have the cube before them, which shows what a pass costs."""
     (mat,), (sgf,) = parse_mat(sessions.MAT.encode()).matches, parse_sgf(sessions.SGF.encode()).matches
     for game, other, expected in zip(mat.games, sgf.games, BEAVERS, strict=False):
         turns = replay_game(sgf, other).turns
@@ -173,7 +176,8 @@ def test_session_with_every_answer_to_a_double() -> None:
 
 
 def test_results_of_a_session_are_read() -> None:
-    """The side that passes or resigns loses the value of the cube; a .mat file does not say which side resigned."""
+    """The side that passes or resigns loses the value of the cube, also in a .mat file, which does not say which side
+    resigned."""
     for text, parse in ((sessions.MAT, parse_mat), (sessions.SGF, parse_sgf)):
         (match,) = parse(text.encode()).matches
         for game in match.games:
@@ -200,7 +204,7 @@ def test_results_of_a_session_are_read() -> None:
     ],
 )
 def test_cube_after_the_last_turn_is_kept(nodes: str, cube_value: int) -> None:
-    """.mat files leave out the take of a beaver."""
+    """The cube after the last turn counts accepted doubles, also the take of a beaver, which .mat files leave out."""
     tree = f"(;{MONEY}CV[2]{nodes.replace('W[', ';W[').replace('B[', ';B[')})"
     (match,) = parse_sgf(tree.encode()).matches
     assert replay_game(match, match.games[0]).cube_value == cube_value
@@ -209,7 +213,7 @@ def test_cube_after_the_last_turn_is_kept(nodes: str, cube_value: int) -> None:
         assert replay_game(match, match.games[0]).cube_value == value
 
 
-def test_resignations() -> None:
+def test_resignation_ends_the_game() -> None:
     for points in (1, 2, 3):
         assert len(turns_of("W[31hefe]", f"{MATCH}RE[W+{points}R]")) == 2
         assert len(turns_of("W[double]B[take]", f"{MATCH}RE[B+{2 * points}R]")) == 3
@@ -345,7 +349,8 @@ def test_points_are_limited_by_the_match() -> None:
 
 
 def test_full_points_may_exceed_those_the_match_needs() -> None:
-    """Full points are the least value that the record allows; luck in units of the cube needs them."""
+    """Full points are the least value of a game that the record allows, even if the match needs fewer; luck in units of
+    the cube needs them."""
     for result, length, full in (
         ("Wins 3 points and the match", 3, 4),
         ("Wins 4 points", 3, 4),
@@ -362,7 +367,7 @@ NEXT = " Game 2\n ann : {}                        bob : {}\n  1) 31: 8/5 6/5\n"
 
 
 def test_resignations_of_impossible_size_are_kept_if_a_score_decides() -> None:
-    """The next score or the end of the match says how many points they were worth."""
+    """The points of a resignation of impossible size are those that the next score, or the end of the match, proves."""
     rows = "  1) 31: 8/5 6/5\n      Wins 4002 points{}\n"
     for length, end, following, points, why in (
         (7, "", NEXT.format(2, 0), 2, "the next score"),
@@ -419,13 +424,15 @@ def test_line_of_the_cause_has_the_reason() -> None:
 
 
 def test_work_grows_linearly_with_turns() -> None:
-    """Count calls of Python and C functions while a game is read, replayed and written."""
+    """Reading, replaying and writing a game of twice as many turns takes about twice as many calls of Python and C
+    functions."""
     counts = []
     for turns in (100, 1000, 2000):  # the first run fills the caches
         begin = ["63: 24/18 8/5", "51: 8/7* 8/3", "21: bar/23 8/7", "53: 7/2* 6/3", "52: bar/23* 8/3"]
         plays = (begin + ["32: bar/20*", "55: bar/5*"] * turns)[:turns]
         rows = [f"{row:6}) {plays[2 * row]:<27} {plays[2 * row + 1]}\n" for row in range(turns // 2)]
-        calls, data = [0], f"{MAT_HEAD}{''.join(rows)}".encode()
+        calls = [0]
+        data = f"{MAT_HEAD}{''.join(rows)}".encode()
 
         def count(_frame: object, event: str, _argument: object, calls: list[int] = calls) -> None:
             calls[0] += event.endswith("call")

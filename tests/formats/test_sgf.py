@@ -91,7 +91,7 @@ def one(text: str) -> Match:
 
 
 def test_main_line_of_a_tree_is_read() -> None:
-    """Each turn records the cube value before it; the result or its points may be unknown."""
+    """The main line gives turns with the cube value before each, and a result whose winner or points may be unknown."""
     assert [turn.dice for turn in one("(;W[31hefe];B[21lnab])(;W[21mlff])").games[0].turns] == [(3, 1), (2, 1)]
     cubes = one("CV[2];W[double];B[take];B[double];W[take];W[double]").games[0].turns
     assert [turn.cube_value for turn in cubes] == [4, None, 8, None, 16]
@@ -117,7 +117,7 @@ def test_main_line_of_a_tree_is_read() -> None:
         ("RU[Jacoby:Hypergammon1]", False, "Hypergammon1"),
     ],
 )
-def test_rules_of_a_match(root: str, is_crawford: bool | None, variation: str | None) -> None:
+def test_crawford_rule_and_variation_are_read(root: str, is_crawford: bool | None, variation: str | None) -> None:
     match = one(f"{root};W[31hefe]")
     assert (match.games[0].is_crawford, match.variation) == (is_crawford, variation)
 
@@ -151,7 +151,7 @@ def test_text_of_other_systems_is_decoded() -> None:
     ],
 )
 def test_jacoby_rule_is_read_for_money_play(rules: str, is_jacoby: bool) -> None:
-    """The rule only applies to money play."""
+    """The rule in the root applies to money play, and is ignored in a match."""
     money, match = (
         parse_sgf(f"(;{ROOT.replace('length:7', f'length:{length}')}{rules})".encode()).matches[0] for length in (0, 7)
     )
@@ -226,7 +226,7 @@ def test_malformed_tree_is_refused_with_its_reason(tree: str, reason: str) -> No
 
 @pytest.mark.parametrize("cut", [")", "])", "]", "6]", "["])
 def test_unfinished_game_ends_before_the_next(cut: str) -> None:
-    """The last value of the unfinished game may run into the next game."""
+    """A game that is not closed ends where the next game begins, even inside a value."""
     trees = [f"(;{ROOT.replace('game:0', f'game:{number}')}CV[16])\n" for number in range(4)]
     trees[1] = "".join(trees[1].rsplit(cut, 1))
     file = parse_sgf("".join(trees).encode())

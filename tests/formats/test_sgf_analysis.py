@@ -21,7 +21,7 @@ ROLLED_OUT = (
 )
 
 
-def said(more: str, length: int = 3) -> dict[str, tuple[object, ...]]:
+def analysis_of_node(more: str, length: int = 3) -> dict[str, tuple[object, ...]]:
     """What the node of an opening says, by subject: (level, is_mwc, (text or moves, value) of each choice)."""
     (match,) = parse_sgf(f"{ROOT.format(length)}\n;B[31qtst]{more})".encode()).matches
     (turn,) = match.games[0].turns
@@ -38,7 +38,7 @@ def said(more: str, length: int = 3) -> dict[str, tuple[object, ...]]:
     }
 
 
-def test_plays_with_a_rollout() -> None:
+def test_plays_with_a_rollout_are_read() -> None:
     (match,) = parse_sgf(f"{ROOT.format(3)}\n;B[31qtst]{PLAYS})".encode()).matches
     (plays,) = match.games[0].turns[0].analyses
     first, second = plays.choices
@@ -59,10 +59,10 @@ def test_plays_with_a_rollout() -> None:
     [(CUBE, "2-ply", (0.475798, 0.42063)), (ROLLED_OUT, "rollout of 36 trials", (0.4997358918, 0.4464276135))],
 )
 def test_cube_actions_are_read(text: str, level: str, values: tuple[float, float]) -> None:
-    """Worths are mwc in a match, points in money play."""
+    """Cube actions have their values: mwc in a match, points in money play."""
     choices = tuple(zip(("no double", "double, take"), values, strict=True))
-    assert said(text) == {"cube": (level, True, *choices)}
-    assert said(text, 0) == {"cube": (level, False, *choices)}
+    assert analysis_of_node(text) == {"cube": (level, True, *choices)}
+    assert analysis_of_node(text, 0) == {"cube": (level, False, *choices)}
 
 
 @each(
@@ -71,12 +71,12 @@ def test_cube_actions_are_read(text: str, level: str, values: tuple[float, float
      ("LU[]", None), ("LU[inf]", None)],
 )  # fmt: skip
 def test_luck_is_finite(text: str, luck: float | None) -> None:
-    assert said(text) == ({} if luck is None else {"luck": ("", False, ((), luck))})
+    assert analysis_of_node(text) == ({} if luck is None else {"luck": ("", False, ((), luck))})
 
 
 def test_comments_are_read() -> None:
-    assert said("C[Why not \\] 24/23?]") == {"comment": ("", False, ("Why not ] 24/23?", None))}
-    assert said("C[ ]") == {}
+    assert analysis_of_node("C[Why not \\] 24/23?]") == {"comment": ("", False, ("Why not ] 24/23?", None))}
+    assert analysis_of_node("C[ ]") == {}
 
 
 @each(
@@ -85,7 +85,7 @@ def test_comments_are_read() -> None:
      "A[0][qtst X ver 3 Score 0.1 Output 0.4]", "DA[E ver 3 0C 0.1 0.2]", "DA[]", "DA[X ver 3 Output 1 2 3]"],
 )  # fmt: skip
 def test_what_cannot_be_read_is_left_out(text: str) -> None:
-    assert said(text) == {}
+    assert analysis_of_node(text) == {}
 
 
 def test_nodes_without_analysis_give_none() -> None:

@@ -53,7 +53,7 @@ def test_content_and_hashes_are_read(tmp_path: Path, pack: Pack) -> None:
 
 @given(st.lists(st.binary(max_size=40).map(lambda data: data * 20), max_size=4), st.integers(1, 50), st.booleans())
 def test_content_does_not_depend_on_the_sizes_of_pieces(parts: list[bytes], chunk: int, is_gzip: bool) -> None:
-    """The content is concatenated streams, read in chunks of any size; truncation is always detected."""
+    """Concatenated compressed streams, read in chunks of any size, give the content; truncation is always detected."""
     pack: Pack = gzip.compress if is_gzip else bz2.compress
     data = b"".join(map(pack, parts))
     with pytest.MonkeyPatch.context() as patch:
@@ -72,7 +72,7 @@ def test_content_does_not_depend_on_the_sizes_of_pieces(parts: list[bytes], chun
 
 
 def test_zeros_after_gzip_are_ignored(tmp_path: Path) -> None:
-    """`gzip.decompress` ignores them too; bzip2 allows no padding."""
+    """Zeros after gzip data are ignored, as by `gzip.decompress`; after bzip2 data they are refused."""
     packed = gzip.compress(b"first\n") + bytes(1000) + gzip.compress(b"second\n") + bytes(unpacking.CHUNK_BYTES * 2)
     (tmp_path / "x").write_bytes(packed)
     assert read_bytes(tmp_path / "x") == b"first\nsecond\n"
@@ -85,7 +85,7 @@ def test_zeros_after_gzip_are_ignored(tmp_path: Path) -> None:
 def test_small_files_with_gigabytes_of_content_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """Unpacking stops at the limit, in small pieces; a higher limit can be set."""
+    """Unpacking stops at the limit, in small pieces, unless a higher limit is set."""
     path = tmp_path / "x.packed"
     path.write_bytes(BOMBS[kind]())
     size = path.stat().st_size
@@ -114,7 +114,7 @@ def test_repetitive_texts_are_read(tmp_path: Path) -> None:
 
 @each_pack
 def test_size_of_content_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Pack) -> None:
-    """The limit applies to any compression."""
+    """Content beyond the limit is refused with any compression and without."""
     path = tmp_path / "x"
     path.write_bytes(pack(b"x" * 1000))
     monkeypatch.setenv(BYTES_VARIABLE, "1000")
@@ -143,7 +143,7 @@ def zipped(data: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def wrapped() -> Iterator[tuple[str, bytes]]:
+def packed_archives() -> Iterator[tuple[str, bytes]]:
     """Files that are archives or compressed twice, with their names in errors."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
@@ -169,7 +169,7 @@ def wrapped() -> Iterator[tuple[str, bytes]]:
     yield "bzip2 in bzip2", bz2.compress(bz2.compress(b""))
 
 
-@each(("name", "data"), wrapped)
+@each(("name", "data"), packed_archives)
 def test_archives_are_named(tmp_path: Path, name: str, data: bytes) -> None:
     path = tmp_path / "x.gz"
     path.write_bytes(data)

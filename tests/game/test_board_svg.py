@@ -63,6 +63,8 @@ def test_tall_stacks_have_a_number() -> None:
 
 
 def test_checkers_are_on_their_sides_home_board() -> None:
+    """Light checkers on point 1 and dark ones on point 24 are at the right, below and above; checkers on the bar are in
+    the other half."""
     board = [0] * 26
     board[1], board[BAR], board[OPPONENT_BAR], board[24] = 1, 1, 1, -1
     root = ElementTree.fromstring(format_board_svg(Position(board)))
@@ -78,6 +80,7 @@ def test_checkers_are_on_their_sides_home_board() -> None:
 
 
 def test_title_and_description_name_the_position() -> None:
+    """Title and description say in words what the picture shows, and the element refers to both."""
     stakes = Stakes(MatchScore(3, 5), Cube(4, CubeOwner.ON_ROLL))
     root = ElementTree.fromstring(format_board_svg(START, roll=Roll(6, 5), stakes=stakes))
     title, description = root.find(f"{SVG}title"), root.find(f"{SVG}desc")
@@ -141,6 +144,8 @@ def test_each_moved_checker_has_an_arrow(position: Position, roll: Roll, number:
 
 
 def test_arrow_goes_from_checker_to_checker() -> None:
+    """Each arrow begins at a checker that leaves and ends at one that arrives, with a corner between two steps."""
+
     def circles(position: Position) -> set[tuple[int, int]]:
         found = ElementTree.fromstring(position.svg()).iter(f"{SVG}circle")
         return {(int(circle.get("cx", "")), int(circle.get("cy", ""))) for circle in found}
@@ -156,7 +161,8 @@ def test_arrow_goes_from_checker_to_checker() -> None:
 
 
 def test_turned_board_is_that_of_the_opponent() -> None:
-    """Its checkers, cube and captions stand as the opponent sees them; arrows mirror those of the player on roll."""
+    """On a turned board, checkers, cube and captions stand as the opponent sees them, and arrows mirror those of the
+    player on roll."""
     stakes = Stakes(MatchScore(3, 5), Cube(2, CubeOwner.ON_ROLL))
     turned = format_board_svg(PHOTO, stakes=stakes, names=("Ann", "Bob"), is_turned=True)
     theirs = format_board_svg(PHOTO.flip(), stakes=stakes.flip(), names=("Bob", "Ann"))

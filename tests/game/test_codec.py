@@ -83,7 +83,7 @@ def test_invalid_ids_give_a_flaw(text: str, flaw: Flaw) -> None:
 
 
 def test_boards_may_have_a_single_open_point() -> None:
-    """With both sides on the bar and all home points but one made, some roll can enter."""
+    """A board with both sides on the bar and all home points but one made is legal, because some roll can enter."""
     closed = np.zeros((13, 26), np.int8)
     closed[:, [0, 25]], closed[:, 1:7], closed[:, 19:25] = 1, 2, -2
     points = [*range(1, 7), *range(19, 25)]
@@ -106,6 +106,7 @@ def test_empty_arrays_are_accepted() -> None:
 
 
 def test_invalid_arrays_are_refused() -> None:
+    """Arrays of another shape or type, and illegal boards, raise an error that names what was expected, and the row."""
     illegal = np.array([START.board, [0] * 25 + [16]], np.int8)
     wrong: Any = np.zeros((2, 26), np.int64)
     all_raise(

@@ -28,7 +28,7 @@ def test_formatted_boards_are_parsed_back(roll: object) -> None:
 
 
 def test_other_color_sees_flipped_board() -> None:
-    """The test reads the same line with the other color on roll."""
+    """The same line with the other color on roll is the flipped position."""
     for position in random_positions():
         fields = format_money_board(position).split(":")
         fields[1 + 2 + 3 + 26] = "-1"
@@ -36,7 +36,8 @@ def test_other_color_sees_flipped_board() -> None:
 
 
 def test_invalid_lines_are_refused() -> None:
-    fields, tail = format_money_board(START).split(":"), 1 + 2 + 3 + 26
+    fields = format_money_board(START).split(":")
+    tail = 1 + 2 + 3 + 26
     texts = ["", "board:", "board:" + "1:" * 30, "XGID=1", "board:a:b" + ":1x" * 50]
     cases = [(text, "^expected ") for text in texts]
     for place, name in ((9, "color"), (10, "direction")):
@@ -46,8 +47,9 @@ def test_invalid_lines_are_refused() -> None:
 
 
 @pytest.mark.parametrize("color", ["1", "-1"])
-def test_sole_player_that_may_double_owns_the_cube(color: str) -> None:
-    """Pairs list the reader's value first, whatever its color."""
+def test_only_player_that_may_double_owns_the_cube(color: str) -> None:
+    """If only one player may double, that player owns the cube, whatever its color: pairs list the reader's value
+    first."""
     fields = format_money_board(START).split(":")
     tail = 1 + 2 + 3 + 26
     fields[tail], fields[tail + 9] = color, color

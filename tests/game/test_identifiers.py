@@ -88,7 +88,7 @@ def test_match_that_an_identifier_cannot_hold_is_refused() -> None:
 @pytest.mark.parametrize("rules", [2, 3])
 @pytest.mark.parametrize("rest", ["0:0:1:00", "0:0:1:D", "1:-1:1:B", "2:-1:1:R"])
 def test_beavers_are_kept_in_xgids(rest: str, rules: int) -> None:
-    """The identifiers contain each cube offer. gnubg IDs hold the offer, but not whether beavers are allowed."""
+    """XGIDs hold each cube offer and whether beavers are allowed; gnubg IDs hold the offer, but not this rule."""
     xgid = f"XGID={START_BOARD}:{rest}:0:0:{rules}:0:10"
     position, match = parse_identifier(xgid)
     assert match is not None

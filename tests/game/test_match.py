@@ -70,12 +70,13 @@ def test_may_double_depends_on_cube_and_crawford() -> None:
         (Stakes(MatchScore(5, 5)), 0, 0),
     ],
 )
-def test_points_of_a_game(stakes: Stakes, outcome: int, points: int) -> None:
+def test_points_of_a_game_follow_from_its_outcome(stakes: Stakes, outcome: int, points: int) -> None:
     assert stakes.points(outcome) == points
     assert stakes.flip().points(-outcome) == -points
 
 
 def test_invalid_cubes_scores_and_stakes_are_refused() -> None:
+    """Impossible values, owners and scores raise an error that names the rule and the value."""
     make_cube: Any = Cube
     make_score: Any = MatchScore
     theirs = Cube(2, CubeOwner.OPPONENT)

@@ -228,6 +228,8 @@ def test_invalid_match_ids_are_refused(text: str, rule: str) -> None:
 
 
 def test_large_values_and_invalid_gnubg_ids_are_refused() -> None:
+    """Values that a Match ID cannot hold, and incomplete gnubg IDs, raise an error that names the limit or the missing
+    part."""
     large: list[tuple[dict[str, Any], str]] = [
         ({"length": 65}, "a match to at most 64 in a match id, got 65"),
         ({"scores": (32768, 0)}, "a score of at most 32767 in a match id, got 32768"),

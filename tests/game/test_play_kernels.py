@@ -126,6 +126,7 @@ def test_play_counts_match_batch_plays() -> None:
 
 
 def test_fill_plays_counts_beyond_the_given_rows() -> None:
+    """`fill_plays` counts all 73 plays of 33, and writes only as many boards as there are rows."""
     board = np.array(START.board, np.int8)
     notes = np.empty(play_kernels.MAX_NOTES, np.int64)
     _, expected = play_kernels.batch_plays(board[None], np.array([[3, 3]]))
@@ -142,7 +143,8 @@ def test_fill_plays_counts_beyond_the_given_rows() -> None:
 
 
 def test_boards_with_most_plays_fit() -> None:
-    """Fifteen single checkers without blocks, and other boards with very many plays."""
+    """The plays of fifteen single checkers without blocks, and of other boards with very many plays, fit into MAX_PLAYS
+    rows."""
     spread = np.zeros((3, 26), np.int8)
     spread[0, 10:25] = spread[1, 5:20] = spread[2, 2:25:2] = 1
     spread[2, 24] = 4
@@ -160,6 +162,7 @@ def test_no_boards_have_no_plays() -> None:
 
 
 def test_invalid_boards_and_rolls_are_refused() -> None:
+    """Arrays of another shape or type, impossible dice and illegal boards raise an error that names the row."""
     board = np.array([START.board], np.int8)
     with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\], got int64\[1, 26\]"):
         play_kernels.batch_plays(board.astype(np.int64), np.array([[3, 1]]))
@@ -216,8 +219,10 @@ def test_legal_results_match_the_reference(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_published_opening_is_a_legal_result() -> None:
-    """The dice count in either order. A board from the point of view of the player who moved is not a result."""
-    board, after = np.array([START.board], np.int8), Position("4HPwATDgc/ABMA").board
+    """A published opening play is legal with the dice in either order, but not if the board is seen by the player who
+    moved."""
+    board = np.array([START.board], np.int8)
+    after = Position("4HPwATDgc/ABMA").board
     play = np.array([0, -2, 0, 0, 2, 0, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0], np.int8)
     both = np.vstack([flip_boards(play[np.newaxis]), play[np.newaxis], np.array([after], np.int8)])
     for roll in ([4, 2], [2, 4]):

@@ -93,6 +93,7 @@ def test_plays_match_the_reference(before: Position, roll: Roll) -> None:
 
 @given(positions, rolls)
 def test_plays_change_pips_and_checkers_as_their_moves(before: Position, roll: Roll) -> None:
+    """Each play uses the same number of dice, lowers the pips as its moves say, and puts hit checkers on the bar."""
     plays = legal_plays(before, roll)
     dice_played = {len(play.moves) for play in plays}
     assert len(dice_played) == 1
@@ -281,7 +282,8 @@ def test_random_text_has_a_verdict(before: Position, roll: Roll, text: str) -> N
 
 @given(positions, rolls, rolls, st.integers(0))
 def test_only_illegal_plays_break_a_rule(before: Position, roll: Roll, other: Roll, number: int) -> None:
-    """The texts are plays of another roll."""
+    """The text of a play breaks a rule exactly if it is not among the legal plays of the roll; the texts are plays of
+    another roll."""
     plays = legal_plays(before, other)
     play = plays[number % len(plays)]
     is_legal = any(each.after_play == play.after_play for each in legal_plays(before, roll))
@@ -293,14 +295,14 @@ def test_invalid_roll_is_refused() -> None:
         legal_plays(START, "70")
 
 
-FACING_31 = "sGfwATDgc/ABMA"  # the opponent's view after 8/5 6/5 from the start
+AFTER_31 = "sGfwATDgc/ABMA"  # the opponent's view after 8/5 6/5 from the start
 
 
 @pytest.mark.parametrize("text", ["8/5 6/5", "6/5 8/5", " 6/5, 8/5 ", "6/5,8/5"])
 def test_position_plays_text(text: str) -> None:
     for roll in (None, "31", "13", Roll(3, 1)):
         after = START.play(text, roll)
-        assert after.id == FACING_31
+        assert after.id == AFTER_31
         assert after == START.legal_plays("31")[texts(START, "31").index("8/5 6/5")].next_position
         assert after.flip().board == (0, -2, 0, 0, 0, 2, 4, 0, 2, *START.board[9:])
 
@@ -321,8 +323,8 @@ def test_illegal_plays_of_a_position_are_refused() -> None:
         START.play("6/1")
     with pytest.raises(IllegalPlayError, match=r"expected a legal play of 21 \(.* or \.\.\.\), got '8/5 6/5'"):
         START.play(parse_play("8/5 6/5", START), "21")
-    with pytest.raises(IllegalPlayError, match=f"expected a play of position {FACING_31}, got '8/5 6/5' of another"):
-        Position(FACING_31).play(parse_play("8/5 6/5", START))
+    with pytest.raises(IllegalPlayError, match=f"expected a play of position {AFTER_31}, got '8/5 6/5' of another"):
+        Position(AFTER_31).play(parse_play("8/5 6/5", START))
     for nothing in (None, 31, ("8/5", "6/5")):
         with pytest.raises(IllegalPlayError, match="expected a play or its text, got"):
             START.play(nothing)  # type: ignore[arg-type]

@@ -30,6 +30,6 @@ def test_only_flips_share_a_hash() -> None:
 
 
 def test_hashes_are_unchanged() -> None:
-    """Training splits depend on them."""
+    """Hashes stay the published ones, because training splits depend on them."""
     boards = np.array([START.board, np.eye(26, dtype=np.int8)[1], np.zeros(26)], np.int8)
     assert [hex(value) for value in position_hashes(boards).tolist()] == GOLDEN

@@ -54,21 +54,21 @@ OPENING = "11ccccchhhjjjjj:66666888dddddoo"
         (f"the position {OPENING}:N0N, I think", None),
     ],
 )
-def test_opening_position_in_a_text(text: str, roll: str | None) -> None:
+def test_position_in_a_text_is_found(text: str, roll: str | None) -> None:
     position, match = parse_identifier(text)
     assert position == START
     assert (str(match.roll) if match and match.roll else None) == roll
 
 
-def test_text_of_extreme_gammon() -> None:
-    """Its first line is the position; an XGID in a note is not."""
+def test_first_line_of_extreme_gammon_text_is_the_position() -> None:
+    """The XGID in the first line is the position of the text; an XGID in a note is not."""
     position, match = parse_identifier(XG_TEXT)
     assert (position, match) == parse_identifier(OTHER)
     assert match is not None
     assert match.is_jacoby
 
 
-def test_stakes_in_an_address() -> None:
+def test_stakes_in_an_address_are_read() -> None:
     _, match = parse_identifier("/position/4HPwATDgc/ABMA?away=5-3&cube=2&owner=opponent&roll=64")
     assert match is not None
     assert (match.stakes.score, match.stakes.cube) == (MatchScore(5, 3), Cube(2, CubeOwner.OPPONENT))
@@ -80,7 +80,7 @@ def test_stakes_in_an_address() -> None:
     assert match.stakes.score == Money(is_jacoby=True)
 
 
-def test_several_positions_are_ambiguous() -> None:
+def test_text_with_several_positions_is_refused() -> None:
     for text in (f"{XGID}\n{OTHER}", f"{XGID} or {OTHER}?"):
         with pytest.raises(InvalidPositionError, match=r"expected one position in a text, got 2: 'XGID=.*' and 'XGID="):
             parse_identifier(text)
@@ -97,14 +97,14 @@ def test_several_positions_are_ambiguous() -> None:
         "66666:66666:N0N", "p:0:N0N", f"{OPENING}1:N0N", "", " ",
     ],
 )  # fmt: skip
-def test_texts_without_a_position(text: str) -> None:
+def test_text_without_a_position_is_refused(text: str) -> None:
     with pytest.raises(InvalidPositionError) as caught:
         parse_identifier(text)
     assert len(str(caught.value)) < 400
     assert "\n" not in str(caught.value)
 
 
-def test_open_gammon_ids() -> None:
+def test_open_gammon_ids_are_parsed() -> None:
     position, match = parse_ogid(f"{OPENING}:N0N:31:W:R:4:3:7:1")  # white acted, so black is on roll
     assert position == START
     assert (match.stakes.score, str(match.roll)) == (MatchScore(4, 3), "31")
@@ -126,7 +126,7 @@ def test_open_gammon_ids() -> None:
         "1133hhhjjjjj:6666688dddoo:N0N:62:B:R:0:0:0:9",
     ],
 )
-def test_open_gammon_ids_as_their_package_reads_them(text: str) -> None:
+def test_open_gammon_ids_match_the_package_gammonview(text: str) -> None:
     gvformat = pytest.importorskip("gvformat", reason="the extra matches is not installed")
     expected = gvformat.parse_ogid(text)
     position, match = parse_ogid(text)
@@ -145,8 +145,9 @@ def test_identifiers_in_long_texts_are_found_within_limits() -> None:
 
 
 @each("text", [XG_TEXT, f"{OPENING}:N0N:31:W:R:0:0:0:1", f"see {XGID}.", "/position/4HPwATDgc/ABMA?roll=31"])
-def test_commands_take_texts(player_root: Path, text: str) -> None:
-    """Every command about a position reads them by the same function."""
+def test_commands_read_positions_in_texts(player_root: Path, text: str) -> None:
+    """A command about a position takes a text with an identifier inside; all commands read positions by the same
+    function."""
     for command in ("show", "eval", "hint", "cube"):
         network = () if command == "show" else ("--network", "random")
         assert run(player_root, command, text, *network).exit_code == 0, command

@@ -97,7 +97,7 @@ def test_themes_match_the_reference(boards: Boards) -> None:
 
 
 def test_flip_keeps_the_theme(boards: Boards) -> None:
-    """The exceptions are back games, which one side plays and the other plays against."""
+    """The flipped board has the same theme, except back games, which one side plays and the other plays against."""
     found = position_themes(boards).tolist()
     assert position_themes(flip_boards(boards)).tolist() == [OF_OTHER_SIDE.get(Theme(each), each) for each in found]
 
@@ -115,5 +115,5 @@ def test_labels_and_numbers_are_fixed() -> None:
 
 
 def test_declared_themes_match_the_labels() -> None:
-    """The declaration lists the labels again, since it imports no kernels."""
+    """The themes in the declaration, which imports no kernels, are the labels in order."""
     assert tuple(theme.label for theme in Theme) == THEMES

@@ -136,7 +136,7 @@ def serve_training(server: Server, data: bytes = TRAINING) -> str:
     return "race-train-data.bz2"
 
 
-def test_sources_are_whole() -> None:
+def test_known_sources_are_complete() -> None:
     """The published files that bgdata knows have different names and addresses, valid hashes, and the kinds and
     licences that bgdata declares."""
     files = [file for source in load_sources().values() for file in source.files]

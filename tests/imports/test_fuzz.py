@@ -47,7 +47,7 @@ def test_random_bytes_are_refused(imports: Imports, kind: str) -> None:
     assert list(imports.warehouse.versions()) == []
 
 
-def test_corrupted_match_lines(imports: Imports) -> None:
+def test_every_line_of_a_corrupted_match_is_counted(imports: Imports) -> None:
     """Every line of a corrupted match file is accounted for."""
     text = corrupt_lines(sessions.MAT.encode().splitlines(keepends=True), LINES, random.Random("lines"))
     assert counts(imports.text("matches", text))[0] == len(lines_of(text))

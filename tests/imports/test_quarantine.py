@@ -139,7 +139,7 @@ def test_lines_of_gnubg_benchmarks_that_break_a_rule_are_quarantined(imports: Im
         assert rows(imports.warehouse.open("gnubg_benchmark", "contact"), name) == []
 
 
-def test_match_rules(imports: Imports) -> None:
+def test_lines_that_break_a_rule_quarantine_their_game(imports: Imports) -> None:
     """In a match, a line that cannot be read, or a play that is illegal, quarantines its whole game; other games are
     imported."""
     text = """\

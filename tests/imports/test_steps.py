@@ -111,7 +111,7 @@ def test_warehouse_inside_the_folder_is_skipped(empty: Warehouse) -> None:
         assert [file.name for file in table.manifest.raw_files] == ["list.txt"]
 
 
-def test_import_from_pipes_and_standard_input(empty: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pipes_and_standard_input_are_imported(empty: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     for source, name in (("-", "in"), (None, "pipe")):
         end, start = os.pipe()
         os.write(start, b"4HPwATDgc/ABMA\n")

@@ -86,7 +86,7 @@ def test_files_become_a_library_with_reports(importing_client: TestClient, share
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("club/second.mat", match_text("cora", "13/9"))
         archive.writestr("club/readme", "nothing")
-    third = match_text("dora", "13/10 6/5")
+    third = b'; [DT "2026-11-28"]\n\n' + match_text("dora", "13/10 6/5")
     send(importing_client, ("again.mat", match_text(HTML_NAME)), ("club.zip", packed.getvalue()), ("first.mat", third))
     state = wait_for_import(importing_client)
     assert (state["state"], state["error"]) == ("done", "")
@@ -101,7 +101,8 @@ def test_files_become_a_library_with_reports(importing_client: TestClient, share
     page = read(importing_client, PAGE)
     links = [link for link in page.links if link.startswith(("/matches?", "/quiz?"))]
     assert len(links) >= 12
-    for where in (PAGE, "/matches", f"/game/matches/{LIBRARY}", *links):
+    games = (f"/game/matches/{LIBRARY}", f"/game/matches/{LIBRARY}/0")
+    for where in (PAGE, "/matches", "/positions?source=matches", "/search?q=img", *games, *links):
         text = importing_client.get(where.partition("#")[0]).text
         assert "<img src=x" not in text, where
     report = importing_client.get("/matches.json?player=ben").json()
@@ -113,6 +114,13 @@ def test_files_become_a_library_with_reports(importing_client: TestClient, share
     ]
     assert len([row for row in report["report"] if row["part"] == "match"]) == 3
     assert report["worst"][0]["loss"] == max(row["loss"] for row in report["worst"])
+    (match,) = (row for row in report["report"] if row["part"] == "match" and "dora" in row["name"])
+    recent = importing_client.get("/matches.json?player=ben&since=2026-11-28").json()
+    (recent_match,) = (row for row in recent["report"] if row["part"] == "match")
+    assert recent_match == match, "the only match with a date"
+    assert {row["match"] for row in recent["worst"]} < {row["match"] for row in report["worst"]}
+    assert "No decision since then." in read(importing_client, "/matches?player=ben&since=9999-01-01").text
+    assert "<b>" not in importing_client.get("/matches", params={"player": "ben", "since": "'\"><b>"}).text
     shown = read(importing_client, "/matches?player=ben")
     assert "Decisions of ben" in shown.text
     assert f"/game/matches/{LIBRARY}/0?turn=1#board" in shown.links

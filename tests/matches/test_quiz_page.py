@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 from tests.subtests import each
 from tests.web.reading import read
@@ -61,12 +61,39 @@ def test_links_go_through_the_questions(client: TestClient) -> None:
     assert "/quiz?from=openings&number=2" in first.links
     last = read(client, f"/quiz?from=openings&number={count}")
     assert f"/quiz?from=openings&number={count - 1}" in last.links
-    assert f"/quiz?from=openings&number={count + 1}" not in last.links
+    assert f"/quiz?from=openings&number={count + 1}" in last.links
     answers = [link for link in first.links if "answer=" in link]
     assert len(answers) == len(page_json(client, "?from=openings")["choices"])
     places = [link for link in read(client, answers[0]).links if link.startswith("/position/XGID")]
     assert places
     assert client.get(places[0]).status_code == 200
+
+
+def test_quiz_counts_what_is_left_and_ends(client: TestClient) -> None:
+    """The address keeps the answers so far; an answer that is shown again counts once."""
+    count = page_json(client, "?from=openings")["questions"]
+    first = read(client, "/quiz?from=openings")
+    assert f"Question 1 of {count}, {count - 1} left" in first.text
+    assert "of 0 right" not in first.text
+    best = page_json(client, f"?from=openings&answer={quote(page_json(client, '?from=openings')['choices'][0])}")[
+        "answers"
+    ][0]
+    (link,) = {each for each in first.links if each.endswith(f"answer={quote_plus(best['text'])}")}
+    answered = read(client, link)
+    assert f"{count - 1} left, 1 of 1 right" in answered.text
+    following = "/quiz?from=openings&number=2&answered=1&right=1"
+    assert following in answered.links
+    skipped = [each for each in read(client, following).links if each.endswith("number=3&answered=1&right=1")]
+    assert len(skipped) == 1
+    last = read(client, f"/quiz?from=openings&number={count}&answered=1&right=1")
+    assert f"Question {count} of {count}, the last, 1 of 1 right" in last.text
+    end = f"/quiz?from=openings&number={count + 1}&answered=1&right=1"
+    assert end in last.links
+    words = read(client, end).text
+    assert "The quiz is over" in words
+    assert f"1 of 1 right , {count - 1} questions without an answer." in words
+    assert page_json(client, f"?from=openings&number={count + 1}")["key"] is None
+    assert "No question was answered." in read(client, f"/quiz?from=openings&number={count + 1}").text
 
 
 def test_filters_leave_fewer_questions(client: TestClient) -> None:
@@ -89,6 +116,7 @@ def test_filters_leave_fewer_questions(client: TestClient) -> None:
         ("loss=much", 400, "expected points from 0 to 9 as loss"),
         ("number=0", 400, "expected a whole number from 1 to 99,999 as number"),
         ("from=openings&number=99999", 400, "as number, got 99,999"),
+        ("answered=-1", 400, "expected a whole number from 0 to 99,999 as answered"),
         ("from=openings&answer=8/1", 400, "as answer, got &#39;8/1&#39;"),
         ("from=openings&player=eve", 400, "expected a player, or from with decisions or openings, got both"),
         ("player=eve", 404, "no errors of &#39;eve&#39; in this warehouse"),

@@ -83,7 +83,7 @@ def test_sources_name_kinds_and_files(tmp_path: Path) -> None:
         imports.sources(warehouse, [f"network:{path}"])
 
 
-def test_leakage_is_a_table(small_root: Path) -> None:
+def test_leakage_report_is_a_markdown_table(small_root: Path) -> None:
     from pipelines import imports
 
     head, rule, *rows = imports.leakage(bgdata.open_warehouse(small_root)).splitlines()

@@ -85,15 +85,15 @@ def test_report_names_every_version(flows: Run, small_root: Path) -> None:
 @pytest.mark.prefect
 def test_built_tables_are_compared_with_the_lock(flows: Run) -> None:
     """The build pipeline compares each table with the lock, and returns 1 where the digest of one differs."""
-    same = flows.cases["locked"]
-    assert same.result == 0
-    verdicts = [line for line in same.output.splitlines() if ": locked " in line]
-    last = same.output.splitlines()[-1]
+    locked = flows.cases["locked"]
+    assert locked.result == 0
+    verdicts = [line for line in locked.output.splitlines() if ": locked " in line]
+    last = locked.output.splitlines()[-1]
     built = [table.name.rpartition("/")[0] for table in all_tables(flows)]
     assert [verdict.partition(":")[0] for verdict in verdicts] == built
     assert all(verdict.endswith(", same") for verdict in verdicts)
     assert last == f"{flows.folder / 'warehouse'}: built and equal to its lock"
-    assert same.errors.count("already built") == same.errors.count("\n")
+    assert locked.errors.count("already built") == locked.errors.count("\n")
     other = flows.cases["all"]
     assert other.result == 1
     differing = "^bearoff_.*: locked 0{16}, DIFFERS: current is [0-9a-f]{16}$"
@@ -111,7 +111,7 @@ def test_all_builds_slow_variants(flows: Run) -> None:
 
 
 @pytest.mark.prefect
-def test_output_is_our_notes_and_one_line_for_an_error(flows: Run) -> None:
+def test_flows_print_notes_and_one_line_for_an_error(flows: Run) -> None:
     failed = flows.cases["file in its place"]
     assert failed.result == 1
     assert failed.output == ""

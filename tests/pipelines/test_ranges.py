@@ -70,7 +70,7 @@ def test_workers_that_are_not_a_cluster_are_refused(name: str) -> None:
         workers_at(name)
 
 
-def test_without_prefect_dask(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_prefect_dask_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from pipelines.ranges import workers_at
 
     monkeypatch.setitem(sys.modules, "prefect_dask", None)

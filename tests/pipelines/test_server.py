@@ -61,7 +61,7 @@ def test_every_flow_is_deployed_with_its_schedule(server: PrefectServer) -> None
     assert server.deployment("train-network")["schedules"] == []
 
 
-def test_schedules_make_runs(server: PrefectServer) -> None:
+def test_schedules_start_runs(server: PrefectServer) -> None:
     if int(version("sqlalchemy").split(".")[1]) > 0:
         pytest.skip("this environment is older than the lock: the scheduler of Prefect 3.8 needs SQLAlchemy 2.0")
 

@@ -125,7 +125,7 @@ def test_pack_builds_what_is_missing(warehouse: Warehouse, tmp_path: Path, monke
     assert read_contents(tmp_path / "pack").title == "Mine"
 
 
-def test_pack_takes_no_kind(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_pack_of_a_kind_is_refused(warehouse: Warehouse, tmp_path: Path) -> None:
     message = error_of(run(warehouse.root, "publish", tmp_path / "pack", "selfplay", "--pack"), 2)
     assert message == "expected no KIND with --pack, got 'selfplay'"
     assert not (tmp_path / "pack").exists()
@@ -154,7 +154,7 @@ def test_script_trains_a_player_without_bgdata(small_pack: Path, tmp_path: Path)
         assert [net[name].shape for name in net.files] == [(202, 128), (128,), (128, 5), (5,)]
 
 
-def test_best_and_worst_engine_lose_what_the_table_says(scripts: tuple[ModuleType, ModuleType]) -> None:
+def test_script_scores_the_best_and_the_worst_engine(scripts: tuple[ModuleType, ModuleType]) -> None:
     """An engine that knows the table loses nothing, its opposite loses the most, and one that likes all plays equally
     loses the mean of a decision's plays. The plays of the second decision are not in order."""
     score, _ = scripts
@@ -172,7 +172,7 @@ def test_best_and_worst_engine_lose_what_the_table_says(scripts: tuple[ModuleTyp
     assert score.losses(plays, lambda found: np.zeros(len(found))).tolist() == [0.25, 0.0625]
 
 
-def test_racer_counts_pips(scripts: tuple[ModuleType, ModuleType]) -> None:
+def test_score_script_estimates_equity_from_pip_counts(scripts: tuple[ModuleType, ModuleType]) -> None:
     score, _ = scripts
     for text in ("4HPwATDgc/ABMA", "sGfDAUiw18EBJA", "zO1MBgDGnsQALA"):
         position = Position(text)

@@ -52,7 +52,7 @@ def test_published_rows_equal_those_of_the_warehouse(published: Path, small_root
             assert each.rows == len(expected)
 
 
-def test_types_are_plain(published: Path) -> None:
+def test_published_columns_have_common_types(published: Path) -> None:
     """Published files have types that every reader of Parquet knows: strings without dictionaries, boards as lists of a
     fixed length, no unsigned 64-bit integers and no 16-bit floats; and row groups that fit into memory."""
     for path in published.rglob("data/**/*.parquet"):
@@ -70,7 +70,7 @@ def test_types_are_plain(published: Path) -> None:
     assert GROUP_BYTES < 100_000_000
 
 
-def test_games_are_in_one_split(published: Path) -> None:
+def test_each_game_is_in_one_split(published: Path) -> None:
     """No game has rows in two splits of a published table."""
     split_tables = 0
     for version in read_contents(published).versions:
@@ -165,7 +165,7 @@ def test_unknown_kinds_and_variants_are_refused(small_root: Path, tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
-def test_tables_of_other_people_are_left_out_with_a_reason(small_root: Path, tmp_path: Path) -> None:
+def test_unlicensed_tables_are_left_out_with_a_reason(small_root: Path, tmp_path: Path) -> None:
     """A table whose licence does not allow publishing is left out, and README.md gives the reason; alone it is
     refused."""
     result = run(small_root, "publish", tmp_path / "out", "gnubg_training", "bearoff_gammon")

@@ -50,7 +50,7 @@ def write_listing(folder: Path, listing: Any) -> None:
     (folder / "SHA256SUMS").write_text("".join(lines))
 
 
-def test_whole_folder_is_proven(published: Path, tmp_path: Path) -> None:
+def test_published_folder_is_verified_without_a_warehouse(published: Path, tmp_path: Path) -> None:
     """`bgdata verify DIR` proves the rows and digests of every published version without a warehouse."""
     shown = output_of(tmp_path / "none", "verify", published)
     versions = read_contents(published).versions
@@ -103,8 +103,8 @@ def test_swapped_splits_are_found(copied: Path) -> None:
 def test_missing_split_is_found(copied: Path) -> None:
     listing = json.loads((copied / "published.json").read_text())
     version = next(each for each in listing["versions"] if each["name"].startswith("selfplay_labels/"))
-    gone = version["tables"][0]["splits"].pop()
-    for file in gone["files"]:
+    removed = version["tables"][0]["splits"].pop()
+    for file in removed["files"]:
         (copied / file["name"]).unlink()
     write_listing(copied, listing)
     assert any("rows of selfplay_labels" in text for text in failures(copied))
@@ -131,12 +131,12 @@ def test_pull_makes_a_warehouse_with_the_same_digests(published: Path, small_roo
     """Pulling a published folder makes a warehouse whose versions have the same digests and arrays as the original."""
     output_of(tmp_path / "mine", "pull", published)
     mine = bgdata.open_warehouse(tmp_path / "mine")
-    theirs = bgdata.open_warehouse(small_root)
+    original = bgdata.open_warehouse(small_root)
     names = {version.name for version in read_contents(published).versions}
     assert {table.name for table in mine.versions()} == names
     for name in names:
         table = mine.open_reference(name)
-        other = theirs.open_reference(name)
+        other = original.open_reference(name)
         assert table.manifest.digest == other.manifest.digest
         for array, values in other.arrays().items():
             np.testing.assert_array_equal(np.asarray(table.array(array)), np.asarray(values))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.numeric import iterate, mean_over_jumps
+from bgdata.equity.numeric import fixed_point, mean_over_jumps
 from tests.reference.cube import MatchReference
 
 Curve = NDArray[np.float64]
@@ -38,4 +38,4 @@ def solved_match(match: MatchReference, cube: int, volatility: float, points: in
         held = np.where(doubled > centered, doubled, np.minimum(centered, redoubled))
         return np.stack([held, np.maximum(owned, doubled), np.minimum(other, redoubled)])
 
-    return Solved(*iterate(mean, decided, np.stack([dead, dead, dead]), ends))
+    return Solved(*fixed_point(mean, decided, np.stack([dead, dead, dead]), ends))

@@ -408,7 +408,7 @@ def test_invalid_boards_and_players_are_refused() -> None:
 def test_plays_at_1_ply_equal_the_player(number: int, exact_tables: BearoffArrays) -> None:
     """A block truncated after one roll is the mean over all 36 first rolls of the static evaluation after the player's
     1-ply plays."""
-    player = NetworkPlayer(random_networks(number, 10.0), exact_tables).seeing_all()
+    player = NetworkPlayer(random_networks(number, 10.0), exact_tables).with_all_plays()
     boards = np.concatenate([random_game_positions(1, seed=4).boards[::9], bearoff_boards(4, 4, 3)])
     found = roll_out(boards, player.chooser, 2 * BLOCK, 1, RolloutSettings("end", 1, False, likely=0, play_ply=1))
     plain = roll_out(boards, player.chooser, 2 * BLOCK, 1, RolloutSettings("end", 1, False, likely=0))
@@ -534,7 +534,7 @@ def test_lookahead_player_rollout_equals_the_kernel() -> None:
     """A player that looks ahead outside kernels gives the rollout of the kernel: both consider all plays and filter the
     same ones."""
     settings = RolloutSettings("end", 3, likely=0, play_ply=1)
-    found = rollout_by(2, settings, OtherPlayer(LookaheadPlayer(random_player(0).seeing_all(), 1)))
+    found = rollout_by(2, settings, OtherPlayer(LookaheadPlayer(random_player(0).with_all_plays(), 1)))
     assert np.array_equal(found.equities, rollout_by(2, settings).equities)
 
 

@@ -110,8 +110,8 @@ def rows_of(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], dict
 
 @pytest.mark.parametrize("seed", range(4))
 def test_differences_match_the_reference(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
-    """The differences of two players are opposite numbers. Decisions with unlisted plays and with a single play are
-    included."""
+    """Differences between players equal a plain computation, are opposite numbers for the two orders, and include
+    decisions with unlisted plays and with a single play."""
     decisions = some_decisions(40, seed)
     choices = some_choices(decisions, seed + 100)
     add_set(connection, decisions)
@@ -133,7 +133,7 @@ def test_differences_match_the_reference(connection: duckdb.DuckDBPyConnection, 
 
 
 def test_noise_is_exact_against_the_best_play(connection: duckdb.DuckDBPyConnection) -> None:
-    """Equal choices have no noise; the noise of a loss is known from the blocks."""
+    """Equal choices have no noise, and the noise of a loss against the best play is that of the blocks of rollouts."""
     decisions = [plays for plays in some_decisions(30, 9) if len(plays.blocks) > 2]
     best: list[int | None] = [0] * len(decisions)
     second: list[int | None] = [number % 2 for number in range(len(decisions))]
@@ -146,9 +146,11 @@ def test_noise_is_exact_against_the_best_play(connection: duckdb.DuckDBPyConnect
     assert row["difference"] > 0
 
 
-def test_noise_is_within_both_bounds(connection: duckdb.DuckDBPyConnection) -> None:
-    """The bound by equities is lower if the best play is the least certain."""
-    generator, deviations = np.random.default_rng(6), np.array([[0.3], [0.1], [0.1]])
+def test_noise_is_the_lower_of_two_bounds(connection: duckdb.DuckDBPyConnection) -> None:
+    """The noise of a difference is the lower of two bounds, here the one by equities, because the best play is the
+    least certain."""
+    generator = np.random.default_rng(6)
+    deviations = np.array([[0.3], [0.1], [0.1]])
     means = np.array([[3.0], [2.0], [1.0]])
     decisions = [Plays(means + deviations * generator.normal(0, 1, (3, 12))) for _ in range(20)]
     add_set(connection, decisions)
@@ -161,7 +163,7 @@ def test_noise_is_within_both_bounds(connection: duckdb.DuckDBPyConnection) -> N
 
 
 def test_standard_error_includes_the_noise(connection: duckdb.DuckDBPyConnection) -> None:
-    """For plays of equal value, the error over decisions equals the error of the rollouts."""
+    """For plays of equal value, the standard error over decisions equals the error of the rollouts."""
     generator = np.random.default_rng(5)
     decisions = []
     for _ in range(400):
@@ -171,7 +173,8 @@ def test_standard_error_includes_the_noise(connection: duckdb.DuckDBPyConnection
     choices: Choices = {name: [int(each[n]) for each in places] for n, name in enumerate(PLAYERS[:2])}
     add_set(connection, decisions)
     add_scores(connection, decisions, choices)
-    row, expected = rows_of(connection)["a", "b"], paired(decisions, choices["a"], choices["b"])
+    row = rows_of(connection)["a", "b"]
+    expected = paired(decisions, choices["a"], choices["b"])
     assert row["standard_error"] == pytest.approx(expected.rollout_standard_error, rel=0.2)
     assert abs(row["difference"]) < 4 * row["standard_error"]
 
@@ -195,7 +198,7 @@ def test_one_decision_has_no_standard_error(connection: duckdb.DuckDBPyConnectio
 
 
 def test_players_on_different_decisions_are_not_compared(connection: duckdb.DuckDBPyConnection) -> None:
-    """The scores are on another version of the set, on a missing one, and on another set."""
+    """Scores on another version of a benchmark, on a missing one, and on another benchmark are not compared."""
     decisions = some_decisions(6, 1)
     choices = some_choices(decisions, 2)
     add_set(connection, decisions)
@@ -209,7 +212,8 @@ def test_players_on_different_decisions_are_not_compared(connection: duckdb.Duck
 
 
 def test_view_in_a_warehouse_equals_the_choices(warehouse: Warehouse) -> None:
-    """The choices are on imported decisions and on decisions that bgdata made."""
+    """In a warehouse, the view gives the differences between players on imported decisions and on those that bgdata
+    made."""
     query = (
         "select * from benchmark_differences where player = 'random' and other_player = 'pubeval' order by benchmark"
     )

@@ -31,7 +31,8 @@ def tables(small_root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         for kind in warehouse.kinds.values():
             folder = warehouse.open(kind.name, kind.slug(kind.smallest)).folder
             for shape in kind.tables:
-                columns, path = select_columns(kind, kind.smallest, shape), folder / shape.file
+                columns = select_columns(kind, kind.smallest, shape)
+                path = folder / shape.file
                 query = f"select {columns} from read_parquet('{path}')"
                 connection.execute(f"create table if not exists {shape.name} as {query} limit 0")
                 connection.execute(f"insert into {shape.name} {query}")
@@ -40,7 +41,8 @@ def tables(small_root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @each("check", lambda: list(queries()))
 def test_good_tables_pass(connection: duckdb.DuckDBPyConnection, check: str) -> None:
-    """Every checked table has rows, but for one: a sample in .mat has no analysis."""
+    """A check of good tables returns no rows, and every checked table has rows, except that a sample in .mat has no
+    analysis."""
     table = check.partition("__")[0]
     assert table == "foreign_analysis" or connection.sql(f"select count(*) from {table}").fetchall() > [(0,)]
     assert connection.sql(queries()[check]).fetchall() == []
@@ -48,13 +50,13 @@ def test_good_tables_pass(connection: duckdb.DuckDBPyConnection, check: str) -> 
 
 @each("check", lambda: list(queries()))
 def test_corrupted_rows_are_found(tables: duckdb.DuckDBPyConnection, check: str) -> None:
-    """Before the corruption the check returns no rows."""
+    """A check returns no rows before a corruption, and some after it."""
     query = queries()[check]
     assert tables.sql(query).columns[0] == "variant"
     assert tables.sql(query).fetchall() == []
     with Subtests() as subtests:
         for corruption in corruptions()[check]:
-            with subtests.test(corruption.damage), undone(tables):
+            with subtests.test(corruption.damage), undo_changes(tables):
                 tables.execute(corruption.damage)
                 found = tables.sql(query)
                 rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
@@ -63,7 +65,7 @@ def test_corrupted_rows_are_found(tables: duckdb.DuckDBPyConnection, check: str)
 
 
 @contextmanager
-def undone(tables: duckdb.DuckDBPyConnection) -> Iterator[None]:
+def undo_changes(tables: duckdb.DuckDBPyConnection) -> Iterator[None]:
     """Undo changes at the end of the block."""
     tables.begin()
     try:
@@ -78,7 +80,7 @@ def test_every_check_has_a_corruption() -> None:
 
 
 def test_every_check_belongs_to_a_kind_and_every_kind_has_one() -> None:
-    """A check without a kind would never run."""
+    """Each check is among those of a kind, without which it would never run, and each kind has a check."""
     tables = {kind.name: {shape.name for shape in kind.tables} for kind in all_kinds().values()}
     every = set().union(*tables.values())
     run = [f"{table}__{claim}" for table in every for claim, _ in all_kinds().sql.checks(table)]

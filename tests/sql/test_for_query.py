@@ -12,7 +12,7 @@ from tests.subtests import Subtests
 
 
 def test_every_view_equals_that_of_the_whole_catalog(small_root: Path) -> None:
-    """Columns and number of rows are equal, also for views of variants."""
+    """A connection for one view has its columns and number of rows, also for views of variants."""
     warehouse = bgdata.open_warehouse(small_root)
     with warehouse.connect(mend=False) as whole, Subtests() as subtests:
         names = [name for (name,) in whole.sql("select view_name from duckdb_views() where not internal").fetchall()]
@@ -37,7 +37,8 @@ def test_version_has_only_declared_files(small_root: Path) -> None:
 
 
 def test_names_are_followed_through_views_and_macros() -> None:
-    """Other scripts that contain the names of a query are not loaded."""
+    """A query loads the scripts that it names, and those that they name, but no scripts that only contain such a
+    name."""
     sql = all_kinds().sql
     created = {name for script in sql.scripts(*PARTS) for name in script.creates}
     assert sql.needed_by("select 1") & created == frozenset()

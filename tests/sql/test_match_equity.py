@@ -23,7 +23,7 @@ def met(small_root: Path) -> MatchEquity:
 
 
 def test_mwc_macro_equals_python(connection: duckdb.DuckDBPyConnection, met: MatchEquity) -> None:
-    """The caller's columns are used even if they are named like the view's columns."""
+    """`mwc` equals Python, and takes the caller's columns even if they are named like those of the view."""
     rows = connection.sql(
         "select away, opponent_away, is_post_crawford, mwc, mwc(met, away, opponent_away, is_post_crawford) as found "
         f"from match_equity where met = '{NAME}'"
@@ -99,7 +99,7 @@ def test_view_has_the_differences_between_tables(
     ],
 )
 def test_damaged_table_is_refused(small_root: Path, name: str, value: float | None, message: str) -> None:
-    """One example is a damaged file of the same size."""
+    """A truncated array, or one with an impossible value, raises an error."""
     table = bgdata.open_warehouse(small_root).open("match_equity", "published-12")
     arrays = {key: np.array(values) for key, values in table.arrays().items()}
     if value is None:

@@ -83,7 +83,7 @@ def test_plays_of_all_rolls_match_the_reference(macros: duckdb.DuckDBPyConnectio
 
 
 def test_positions_cover_the_difficult_rules(macros: duckdb.DuckDBPyConnection) -> None:
-    """Otherwise the test of all rolls could pass without these rules."""
+    """The compared positions include every difficult rule, without which the test of all rolls could pass."""
     found = answers(macros, [board_of(each) for each in PLACES.values()])
     texts = {text for listed in found.values() for text, _ in listed}
     assert "no play" in texts

@@ -100,7 +100,7 @@ def test_invalid_boards_give_null(connection: Connection) -> None:
 
 
 def test_corrupted_boards_equal_python(connection: Connection) -> None:
-    """Legality is equal and, for legal boards, all results are."""
+    """SQL accepts the corrupted boards that Python accepts, and gives the same results for them."""
     chance = random.Random("boards")
     played: list[Board] = games().boards.tolist()
     boards = [list(chance.choice(played)) for _ in range(3000)]

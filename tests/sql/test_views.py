@@ -161,8 +161,8 @@ def rows_of(root: Path, query: str) -> list[dict[str, Any]]:
         return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
 
 
-def test_view_lists_the_largest_errors_of_one_sided_tables(small_root: Path) -> None:
-    """The view shows rows of bearoff_error with both layouts, and their Position ID."""
+def test_view_shows_both_layouts_of_each_error(small_root: Path) -> None:
+    """The view has both layouts of every pair in `bearoff_error`, their Position ID, and both equities."""
     found = rows_of(
         small_root,
         "select *, position_id(bearoff_board(on_roll_points, opponent_points)) as id from bearoff_error_positions",
@@ -199,7 +199,7 @@ def test_invalid_layouts_have_no_board(small_root: Path, layouts: str) -> None:
 
 
 def test_benchmark_losses_have_all_decisions(small_root: Path) -> None:
-    """The view shows them with players, benchmarks and texts of plays."""
+    """The view has the loss of each player in each decision, with the texts of the plays."""
     found = rows_of(
         small_root,
         "select *, play_text(position_id, die1, die2, next_position_id) as play, "
@@ -207,7 +207,8 @@ def test_benchmark_losses_have_all_decisions(small_root: Path) -> None:
         "from benchmark_losses order by decision",
     )
     kind = bgdata.all_kinds()["benchmark_scores"]
-    warehouse, parameters = bgdata.open_warehouse(small_root), kind.smallest
+    warehouse = bgdata.open_warehouse(small_root)
+    parameters = kind.smallest
     scores, decisions = warehouse.open(kind.name, kind.slug(parameters)), warehouse.open("gnubg_benchmark", "contact")
     assert [row["decision"] for row in found] == list(range(len(scores.array("losses"))))
     firsts = decisions.array("decisions_first_plays").tolist()
@@ -218,7 +219,8 @@ def test_benchmark_losses_have_all_decisions(small_root: Path) -> None:
         assert row["benchmark"] == parameters.benchmark.title
         assert row["loss"] == loss
         assert row["rank"] == (None if rank < 0 else rank)
-        position, roll = Position(row["position_id"]), f"{row['die1']}{row['die2']}"
+        position = Position(row["position_id"])
+        roll = f"{row['die1']}{row['die2']}"
         plays = {play.next_position.id: str(play) for play in legal_plays(position, roll)}
         assert row["board"] == list(position.board)
         assert row["play"] == plays[row["next_position_id"]]
@@ -230,7 +232,7 @@ def test_benchmark_losses_have_all_decisions(small_root: Path) -> None:
 
 
 def test_scores_of_another_benchmark_are_left_out(warehouse: Warehouse, tmp_path: Path) -> None:
-    """The decisions of another benchmark are numbered otherwise, so rows would show wrong positions."""
+    """Scores on another version of a benchmark, whose decisions have other numbers, are not joined to its positions."""
     kind = warehouse.kinds["gnubg_benchmark"]
     (path,) = kind.computation.write_sample(tmp_path)  # type: ignore[attr-defined]
     path.write_text(path.read_text() + "# another file\n")
@@ -246,6 +248,7 @@ def test_scores_of_another_benchmark_are_left_out(warehouse: Warehouse, tmp_path
 
 
 def test_lineage_equals_manifests_and_recipes(small_root: Path) -> None:
+    """The lineage lists the inputs in the manifests and recipes of all versions, and nothing else."""
     found = rows_of(small_root, "from lineage")
     versions = {table.name: table.manifest for table in bgdata.open_warehouse(small_root).versions()}
     recorded = {
@@ -269,7 +272,7 @@ def test_lineage_equals_manifests_and_recipes(small_root: Path) -> None:
 
 
 def test_lineage_of_a_network_that_names_versions(warehouse: Warehouse) -> None:
-    """The network's start and labels are in the lineage, although they are not inputs of the recipe."""
+    """The lineage of a network has the start network and labels that its recipe names, although they are not inputs."""
     kind = warehouse.kinds["supervised_network"]
     start = warehouse.open("network", "tiny")
     labels = warehouse.open("selfplay_labels", kind.smallest.labels[0].versions[0].variant)
@@ -325,7 +328,7 @@ assert not [module for module in sys.modules if module.partition(".")[0] in ("bg
 
 
 def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> None:
-    """DuckDB alone can, in another folder, and without downloading extensions."""
+    """DuckDB alone can query every view from another folder, without downloading extensions."""
     done = subprocess.run(
         [sys.executable, "-I", "-c", ANYONE, str(small_root / "catalog.duckdb")],
         capture_output=True, text=True, timeout=600, cwd=tmp_path, check=False,

@@ -211,7 +211,7 @@ def test_rubbish_is_neither_current_nor_needed(powers: Warehouse) -> None:
     assert seed_in_view(powers) == 3
 
 
-def test_sweep_checks_again(powers: Warehouse) -> None:
+def test_sweep_keeps_versions_that_became_needed(powers: Warehouse) -> None:
     """`sweep` deletes nothing that has become current or needed since `rubbish` listed it."""
     first, _, third = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2, 3))
     found = rubbish(powers)

@@ -244,7 +244,7 @@ def test_ranges_cover_all_items() -> None:
     assert ranges(2, 5) == [range(2)]
 
 
-def test_runs_are_the_same_whatever_else_is_left() -> None:
+def test_runs_begin_at_multiples_of_the_size() -> None:
     """Items that are left to compute are divided at the same multiples of the size, whichever items are left, so that a
     resumed build can use finished ranges."""
     assert runs(range(10), 4) == [range(4), range(4, 8), range(8, 10)]

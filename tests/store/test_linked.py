@@ -386,7 +386,7 @@ def test_missing_disk_is_reported(toys: Warehouse, disk: Path, table: Table) -> 
     assert table.folder.resolve().is_relative_to(moved)
 
 
-def test_moved_warehouse_owns_its_disk_again(toys: Warehouse, disk: Path, table: Table) -> None:
+def test_moved_warehouse_may_delete_after_a_build(toys: Warehouse, disk: Path, table: Table) -> None:
     """A warehouse that was moved can read its versions on another disk, but may delete them only after a build, which
     makes it the owner again."""
     toys.root.rename(toys.root.with_name("moved"))

@@ -42,7 +42,8 @@ def test_hostile_names_are_invalid(what: str, text: object) -> None:
         ("digest", "0f" * 32),
     ],
 )
-def test_our_names_are_valid(what: str, text: str) -> None:
+def test_valid_names_are_accepted(what: str, text: str) -> None:
+    """Names of kinds, variants and versions as bgdata makes them are valid."""
     assert check_name(what, text) == text
 
 
@@ -72,7 +73,7 @@ def test_all_declared_names_are_valid() -> None:
             check_name("file", f"{array.name}.npy")
 
 
-def test_parse_reference() -> None:
+def test_references_are_parsed() -> None:
     assert parse_reference("squares/10") == ("squares", "10", None)
     assert parse_reference("squares/10/r1-00000000") == ("squares", "10", "r1-00000000")
     assert parse_input("squares/10@" + "0" * 64) == ("squares", "10", "0" * 64)

@@ -290,13 +290,13 @@ def test_files_are_published_atomically(memory_path: Path, monkeypatch: pytest.M
 
 
 def test_large_downloads_are_reported(far: RemoteWarehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     monkeypatch.setattr(remote, "TOLD_BYTES", 100)
-    far.mirror.tell = told.append
+    far.mirror.tell = messages.append
     table = far.open("squares", "10")
     table.array("square")
     table.array("square")
-    assert told == [f"fetching {table.name}/square.npy, 0 MB"]
+    assert messages == [f"fetching {table.name}/square.npy, 0 MB"]
 
 
 def test_addresses_have_separate_folders(remote_cache: Path) -> None:

@@ -159,7 +159,7 @@ CHANGES: dict[str, Callable[[Warehouse], object]] = {
 }
 
 
-def test_every_change_is_seen(make_toy_warehouse: Make) -> None:
+def test_every_change_makes_the_catalog_stale(make_toy_warehouse: Make) -> None:
     """After any change of the warehouse, a query gives the same result as with a catalog in memory, and the catalog
     file is rewritten."""
     with Subtests() as subtests:

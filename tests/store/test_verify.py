@@ -471,7 +471,7 @@ def test_missing_input_matters_only_for_computing(toys: Warehouse) -> None:
     assert found["rows recomputed"] is Status.SKIPPED
 
 
-def test_repair_needs_the_parameters(toys: Warehouse) -> None:
+def test_version_with_unknown_parameters_is_not_repaired(toys: Warehouse) -> None:
     """A version without a readable manifest can only be repaired if it is a default variant, whose parameters follow
     from its name."""
     table = toys.build("squares", Count(11))

@@ -76,7 +76,7 @@ def test_find_prefers_the_current_version(toys: Warehouse) -> None:
     assert found() == table.folder
 
 
-def test_find_needs_the_inputs(toys: Warehouse) -> None:
+def test_versions_with_missing_inputs_are_not_found(toys: Warehouse) -> None:
     """A version is not found if its inputs are missing, because its recipe contains their digests."""
     sums = toys.kind("square_sums")
     assert toys.find(sums, TEN) is None

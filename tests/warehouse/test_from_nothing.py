@@ -200,7 +200,7 @@ TINY_PLAYER = (
 
 
 @pytest.mark.slow
-def test_player_of_2012_from_end_to_end(tmp_path: Path) -> None:
+def test_plan_of_the_player_of_2012_runs_in_small(tmp_path: Path) -> None:
     """With small sizes, every part of the plan for the player of 2012 runs and makes its version, and every published
     figure has ours beside it."""
     text = from_nothing.plan_path("player-33").read_text(encoding="utf-8")

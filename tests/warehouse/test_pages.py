@@ -164,7 +164,7 @@ def test_lineage_has_all_inputs(site_root: Path) -> None:
         assert len({(box.attrib["x"], box.attrib["y"]) for box in boxes}) == len(boxes), "no box hides another"
 
 
-def test_match_equity_page(client: TestClient, site_root: Path) -> None:
+def test_match_equity_page_equals_the_command(client: TestClient, site_root: Path) -> None:
     """The page of a match equity table has the same JSON as `bgdata met`. Compared with a second table, it shows both
     values at each score."""
     for query, arguments in {
@@ -223,7 +223,9 @@ def test_claims_page_lists_the_register(client: TestClient, site_root: Path, mon
     assert "expected a kind of claims" in read(client, "/claims?kind=<b>", 400).text
 
 
-def test_claims_are_paged(client: TestClient, monkeypatch: pytest.MonkeyPatch, site_root: Path, tmp_path: Path) -> None:
+def test_claims_are_split_into_pages(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, site_root: Path, tmp_path: Path
+) -> None:
     """The pages of claims together show every claim once and in order. A page after the last is refused, and the static
     site has all claims on one page."""
     monkeypatch.setattr(claims, "WHOLE", CLAIMS.smallest)
@@ -485,12 +487,16 @@ def test_replay_draws_and_links_the_turns(known_games_site: tuple[TestClient, st
     page = client.get(f"{where}/0?turn=0").text
     first = client.get(f"{where}/0?turn=1").text
     assert "Play: 8/5 6/5." in page
-    assert "On roll: the first, Ann (light, below)." in page
-    assert "On roll: the second, Bob (dark, above)." in first
+    assert "Turn 1: Ann (light, below) has 31 to play." in page
+    assert ">Ann to play, 7-away, 167 pips<" in page
+    assert "Turn 2: Bob (dark, above) is on roll: double." in first
+    assert ">Bob on roll, 7-away, " in first
     answer = client.get(f"{where}/0?turn={actions.index('take')}").text
-    assert "On roll: the second, Bob (dark, above). The other one answers: take." in answer
+    assert "Bob (dark, above) doubles; Ann answers: take." in answer
+    assert ">Bob doubles, 7-away, " in answer
+    assert ">Ann to answer, 7-away, " in answer
     assert "away=6-7" in client.get(f"{where}/2").text
-    assert "Ann (first, light) against Bob (second), 1 to 0 in a match to 7" in read(client, f"{where}/2").text
+    assert "Ann (light) against Bob (dark), 1 to 0 in a match to 7" in read(client, f"{where}/2").text
 
 
 def test_missed_doubles_are_judged(known_games_site: tuple[TestClient, str]) -> None:
@@ -508,18 +514,20 @@ def test_missed_doubles_are_judged(known_games_site: tuple[TestClient, str]) -> 
     assert [total["missed_doubles"] for total in found["totals"]] == [losses[3], 0]
     assert [total["cube_actions"] for total in found["totals"]] == [0, 0]
     page = read(client, f"{where}/3?turn=3")
-    (size,) = re.findall(r"turn 4, first, no double \(best: double, take\), (\d\.\d{3}) ", page.text)
+    (size,) = re.findall(r"turn 4, Ann, no double \(best: double, take\), (\d\.\d{3}) ", page.text)
     assert float(size) > losses[3], "points are larger than mwc"
     assert f"no double (best: double, take) {size}" in page.text
-    assert f"The cube: no double (best: double, take), lost {size} points." in page.text
-    assert f'title="{losses[3]:.3f} mwc' in client.get(f"{where}/3?turn=3").text
-    assert f"and missed doubles {losses[3]:.3f} and 0.000." in page.text
+    assert f"The cube: no double (best: double, take), lost {size} points, {100 * losses[3]:.2f} % mwc." in page.text
+    assert f'title="{100 * losses[3]:.2f} % mwc' in client.get(f"{where}/3?turn=3").text
+    assert f"missed doubles, mwc Ann 0.000 0.00 % {100 * losses[3]:.2f} % Bob" in re.sub(
+        r"Ann \d\.\d{3}", "Ann 0.000", page.text
+    )
     decision = f"/position/{found['turns'][3]['position_id']}?away=6-4"
     assert decision in page.links
     cube = client.get(decision.replace("?", ".json?")).json()["cube"][0]
     assert cube["best"] == ["double_take"]
     assert cube["double_gain"] == pytest.approx(losses[3], abs=1e-7)
-    message = "Of games 0 to 3, those in which a roll without a double lost 0.02"
+    message = "Of the 4 games of this page, those in which a roll without a double lost 0.02"
     assert message in read(client, f"{where}?order=missed").text
 
 

@@ -88,7 +88,7 @@ def test_pages_have_every_row_once(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("order", list(browsed.SORTS))
-def test_pages_are_those_of_the_whole_source_in_order(client: TestClient, order: str) -> None:
+def test_second_page_of_a_source_equals_the_query(client: TestClient, order: str) -> None:
     """The second page of each source has the same rows, in the same order, as an SQL query over the whole source."""
     columns = ["dataset", "variant", "game", "turn", "subject", "position_id", "made", "loss", "luck"]
     by = ", ".join(filter(None, [browsed.SORTS[order][1], browsed.PLACE]))
@@ -153,7 +153,7 @@ def test_plays_made_in_a_position_are_counted_with_their_results(client: TestCli
     assert [again[name] for name in names] == pytest.approx([one[name] for name in names], rel=1e-12)  # other order
 
 
-def test_positions_like_one_are_near_and_lead_on(client: TestClient) -> None:
+def test_similar_positions_are_sorted_and_linked(client: TestClient) -> None:
     """The positions like one are sorted by the number of moved checkers, each once and not the position itself, with
     links to their turns and to positions like them."""
     rows = positions_json(client, like=START)["positions"]

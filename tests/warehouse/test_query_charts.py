@@ -36,7 +36,7 @@ def test_columns_are_the_first_that_fit(client: TestClient) -> None:
     assert drawing(client, TEXTS, chart="scatter").count("<circle") == 2
 
 
-def test_line_follows_its_places(client: TestClient) -> None:
+def test_points_of_a_line_chart_are_sorted(client: TestClient) -> None:
     line = drawing(client, "select 3 as a, 1 as b union all select 1, 2 union all select 2, 5", chart="line")
     (points,) = re.findall(r'points="([^"]+)"', line)
     places = [float(point.partition(",")[0]) for point in points.split()]
@@ -69,7 +69,7 @@ def test_heat_map_shows_each_cell_once(client: TestClient) -> None:
         ("selec", {"chart": "bar"}, "expected a valid query"),
     ],
 )
-def test_wrong_charts_keep_the_form(client: TestClient, query: str, given: dict[str, str], words: str) -> None:
+def test_invalid_chart_keeps_the_form(client: TestClient, query: str, given: dict[str, str], words: str) -> None:
     page = read(client, f"/sql?{urlencode({'q': query, 'name': 'My query'} | given)}", 400)
     assert words in page.text
     assert "My query" in page.text

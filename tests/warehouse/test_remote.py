@@ -89,7 +89,7 @@ SAME = [
 ]
 
 
-def test_answers_are_the_same(root: Path, address: str) -> None:
+def test_commands_print_the_same_at_an_address(root: Path, address: str) -> None:
     with Subtests() as subtests:
         for words in SAME:
             with subtests.test(" ".join(words)):
@@ -204,7 +204,7 @@ def test_functions_open_tables_at_an_address(root: Path, address: str) -> None:
     assert near.root == root
 
 
-def test_commands_that_write_say_pull_or_push(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_that_write_are_refused_at_an_address(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that would write to a warehouse at an address is refused with the commands to use instead."""
     step = f"got {address}; try: bgdata pull {address}, and bgdata push {address} afterwards"
     for words in (

@@ -93,7 +93,7 @@ def test_rows_are_sorted_by_a_column(client: TestClient, sort: str) -> None:
     assert page_address(PAIRS, sort=other) in page.links
 
 
-def test_filters_hold_together(client: TestClient) -> None:
+def test_several_filters_are_combined(client: TestClient) -> None:
     everything = all_rows(client, PAIRS)
     found = all_rows(client, PAIRS, filter=["cubeless > 0.5", "on_roll_index <= 7", "opponent_index != 3"])
     expected = [
@@ -106,7 +106,7 @@ def test_filters_hold_together(client: TestClient) -> None:
     assert read(client, page_address(PAIRS, filter="cubeless is missing")).text.count("No rows.") == 1
 
 
-def test_filters_of_texts_booleans_and_lists(client: TestClient) -> None:
+def test_texts_booleans_and_lists_can_be_filtered(client: TestClient) -> None:
     turns = all_rows(client, TURNS)
     for text, chosen in {
         "class = contact": [row for row in turns if row["class"] == "contact"],
@@ -117,7 +117,7 @@ def test_filters_of_texts_booleans_and_lists(client: TestClient) -> None:
         assert all_rows(client, TURNS, filter=text) == chosen != [], text
 
 
-def test_form_leads_to_a_short_address(client: TestClient) -> None:
+def test_form_redirects_to_a_short_address(client: TestClient) -> None:
     """Sending the form redirects to an address with one filter more; empty fields are left out of it."""
     given = {"filter": "die1 = 6", "sort": "-die2", "by": "class", "is": "=", "value": "contact", "column": ""}
     answer = client.get(page_address(TURNS, **given), follow_redirects=False)
@@ -177,7 +177,7 @@ def test_query_of_the_page_gives_its_rows(client: TestClient) -> None:
     assert client.get(link.replace("/sql?", "/sql.json?")).json() == rows_at(client, TURNS, **given)
 
 
-def test_values_are_counted_and_lead_to_their_rows(client: TestClient) -> None:
+def test_values_of_a_column_are_counted_and_linked(client: TestClient) -> None:
     turns = all_rows(client, TURNS)
     page = read(client, page_address(TURNS, column="class"))
     for name in {row["class"] for row in turns}:

@@ -41,7 +41,12 @@ PAGES = (
     "/sql?chart=bar&q=select class, count(*) from turns group by all",
     "/sql?chart=scatter&q=select game, turn from turns",
     "/sql?chart=heat&q=select die1, die2, count(*) - 3 from turns group by all", "/game/selfplay/pubeval-20-seed-3",
-    "/game/selfplay/pubeval-20-seed-3/3?turn=4", "/position/nonsense", "/position/AAAAAAAAAAAAAA", "/nowhere",
+    "/game/selfplay/pubeval-20-seed-3/3?turn=4", "/game/matches/sample", "/game/matches/sample/0",
+    "/matches?player=left", "/matches?player=left&since=9999-01-01",
+    "/quiz", "/quiz?player=left", "/quiz?from=openings&number=23&answered=2&right=1",
+    "/openings?objective=double-match-point&roll=21", f"/cube-map/{START}?met=published-12&show=gain",
+    "/search?q=bear", f"/position/{START}?roll=31&play=6/1", "/position/nonsense", "/position/AAAAAAAAAAAAAA",
+    "/nowhere",
 )  # fmt: skip
 
 
@@ -485,7 +490,8 @@ def test_every_page_fits_a_phone(opened: Opener, where: str) -> None:
 def test_every_page_is_accessible(opened: Opener, scheme: str) -> None:
     """Pages follow the rules of axe: contrast, names, labels, order of headings."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the package axe-playwright-python")
-    page = opened("/", color_scheme=scheme, bypass_csp=True)
+    size = {"width": 390, "height": 844} if scheme == "dark" else {"width": 1280, "height": 800}
+    page = opened("/", color_scheme=scheme, bypass_csp=True, viewport=size)
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, paper.removeprefix("rgb(").removesuffix(")").split(","))) < 200) == (scheme == "dark")
     for where in PAGES:

@@ -38,7 +38,7 @@ class ContactEndgameComputation(Computation[EndgameParameters]):
         bounds = proven_values(build.job, build.parameters, gammons=False)
         layouts = bounds.layouts
         equities = np.empty((len(layouts), len(layouts), len(KEPT)), np.float32)
-        solver.fill_equities(bounds, equities, range(len(KEPT)), solver.stakes(layouts, gammons=False))
+        solver.fill_equities(bounds, equities, range(len(KEPT)), solver.points_lost(layouts, gammons=False))
         build.job.save("equities", equities)
 
     def batches(self, computed: Computed[EndgameParameters]) -> Iterator[pa.RecordBatch]:
@@ -73,7 +73,7 @@ def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> 
             before[...] = values.cube_values
         moves[:] = solver.solve_round(values), moves[0]
         if moves[0] <= SETTLED:
-            solver.widen(bounds)
+            solver.add_bounds(bounds)
             has_bounds[0] = 1
         elif is_steady:
             solver.extrapolate(values, before, min(moves[0] / moves[1], MAX_RATIO))

@@ -13,7 +13,7 @@ from bgdata.endgames.kinds.contact_endgame import EndgameParameters
 from bgdata.endgames.kinds.contact_endgame_compute import ERROR_BOUND, Successors
 from bgdata.endgames.layouts import all_layouts
 from bgdata.endgames.plays import all_plays
-from bgdata.endgames.solver import COLUMNS, fill_equities, stakes
+from bgdata.endgames.solver import COLUMNS, fill_equities, points_lost
 from bgdata.errors import CheckFailedError
 from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.store.arrays import Array
@@ -28,7 +28,7 @@ class HypergammonComputation(Computation[EndgameParameters]):
     def compute(self, build: Build[EndgameParameters]) -> None:
         job = build.job
         bounds = endgames.proven_values(job, build.parameters, gammons=True)
-        layouts, lost = bounds.layouts, stakes(bounds.layouts, gammons=True)
+        layouts, lost = bounds.layouts, points_lost(bounds.layouts, gammons=True)
         equities = np.empty((len(layouts), len(layouts), len(COLUMNS)), np.float32)
         fill_equities(bounds, equities, range(len(COLUMNS)), lost)
         del bounds

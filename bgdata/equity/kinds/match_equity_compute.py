@@ -33,7 +33,7 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
     def compute(self, build: Build[MatchEquityParameters]) -> None:
         parameters, job = build.parameters, build.job
         job.progress.start(job.title, 1, "tables")
-        states = {} if parameters.row else states_of(build)
+        states = {} if parameters.row else opening_states(build)
         for name, values in table_arrays(self.kind.slug(parameters), parameters, states).items():
             job.save(name, values)
         job.progress.advance(1)
@@ -79,7 +79,7 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
         gone = ""
         if not parameters.row:
             try:
-                states = states_of(recheck)
+                states = opening_states(recheck)
             except MissingTableError as error:
                 gone = f"the table follows from its states, but these cannot be played again: {error}"
         expected = table_arrays(self.kind.slug(parameters), parameters, states)
@@ -93,10 +93,10 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
         return sample_text(table.manifest.rows, table.manifest.rows)
 
 
-def states_of(context: Context[MatchEquityParameters]) -> dict[str, Array]:
+def opening_states(context: Context[MatchEquityParameters]) -> dict[str, Array]:
     """Compute the opening states, in which the trailer can first double, with the network of the parameters. Raises
     MissingTableError if its version is missing."""
-    return first_doubles(LookaheadPlayer(open_roller(context).seeing_all(), context.parameters.ply))
+    return first_doubles(LookaheadPlayer(open_roller(context).with_all_plays(), context.parameters.ply))
 
 
 def first_doubles(player: LookaheadPlayer) -> dict[str, Array]:
@@ -136,7 +136,7 @@ def table_arrays(name: str, parameters: MatchEquityParameters, states: Mapping[s
     met = table(rate)
     given = "a given post-Crawford row" if parameters.row else f"{parameters.network} {parameters.ply}-ply"
     words = f"{given}, gammon rate {rate:.4f}, cube life index {number_text(parameters.cube_life_index)}"
-    description = tables.DescribedTable(
+    description = tables.MetWithDescription(
         name, met, f"bgdata {name}", words, "built", True, rate, parameters.cube_life_index, notice=NOTICE
     )
     arrays = tables.arrays_of_tables([description])

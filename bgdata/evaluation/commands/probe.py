@@ -20,16 +20,16 @@ from bgdata.cli.output import print_left_out, write_rows
 from bgdata.equity.match_equity import default_met
 from bgdata.errors import NotCoveredError, UsageError
 from bgdata.evaluation.probe import (
-    Found,
+    ProbeRow,
     checker_rows,
-    covering,
     cube_action,
+    current_tables,
     exact_rows,
     off_first,
     one_sided_rows,
     probe_rows,
 )
-from bgdata.evaluation.rows import chosen_stakes
+from bgdata.evaluation.rows import stakes_from_options
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
 from bgdata.game.board import BAR
 from bgdata.game.dice import PIPS_PER_ROLL
@@ -63,7 +63,7 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
     if options["away"] is not None or (match is not None and isinstance(match.stakes.score, MatchScore)):
         if gnubg_files:
             raise UsageError("expected --bd in money play only, got it at a match score")
-        stakes = chosen_stakes(match, options)
+        stakes = stakes_from_options(match, options)
         match_owner(stakes.cube.value, stakes.cube.owner)
         print_left_out(match, "score", "cube")
         probe_match(warehouse, Position(position), stakes, options["met"], form)
@@ -75,7 +75,7 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
     on_roll, opponent = checker_rows(board)
     build_small_tables(warehouse)
     warehouse.require()
-    tables = partial(covering, warehouse)
+    tables = partial(current_tables, warehouse)
     found = [row for find in (exact_rows, one_sided_rows) for row in islice(find(tables, on_roll, opponent), 1)]
     found += [gnubg_row(path, on_roll, opponent) for path in gnubg_files]
     if not found:
@@ -102,14 +102,14 @@ def print_layouts(position: Position) -> None:
         click.echo(f"  {name:<9} {places}  ({sum(row)} checkers, {pips} pips)")
 
 
-def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> Found:
+def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> ProbeRow:
     """Look a position up in a gnubg bearoff file, as a row of data. Raises NotCoveredError if the file does not cover
     the position, CorruptFileError if it is damaged, and UsageError if it is not a bearoff database."""
     file = open_gnubg_bearoff(path)
     indexes = [position_index(fit_layout(row, file.points)) for row in (on_roll, opponent)]
     if max(indexes) >= len(file):
         raise NotCoveredError(f"expected a position with at most {file.checkers} checkers a side for {path}")
-    found: Found = {"source": str(path), "method": "gnubg"}
+    found: ProbeRow = {"source": str(path), "method": "gnubg"}
     if isinstance(file, GnubgTwoSided):
         return found | file.probe(*indexes)._asdict()
     if not isinstance(file, GnubgOneSided):
@@ -119,7 +119,7 @@ def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> Found:
     return found | dict(means) | {"win": win, "cubeless": 2 * win - 1}
 
 
-def probe_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
+def probe_lines(warehouse: Warehouse, row: ProbeRow) -> Iterator[str]:
     """Lines of text with the values in `row`, which a table or gnubg file has for the position."""
     if row["method"] == "exact":
         equities: Equities = row["equities"]
@@ -143,7 +143,7 @@ def probe_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
         yield f"  {name:<9} mean {mean:.5f}{more}"
     yield f"  combined: win chance {row['win']:.6f}, cubeless equity {row['cubeless']:+.6f}"
     if is_combined:
-        *_, error = (None, *covering(warehouse, "bearoff_error"))
+        *_, error = (None, *current_tables(warehouse, "bearoff_error"))
         yield f"  ({measured_error(error, 'combined equity')})"
     if "corrected" in row:
         yield f"  minus the average excess of the leader: cubeless equity {row['corrected']:+.6f}"

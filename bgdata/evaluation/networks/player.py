@@ -262,7 +262,7 @@ class NetworkPlayer:
 
         return evaluations_ahead(self.networks, self.tables, board_array(boards), ply, likely_plays(self.likely))
 
-    def seeing_all(self) -> Self:
+    def with_all_plays(self) -> Self:
         """A copy of this player that evaluates all plays of each roll when it looks ahead."""
         player = copy(self)
         player.likely = 0
@@ -276,7 +276,7 @@ class NetworkPlayer:
         return chosen_boards(self.chooser, legal, dice_array(rolls, len(legal)))
 
 
-def version_by(folders: Iterable[Path]) -> str:
+def version_of_folders(folders: Iterable[Path]) -> str:
     """Eight hex digits that change with the versions in these folders, but not with the revisions of their kinds: every
     revision counts as 1, as for the first recorded players, because later revisions may only differ in Parquet."""
     names = (f"{folder.parent.name}/r1-{folder.name.partition('-')[2]}" for folder in folders)
@@ -289,8 +289,8 @@ class MappedNetwork(NetworkPlayer):
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, warehouse: Versions | None = None) -> None:
         used = [each.folder for each in (table, bearoff.two_sided, bearoff.one_sided, bearoff.gammon) if each]
-        accuracy = _Accuracy(table, bearoff, version_by(used), warehouse)  # games are scored without endgames
-        version = version_by([*used, bearoff.endgame.folder] if bearoff.endgame else used)
+        accuracy = _Accuracy(table, bearoff, version_of_folders(used), warehouse)  # games are scored without endgames
+        version = version_of_folders([*used, bearoff.endgame.folder] if bearoff.endgame else used)
         super().__init__(open_networks(table), bearoff.arrays, table.folder.parent.name, accuracy, version)
         mapped = (bearoff.two_sided, bearoff.one_sided, bearoff.gammon, bearoff.endgame)
         self.table_names = tuple(each.name for each in mapped if each)

@@ -14,7 +14,7 @@ from bgdata.errors import BgdataError
 from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff, MoneyEndgame
 from bgdata.evaluation.lookahead_player import Evaluation
-from bgdata.evaluation.probe import Tables, checker_rows, covering, exact_rows, one_sided_rows
+from bgdata.evaluation.probe import Tables, checker_rows, current_tables, exact_rows, one_sided_rows
 from bgdata.evaluation.rows import source_words
 from bgdata.game.match import MatchScore
 from bgdata.game.position import Position
@@ -22,7 +22,7 @@ from bgdata.web.position_request import PositionRequest
 from bgdata.web.site import Row, Site
 
 
-def rules_of(site: Site, asked: PositionRequest) -> CubeRules:
+def cube_rules_for(site: Site, asked: PositionRequest) -> CubeRules:
     """The rules for cube decisions at the stakes that a page was asked for, with their match equity table in a match.
     Raises MissingTableError if there is no such table."""
     if isinstance(asked.own_stakes.score, MatchScore):
@@ -51,7 +51,7 @@ READERS = {"bearoff_two_sided": MoneyBearoff, "contact_endgame": MoneyEndgame}
 def cached_tables(site: Site) -> Tables:
     """A function from a kind to the site's current tables of it, smallest first. Manifests are read and arrays mapped
     once."""
-    return site.keep("tables", lambda: cache(partial(covering, site.warehouse)))
+    return site.keep("tables", lambda: cache(partial(current_tables, site.warehouse)))
 
 
 def exact_cubes(site: Site, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:

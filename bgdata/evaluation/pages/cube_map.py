@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.requests import Request
 
 from bgdata.bearoff.match_two_sided import MAX_CELLS
@@ -68,6 +70,7 @@ def page(site: Site, request: Request) -> Page:
         "lengths": LENGTHS,
         "show": show,
         "shown": SHOWN,
+        "legend": legend_of(show, rows),
         "met": met.name,
         "score": asked.own_stakes.score if isinstance(asked.own_stakes.score, MatchScore) else None,
         "board": format_board_svg(asked.position, roll=asked.roll),
@@ -141,6 +144,29 @@ def cell_text(row: Row, show: str) -> str:
     if show == "take":
         return "–" if last is None else f"{100 - 100 * last:.0f}"
     return "–" if first is None else f"{100 * first:.0f}–{100 * (1.0 if last is None else last):.0f}"
+
+
+ACTIONS = {
+    "no_double": "no double",
+    "double_take": "double, take",
+    "double_pass": "double, pass",
+    "too_good": "too good to double",
+    "double_beaver": "double, beaver",
+    "none": "nobody may or need double",
+}
+
+
+def legend_of(show: str, rows: Sequence[Row]) -> list[tuple[str, str, str]]:
+    """What each color of the cells means, as (CSS class, text in the color, words beside it); empty if cells have no
+    colors. `show` is what the map shows: one of SHOWN."""
+    if show == "action":
+        found = {row["action"] for row in rows}
+        return [(name, LETTERS[name], words) for name, words in ACTIONS.items() if name in found]
+    if show == "mwc":
+        return [(f"shade{each}", f"{50 + 10 * each} %", "") for each in range(-5, 6)]
+    if show == "gain":
+        return [(f"shade{each}", signed_text(20 * STRONGEST_GAIN * each, 0), "") for each in range(-5, 6)]
+    return []
 
 
 def cell_color(row: Row, show: str) -> str:

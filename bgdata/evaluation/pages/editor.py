@@ -25,18 +25,18 @@ FIELDS = ("roll", "own", "theirs", *SHORT, "ply")
 BOARDS = {"clear": EMPTY, "start": START}  # by the value of a button
 
 
-def go(site: Site, request: Request) -> Page | Response:
+def redirect_form(site: Site, request: Request) -> Page | Response:
     """Redirect the form of a position to the page of that position, which the form gives in a notation or as counts of
     checkers. If they are invalid, show the form again with the reason. Raises TooBusyError if too many pages are being
     computed."""
     typed = dict(request.query_params)
     try:
-        return RedirectResponse(target_of(typed), 303)
+        return RedirectResponse(form_address(typed), 303)
     except BgdataError as error:
         return refusal(site, error, typed.get("q", ""), typed)
 
 
-def target_of(fields: Mapping[str, str]) -> str:
+def form_address(fields: Mapping[str, str]) -> str:
     """The address of the page for the position in a form. Raises UsageError if both the notation and the checkers were
     changed, and the errors of `PositionRequest`."""
     given = dict(fields)
@@ -61,7 +61,7 @@ def target_of(fields: Mapping[str, str]) -> str:
             name: value for name, value in given.items()
             if name not in own_names or name == "met" or value != filled.get(name, "")
         }  # fmt: skip
-    settings = settings_of(given)
+    settings = query_settings(given)
     if board := BOARDS.get(given.get("set", "")):
         text = board.id
         settings.pop("roll", "")
@@ -87,7 +87,7 @@ def why_too_many(counts: Sequence[str]) -> str:
     return ""
 
 
-def settings_of(fields: Mapping[str, str]) -> dict[str, str]:
+def query_settings(fields: Mapping[str, str]) -> dict[str, str]:
     """The query parameters of a position's address, from the fields of a form: roll, score and cube."""
     given = dict(fields)
     own, theirs = given.get("own", ""), given.get("theirs", "")
@@ -101,7 +101,7 @@ def settings_of(fields: Mapping[str, str]) -> dict[str, str]:
     return {name: given[name] for name in ("roll", *SHORT, "ply", "setup") if name in given}
 
 
-def form_of(
+def form_values(
     site: Site, text: str, position: Position, values: Mapping[str, str], *, is_setup: bool, is_known: bool = True
 ) -> dict[str, Any]:
     """The values that the form's template shows: the notation `text`, the checkers of the position, and the other
@@ -135,7 +135,7 @@ def refusal(site: Site, error: BgdataError, text: str, values: Mapping[str, str]
     for notation in (dict(parse_qsl(values.get("filled", ""))).get("q", ""), text[:LONGEST]):  # the last board, the new
         with suppress(BgdataError):
             position, is_known = parse_identifier(notation)[0], notation == text
-    form = form_of(site, text, position, values, is_setup=True, is_known=is_known)
+    form = form_values(site, text, position, values, is_setup=True, is_known=is_known)
     typed = [values.get(f"p{point}", "").strip() for point in range(26)]
     if any(typed):
         form |= {"counts": typed, "too_many": message if message == why_too_many(typed) else ""}

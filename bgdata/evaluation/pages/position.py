@@ -14,8 +14,8 @@ from bgdata.equity.cube import CubeRules
 from bgdata.errors import BgdataError, UsageError
 from bgdata.evaluation.chances import AnswerSource, cubeless_equities
 from bgdata.evaluation.lookahead_player import LookaheadPlayer, RankedPlay
-from bgdata.evaluation.pages.answers import exact_cubes, rules_of, side_by_side, table_rows
-from bgdata.evaluation.pages.editor import form_of, refusal
+from bgdata.evaluation.pages.answers import cube_rules_for, exact_cubes, side_by_side, table_rows
+from bgdata.evaluation.pages.editor import form_values, refusal
 from bgdata.evaluation.probe import probe_rows
 from bgdata.evaluation.rows import (
     best_words,
@@ -44,8 +44,9 @@ from bgdata.web.position_request import PositionRequest, stakes_query
 from bgdata.web.site import Row, Site
 
 STEPS = ((0.005, "best"), (0.02, "good"), (0.04, "doubtful"), (0.08, "mistake"), (9.0, "blunder"))  # points lost
-DARK = (  # of a picture beside text; the colors of site.css
-    "<style>@media (prefers-color-scheme: dark) { svg > rect:first-of-type { fill: #191613 } "
+DARK = (  # of a picture beside text, in the light and in the dark; the colors of site.css
+    "<style>svg > rect:first-of-type { fill: #fbfaf7 } "
+    "@media (prefers-color-scheme: dark) { svg > rect:first-of-type { fill: #191613 } "
     'svg > text[font-size="16"] { fill: #ece6dc } }</style>'
 )
 LUCKY = 0.6  # points: the strongest color of a roll
@@ -57,13 +58,13 @@ def page(site: Site, request: Request) -> Page:
     all legal plays."""
     text, given = request.path_params["text"], request.query_params
     try:
-        return answer_of(site, text, given)
+        return position_page(site, text, given)
     except BgdataError as error:
         own, _, theirs = given.get("away", "").partition("-")
         return refusal(site, error, text, {**given, "own": own, "theirs": theirs})
 
 
-def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
+def position_page(site: Site, text: str, given: Mapping[str, str]) -> Page:
     """Make the page of a position in the notation `text`, with the query parameters `given`. Raises the errors of
     `PositionRequest` and the player, and TooBusyError if too many pages are being computed."""
     asked = PositionRequest(text, given)
@@ -73,7 +74,7 @@ def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
     if (verdict := asked.verdict) and verdict.play is None:
         drawing = format_board_svg(position, roll=roll, stakes=asked.stakes)
         shown_ = {"asked": asked, "verdict": verdict, "position": position, "board": drawing}
-        return Page("illegal.html", shown_, {"error": verdict.error, **verdict_of(verdict, verdict.legal_plays)}, 400)
+        return Page("illegal.html", shown_, {"error": verdict.error, **verdict_data(verdict, verdict.legal_plays)}, 400)
     with site.player(asked.ply) as player:
         found = position_answers(site, player, asked)
     more = {
@@ -89,7 +90,9 @@ def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
         "mean": sum(row["equity"] * row["weight"] for row in found["rolls"]) / 36 if found["rolls"] else None,
         "headline": headline(asked, found),
         "rolled": {} if found["is_over"] else kept_estimates(site, asked),
-        **form_of(site, asked.text if asked.match else position.id, position, asked.fields, is_setup=asked.is_setup),
+        **form_values(
+            site, asked.text if asked.match else position.id, position, asked.fields, is_setup=asked.is_setup
+        ),
     }
     return Page("position.html", found | more, partial(page_data, asked, found))
 
@@ -110,7 +113,7 @@ def headline(asked: PositionRequest, found: Mapping[str, Any]) -> str:
     return f"Before the roll: {best_words(standing, asked.own_stakes)}{'' if is_doubled else answer}"
 
 
-def verdict_of(verdict: Verdict | None, plays: Sequence[Play]) -> dict[str, object]:
+def verdict_data(verdict: Verdict | None, plays: Sequence[Play]) -> dict[str, object]:
     """The JSON that says whether a play is legal, and lists all legal plays."""
     return {"verdict": str(verdict) if verdict else None, "legal_plays": [str(play) for play in plays]}
 
@@ -119,7 +122,7 @@ def warm_up(site: Site) -> None:
     """Load the kernels that pages need, so that the first page is as quick as later ones."""
     for text, roll in (("4HPwATDgc/ABMA", "31"), ("CgAAEAEAAAAAAA", "")):
         try:
-            answer_of(site, text, {"roll": roll} if roll else {})
+            position_page(site, text, {"roll": roll} if roll else {})
         except BgdataError:
             return  # pages will report it
 
@@ -141,7 +144,7 @@ def position_answers(site: Site, player: LookaheadPlayer, asked: PositionRequest
         return found
     try:
         check_offer(asked.match, asked.text)
-        rules = rules_of(site, asked)
+        rules = cube_rules_for(site, asked)
         found["standing"] = player.decide_cube(position, asked.own_stakes, rules)
         found["cubes"] = list(cube_states(player, asked, rules))
         found["exact"] = list(exact_cubes(site, asked, rules))
@@ -161,10 +164,10 @@ def values_at(
     """The value of each play that the player evaluates at another ply, by the name of the play. `given` are the stakes
     and rules, or empty."""
     ranked = LookaheadPlayer(player.evaluator, ply, player.filters, player.cubes).rank_plays(position, roll, *given)
-    return {str(row.play): value_of(row) for row in ranked if row.evaluation.ply == ply}
+    return {str(row.play): ranking_equity(row) for row in ranked if row.evaluation.ply == ply}
 
 
-def value_of(row: RankedPlay) -> float:
+def ranking_equity(row: RankedPlay) -> float:
     """The equity by which a play is ranked: cubeful if the stakes are known, otherwise cubeless."""
     return row.evaluation.cubeless_equity if row.cubeful_equity is None else row.cubeful_equity
 
@@ -179,7 +182,7 @@ def page_data(asked: PositionRequest, found: Mapping[str, Any]) -> dict[str, obj
     for row in found["probed"]:
         smallest.setdefault(row["method"], row)
     return {
-        **verdict_of(asked.verdict, legal),
+        **verdict_data(asked.verdict, legal),
         "show": whole_rows(position_rows(position, asked.match, roll, plays)),
         "eval": whole_rows([evaluation_row(position, evaluation)]),
         "cube": whole_rows([cube_row(position, standing, asked.own_stakes, evaluation)] if standing else []),
@@ -222,7 +225,7 @@ def play_rows(asked: PositionRequest, ranked: list[RankedPlay]) -> Iterator[Row]
             "address": asked.address_after(row.play),
             "picture": address(f"/board{position_path(asked.position)[9:]}",
                                {"roll": asked.roll, "play": str(row.play), **stakes_query(asked.stakes)}),
-            "equity": value_of(row),
+            "equity": ranking_equity(row),
             "mwc": row.mwc,
             "loss": row.loss,
             "step": loss_step(row.loss),

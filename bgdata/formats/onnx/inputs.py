@@ -125,7 +125,7 @@ def contact_side(side: Side) -> Value:
     made = movers.checkers & ~movers.singles
     new_points = point_counts(sources, sources & made, movers.singles, made, movers)
     making, on_blot = (chances(bar.equals(0).where(each, 0)) for each in new_points)
-    home_blots, exposed_blots, unlinked = weak_points(side, own_made)
+    home_blots, exposed_blots, unlinked = weak_point_inputs(side, own_made)
     lead = side.other().weigh(SLOTS) - side.weigh(SLOTS)
     behind = (-lead).at_least(0).at_most(MAX_INPUT)
     to_pass = (side.ours * (side.ours.like(SLOTS) - side.front).at_least(0)).total()
@@ -144,9 +144,9 @@ def contact_side(side: Side) -> Value:
             (32 * anchors.total()).at_most(MAX_INPUT),
             is_back_game.where(behind, 0),
             *(chances(hitting), chances(hitting_two), pips // 9, home_blots, exposed_blots),
-            *escapes(side, ahead),
-            *blocks(side, own_made),
-            *shape(side),
+            *escape_inputs(side, ahead),
+            *block_inputs(side, own_made),
+            *shape_inputs(side),
             *(unlinked, making, on_blot),
         ]
     )
@@ -157,7 +157,7 @@ def chances(rolls: Value) -> Value:
     return rolls.lookup(_CHANCES)
 
 
-def weak_points(side: Side, own_made: Value) -> tuple[Value, Value, Value]:
+def weak_point_inputs(side: Side, own_made: Value) -> tuple[Value, Value, Value]:
     """The inputs home_blots, exposed_blots and unlinked of a side. `own_made` is the set of points that it has made, in
     its own numbering."""
     their_checkers = (side.theirs > 0).take(SLOTS[::-1])
@@ -173,7 +173,7 @@ def escape_rolls(blocks_ahead: Value) -> Value:
     return (blocks_ahead.to(np.int32) @ _IN_FRONT).lookup(_ESCAPES)
 
 
-def escapes(side: Side, ahead: Value) -> list[Value]:
+def escape_inputs(side: Side, ahead: Value) -> list[Value]:
     """The inputs escape_chance, back_escape_chance and mobility of a side; the last two are 1 if there are no such
     checkers."""
     rolls = escape_rolls((side.theirs > 1) & FIELD)
@@ -185,7 +185,7 @@ def escapes(side: Side, ahead: Value) -> list[Value]:
     return found
 
 
-def blocks(side: Side, own_made: Value) -> list[Value]:
+def block_inputs(side: Side, own_made: Value) -> list[Value]:
     """The inputs from blockade to stuck_checkers of a side. `own_made` is the set of points that it has made, in its
     own numbering."""
     front = side.front
@@ -209,7 +209,7 @@ def blocks(side: Side, own_made: Value) -> list[Value]:
     ]
 
 
-def shape(side: Side) -> list[Value]:
+def shape_inputs(side: Side) -> list[Value]:
     """The inputs from timing to moment of a side."""
     far = side.weigh(np.where((SLOTS >= 7) & (SLOTS <= 17), SLOTS - 6, 0))
     near = Side((side.ours - 2).at_least(0), side.theirs).weigh(np.where((SLOTS >= 3) & (SLOTS <= 6), SLOTS - 2, 0))

@@ -211,6 +211,7 @@ from games where dataset = $dataset and variant = $variant and match = $match or
 IS_CUBEFUL = f"""select exists(from games where dataset = $dataset and variant = $variant and match_length > 1)
 or exists({OWN} and action in {CUBE_ACTIONS}) as is_cubeful"""
 WORST = 6  # errors that a page lists
+SIDES = "first", "second"  # players without names of their own
 MAX_GAME = (1 << 31) - 1  # largest number of a game
 
 
@@ -283,6 +284,7 @@ def game(site: Site, request: Request) -> Page:
         "totals": totals,
         "has_cube": any(cubes),
         "unit": "mwc" if head["match_length"] else "points per unit cube",
+        "is_named": side_names(head) != SIDES,
         "failed": failed,
         "worst": errors[:WORST],
         "place": place,
@@ -307,7 +309,7 @@ def side_names(head: Row) -> tuple[str, str]:
     """What the page calls the two players: their names, or "first" and "second" if the names are the same or
     missing."""
     names = head["player_0"], head["player_1"]
-    return names if all(names) and names[0] != names[1] else ("first", "second")
+    return names if all(names) and names[0] != names[1] else SIDES
 
 
 def better_play(site: Site, found: Table, row: Row) -> Play | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from starlette.requests import Request
@@ -11,6 +12,7 @@ from bgdata.errors import BgdataError, MissingTableError, cite
 from bgdata.game.xgid import parse_xgid
 from bgdata.matches.rows import FIGURES, PARTS, answer_board, decisions_of, report_rows, trend_charts, worst_rows
 from bgdata.rows import table_cells, whole_rows
+from bgdata.store.names import sql_text
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.charts import chart_svg
 from bgdata.web.position_request import integer_parameter
@@ -20,6 +22,7 @@ PAGE = 50  # matches of a page
 MAX_PAGE = 99_999
 MAX_PLAYERS = 100
 ERRORS = 12  # worst errors of a report
+SPANS = {"last week": 7, "last month": 30}  # days
 # of a match the score after its last game, of a money session the points won
 SCORE = """if(any_value(match_length) > 0, arg_max(score_{side} + if(winner = {side}, points_won, 0), game_number),
     coalesce(sum(points_won) filter (winner = {side}), 0))::integer"""
@@ -49,14 +52,14 @@ def matches(site: Site, request: Request) -> Page:
     that player's decisions."""
     number = integer_parameter(request.query_params, "page", 1, least=1, most=MAX_PAGE)
     player = request.query_params.get("player", "").strip()
-    if player:
-        return report(site, player, request.query_params.get("analysis", "").strip())
-    is_there = bool(site.warehouse.variants("matches"))
     since = request.query_params.get("since", "").strip()
+    if player:
+        return report(site, player, request.query_params.get("analysis", "").strip(), since)
+    is_there = bool(site.warehouse.variants("matches"))
     rows = site.rows(MATCHES, {"start": PAGE * (number - 1), "since": since}) if is_there else []
     players = site.keep("players of matches", lambda: site.rows(PLAYERS)) if has_analysis(site) else []
     shown_ = {"matches": rows[:PAGE], "has_more": len(rows) > PAGE, "page": number, "players": players}
-    shown_ |= {"since": since, "is_any": is_there}
+    shown_ |= {"since": since, "is_any": is_there, "spans": spans("/matches", {}, since)}
     data = {"matches": whole_rows(rows[:PAGE]), "players": whole_rows(players), "report": [], "worst": []}
     return Page("library.html", shown_, data)
 
@@ -66,34 +69,44 @@ def has_analysis(site: Site) -> bool:
     return bool(site.warehouse.variants("match_analysis"))
 
 
-def report(site: Site, player: str, analysis: str) -> Page:
+def spans(path: str, given: Mapping[str, object], since: str) -> list[tuple[str, str, bool]]:
+    """Links to the matches of the last week, the last month and all times, as (words, address, whether it is shown)."""
+    today = datetime.now(UTC).date()
+    dates = {words: str(today - timedelta(days)) for words, days in SPANS.items()} | {"all matches": ""}
+    return [(words, address(path, {**given, "since": date}), date == since) for words, date in dates.items()]
+
+
+def report(site: Site, player: str, analysis: str, since: str) -> Page:
     """The page of the report on a player, from the analysis called `analysis`, by default the one with most decisions
-    of the player. Raises MissingTableError if there is none."""
+    of the player, in matches of the date `since` and later, if that is not empty. Raises MissingTableError if there is
+    none."""
     analyses = [row["analysis"] for row in site.rows(ANALYSES, {"player": player})] if has_analysis(site) else []
     if not analyses or analysis not in ("", *analyses):
         by = f" in match_analysis/{cite(analysis)}" if analysis else ""
         raise MissingTableError(f"no analysed decisions of {cite(player)}{by}; see the players at /matches")
     chosen = analysis or analyses[0]
-    decisions = decisions_of([player], chosen)
+    source = site.keep(("source of", chosen), lambda: games_of(site, chosen))
+    decisions = decisions_of([player], chosen) + (played_since(source, since) if since else "")
 
     def read() -> tuple[list[Row], list[Row]]:
         figures = [dict(row) for row in report_rows(site.rows, decisions)]
         return figures, [dict(row) for row in worst_rows(site.rows, decisions, ERRORS)]
 
-    figures, worst = site.keep(("report", player, chosen), read)
-    source = games_address(site, chosen)
+    figures, worst = site.keep(("report", player, chosen, since), read)
+    games = games_address(site, source)
     by_part = {part: [row for row in figures if row["part"] == part] for part in (*PARTS, "field")}
     shown_ = {
         "player": player,
         "analysis": chosen,
+        "since": since,
+        "spans": spans("/matches", {"player": player, "analysis": chosen}, since),
         "others": [each for each in analyses if each != chosen],
         "parts": [
             (TITLES.get(part, f"By {part}"), table_cells(FIGURES, rows)) for part, rows in by_part.items() if rows
         ],
-        "charts": [chart_svg(chart) for chart in trend_charts(by_part["match"])],
+        "charts": [chart_svg(chart) for chart in trend_charts(by_part["match"])] if figures else [],
         "worst": [
-            error_row(row, source) | {"drawn": answer_board(row, f"error-{number}-")}
-            for number, row in enumerate(worst)
+            error_row(row, games) | {"drawn": answer_board(row, f"error-{number}-")} for number, row in enumerate(worst)
         ],
         "quiz": address("/quiz", {"player": player, "analysis": chosen}),
         "sql": address("/sql", {"q": f"from my_errors where variant = '{chosen}' limit 50"}),
@@ -113,14 +126,28 @@ def error_columns(row: Mapping[str, Any]) -> Row:
     return {name: row[name] for name in ERROR_COLUMNS}
 
 
-def games_address(site: Site, analysis: str) -> str:
-    """The address under which the games of an analysis are shown; empty if they have been imported again since."""
+def games_of(site: Site, analysis: str) -> str:
+    """The version of the games of an analysis, kind/variant/version; empty if it cannot be read."""
     warehouse = site.warehouse
     try:
-        source = warehouse.made_from(warehouse.open_reference(f"match_analysis/{analysis}"))["source"]
-        kind, variant, version = source.folder.parts[-3:]
-        is_current = warehouse.open(kind, variant).folder.name == version
+        return warehouse.made_from(warehouse.open_reference(f"match_analysis/{analysis}"))["source"].name
     except BgdataError:
+        return ""
+
+
+def played_since(source: str, since: str) -> str:
+    """The condition that the match of a decision was played on a date or later, by the import of a version of games."""
+    variant = source.split("/")[1] if source else ""
+    dated = f"select match from imported_matches where variant = {sql_text(variant)} and date >= {sql_text(since)}"
+    return f" and match in ({dated})"
+
+
+def games_address(site: Site, source: str) -> str:
+    """The address under which the games of a version are shown; empty if they have been imported again since."""
+    try:
+        kind, variant, version = source.split("/")
+        is_current = site.warehouse.open(kind, variant).folder.name == version
+    except (BgdataError, ValueError):
         return ""
     return f"/game/{kind}/{variant}" if is_current else ""
 

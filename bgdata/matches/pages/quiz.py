@@ -24,6 +24,7 @@ from bgdata.web.site import Row, Site
 ABOUT = ("plays", "cube")
 NAMES = ("from", "player", "analysis", "theme", "phase", "about", "loss")  # parameters that choose the questions
 MOST = 99_999  # questions
+COUNTED = ("answered", "right")  # parameters with the answers so far
 PLY = 1  # of the player that evaluates the answers of errors
 PLAYERS = """
 select player, variant as analysis, count(*) as questions from my_errors group by all order by questions desc, player
@@ -37,13 +38,14 @@ COUNTS = {
 
 def quiz(site: Site, request: Request) -> Page:
     """The page of a question: an error of a player, a rolled-out decision, or a decision of the opening book. After an
-    answer it shows the values of all plays or cube actions."""
+    answer it shows the values of all plays or cube actions, and after the last question how many were right."""
     given = dict(request.query_params)
     sources = site.keep("quiz sources", lambda: sources_of(site))
     if sources and not (given.get("from") or given.get("player", "").strip()):
         given |= {"from": sources[0]["from"] or "", "player": sources[0]["player"] or ""}
     chosen = chosen_questions(site, given, sources)
     number = integer_parameter(given, "number", 1, least=1, most=MOST)
+    answered, right = counted(given)
     shown: dict[str, Any] = {
         "sources": sources,
         "given": {name: given.get(name, "") for name in NAMES},
@@ -52,27 +54,48 @@ def quiz(site: Site, request: Request) -> Page:
         "abouts": ABOUT,
         "n_questions": len(chosen),
         "question": None,
+        "is_over": bool(chosen) and number == len(chosen) + 1,
+        "answered": answered,
+        "right": right,
     }
+    here: dict[str, object] = {name: given.get(name, "") for name in NAMES}
     if not chosen:
         return Page("quiz.html", shown, quiz_row(sources, 0, None, None, None, []))
+    if shown["is_over"]:
+        ends: dict[str, Any] = {
+            "previous": address("/quiz", here | {"number": number - 1}),
+            "again": address("/quiz", here),
+        }
+        return Page("quiz.html", shown | ends, quiz_row(sources, len(chosen), None, None, None, []))
     if number > len(chosen):
         raise UsageError(f"expected a question from 1 to {len(chosen):,} as number, got {number:,}")
     question = answer_question(site, chosen[number - 1], given.get("analysis", "") or analysis_of(given, sources))
     choices = question.shuffled_answers(0)
     answer = chosen_answer(given.get("answer", "").strip(), choices)
-    here = {name: given.get(name, "") for name in NAMES}
+    is_right = answer is not None and answer.loss < RIGHT
+    before = {"answered": answered, "right": right}
+    after = {"answered": answered + 1, "right": right + is_right} if answer else before
     more = {
         "question": question,
         "number": number,
         "answer": answer,
-        "is_right": answer is not None and answer.loss < RIGHT,
-        "choices": [(each, address("/quiz", here | {"number": number, "answer": each.text})) for each in choices],
+        "is_right": is_right,
+        "choices": [
+            (each, address("/quiz", here | {"number": number, **before, "answer": each.text})) for each in choices
+        ],
         "boards": boards_of(question, answer),
         "position": position_path(question.xgid),
-        "previous": address("/quiz", here | {"number": number - 1}) if number > 1 else "",
-        "next": address("/quiz", here | {"number": number + 1}) if number < len(chosen) else "",
+        "previous": address("/quiz", here | {"number": number - 1, **before}) if number > 1 else "",
+        "next": address("/quiz", here | {"number": number + 1, **after}),
     }
-    return Page("quiz.html", shown | more, quiz_row(sources, len(chosen), number, question, answer, choices))
+    return Page("quiz.html", shown | after | more, quiz_row(sources, len(chosen), number, question, answer, choices))
+
+
+def counted(given: Mapping[str, str]) -> tuple[int, int]:
+    """The questions answered so far in this quiz, and how many of them rightly. Raises UsageError if these are not
+    numbers."""
+    answered, right = (integer_parameter(given, name, 0, most=MOST) for name in COUNTED)
+    return answered, min(right, answered)
 
 
 def sources_of(site: Site) -> list[Row]:

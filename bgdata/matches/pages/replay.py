@@ -11,7 +11,7 @@ import numpy as np
 
 from bgdata.errors import BgdataError, InvalidScoreError
 from bgdata.evaluation.pages.position import STEPS
-from bgdata.game.board_svg import format_board_svg
+from bgdata.game.board_svg import format_board_svg, short_name
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import Play, legal_plays, parse_play
@@ -74,10 +74,16 @@ def best_play(evaluator: Evaluator, row: Row) -> Play | None:
 
 def boards_of(head: Row, row: Row, best: Play | None) -> list[tuple[str, str]]:
     """Titles and pictures of a turn's boards: what was played and what is best, or one board without a title. The first
-    player is light and below, whoever is on roll."""
+    player is light and below, whoever is on roll; the picture says whose turn it is."""
     position, side = Position(row["position_id"]), row["on_roll"]
     stakes, played = stakes_of(head, row), play_of(row)
-    names = head[f"player_{side}"], head[f"player_{1 - side}"]
+    own, other = (short_name(head[f"player_{each}"] or "") for each in (side, 1 - side))
+    is_answered = row["player"] != side
+    names = (
+        (f"{own} doubles", f"{other} to answer")
+        if is_answered
+        else (f"{own} to play" if roll_of(row) else f"{own} on roll", other)
+    )
 
     def picture(play: Play | None, prefix: str) -> str:
         return format_board_svg(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from bgdata.bearoff.index import layout_count
 from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError, cite
-from bgdata.evaluation.bearoff import SIZE, sizes
+from bgdata.evaluation.bearoff import SIZE, available_sizes
 from bgdata.evaluation.networks.player import network_name
 from bgdata.evaluation.player import as_evaluator, open_named_player
 from bgdata.evaluation.players import NETWORK, PLAYERS, PROGRAMS, is_callable
@@ -232,7 +232,7 @@ def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]
     size = SIZE.fullmatch(name)
     if name and not size:
         raise UsageError(f"expected a size such as 6x9, got {cite(name)}")
-    have = sizes(warehouse, TWO_SIDED)
+    have = available_sizes(warehouse, TWO_SIDED)
     wanted = (int(size[1]), int(size[2])) if size else max(have, key=lambda each: layout_count(*each), default=(6, 9))
     if wanted not in have:
         found = ", ".join(f"{points}x{checkers}" for points, checkers in sorted(have)) or "none"

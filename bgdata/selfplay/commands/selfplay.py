@@ -115,14 +115,14 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **optio
       bgdata query "from selfplay_labels_summary"
       bgdata export text selfplay_labels/network-10000-seed-1-6x9 --format gnubg-training --output labels.gz
     """
-    from bgdata.evaluation.bearoff import sizes
+    from bgdata.evaluation.bearoff import available_sizes
     from bgdata.measures.steps.scores import table_size
 
     recipe = corpus_recipe(warehouse, corpus)
     points, checkers = table_size(warehouse, table, "to rescore by")
     race_points = 0
     if options["combined"]:
-        found = sizes(warehouse, "bearoff_one_sided") & sizes(warehouse, "bearoff_gammon")
+        found = available_sizes(warehouse, "bearoff_one_sided") & available_sizes(warehouse, "bearoff_gammon")
         if not found:
             raise MissingTableError(
                 f"expected bearoff_one_sided and bearoff_gammon of the same size in {warehouse.root} to combine, found "

@@ -1,6 +1,8 @@
-// What pages do beyond being read: names that copy and complete, games by key, rollouts that go on. Nothing here is
+// What pages do beyond being read: names that copy and complete, a search that suggests, games by key, rollouts that go on. Nothing here is
 // needed: every page reads, and every form works, without it.
 "use strict";
+
+const PAUSE_MILLISECONDS = 150, MOST_PLACES = 10;  // between a key and its suggestions, and their number
 
 // A click copies a notation or a command, and says so beside it.
 function copyNames() {
@@ -45,6 +47,71 @@ function completeNames() {
     if (!event.target.matches("p code")) return;
     box.setRangeText(event.target.textContent + " ", box.selectionStart, box.selectionEnd, "end");
     box.focus();
+  });
+}
+
+// The pages that the text of the search box may mean, below it: arrows choose one, Enter opens it, Escape closes the list.
+function suggestPlaces() {
+  const box = document.querySelector("header input[name=q]"), list = document.createElement("ul");
+  let waiting = 0, asking = null;
+  Object.assign(list, { id: "places", role: "listbox", ariaLabel: "Pages", hidden: true });
+  Object.assign(box, { role: "combobox", autocomplete: "off", ariaAutoComplete: "list", ariaExpanded: "false" });
+  box.setAttribute("aria-controls", list.id);
+  box.form.append(list);
+  const chosen = () => list.querySelector("[aria-selected=true]");
+  const choose = (option) => {
+    if (chosen()) chosen().ariaSelected = "false";
+    if (!option) return box.removeAttribute("aria-activedescendant");
+    option.ariaSelected = "true";
+    box.setAttribute("aria-activedescendant", option.id);
+    option.scrollIntoView({ block: "nearest" });
+  };
+  const close = () => {
+    clearTimeout(waiting);
+    asking?.abort();
+    choose(null);
+    list.hidden = true;
+    box.ariaExpanded = "false";
+  };
+  const show = (places) => {
+    close();
+    list.replaceChildren(...places.slice(0, MOST_PLACES).map(({ kind, name, address }, number) => {
+      const option = document.createElement("li"), word = document.createElement("span");
+      Object.assign(option, { id: `place-${number}`, role: "option", ariaSelected: "false", textContent: name });
+      option.dataset.address = address;
+      word.textContent = kind;
+      option.prepend(word);
+      return option;
+    }));
+    list.hidden = !places.length;
+    box.ariaExpanded = String(!list.hidden);
+  };
+  const look = async () => {
+    const text = box.value.trim();
+    if (text.length < 2) return close();
+    asking?.abort();
+    const { signal } = asking = new AbortController();
+    try {
+      const answer = await fetch(`/search.json?q=${encodeURIComponent(text)}`, { signal });
+      const places = answer.ok ? await answer.json() : [];
+      if (!signal.aborted) show(places);
+    } catch { /* the box is searched as it is */ }
+  };
+  box.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(look, PAUSE_MILLISECONDS); });
+  box.addEventListener("blur", close);
+  box.addEventListener("keydown", (event) => {
+    const options = [...list.children], at = options.indexOf(chosen()), step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && list.hidden) look();
+    else if (step) choose(options[at < 0 && step < 0 ? options.length - 1 : at + step]);
+    else if (event.key === "Enter" && chosen()) location.assign(chosen().dataset.address);
+    else if (event.key === "Escape" && !list.hidden) close();
+    else return;
+    event.preventDefault();
+  });
+  list.addEventListener("mousedown", (event) => event.preventDefault());  // the box keeps the focus
+  list.addEventListener("click", (event) => {
+    const option = event.target.closest("li");
+    if (option) location.assign(option.dataset.address);
   });
 }
 
@@ -146,4 +213,4 @@ function watchImport() {
   look();
 }
 
-for (const start of [watchImport, watchRollout, copyNames, completeNames, replayByKey]) start();
+for (const start of [suggestPlaces, watchImport, watchRollout, copyNames, completeNames, replayByKey]) start();

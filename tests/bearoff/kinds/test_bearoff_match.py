@@ -65,9 +65,12 @@ CASES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("changes", CASES, ids=str)
 def test_rows_are_exact(built: Warehouse, changes: dict[str, Any]) -> None:
+    """Every row of a table equals rational arithmetic, at many scores and cubes."""
     parameters = SMALL.with_changes(changes)
     reader = MatchTable(built.build(DATASET.name, parameters))
-    game, score, value = game_of(built, parameters), parameters.score(), parameters.cube_value
+    game = game_of(built, parameters)
+    score = parameters.score()
+    value = parameters.cube_value
     owners = (CubeOwner.CENTERED,) if value == 1 else (CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
     bound = error_bound(2, 2)
     for on_roll in layouts(2, 2)[1:]:
@@ -85,6 +88,7 @@ def test_rows_are_exact(built: Warehouse, changes: dict[str, Any]) -> None:
 
 
 def test_rows_match_the_array(built: Warehouse) -> None:
+    """The columns in SQL are those of the stored array, in the same order of pairs."""
     for changes in CASES[:4]:
         parameters = SMALL.with_changes(changes)
         table = built.build(DATASET.name, parameters)
@@ -92,9 +96,11 @@ def test_rows_match_the_array(built: Warehouse) -> None:
             shown = connection.sql(
                 f"select {select_columns(DATASET, parameters, DATASET.tables[0])} from '{table.parquet}'"
             )
-            columns, rows = shown.columns, shown.fetchall()
+            columns = shown.columns
+            rows = shown.fetchall()
         assert columns == ["variant", *(column.name for column in DATASET.columns)]
-        held, mwc = match_columns(parameters.score(), parameters.cube_value), table.array("mwc")
+        held = match_columns(parameters.score(), parameters.cube_value)
+        mwc = table.array("mwc")
         assert len(rows) == len(mwc) ** 2 == table.manifest.rows
         for number, row in enumerate(rows):
             found = dict(zip(columns, row, strict=True))
@@ -116,6 +122,7 @@ def test_rows_match_the_array(built: Warehouse) -> None:
 
 @pytest.mark.slow
 def test_large_tables_are_rounded_once(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large table stores 16-bit codes, each the nearest to the value in double precision."""
     exact = bgdata.open_warehouse(memory_path / "exact").build(DATASET.name, DATASET.smallest)
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
     warehouse = bgdata.open_warehouse(memory_path / "rounded")
@@ -136,7 +143,8 @@ def test_large_tables_are_rounded_once(memory_path: Path, monkeypatch: pytest.Mo
 
 
 def test_estimate_and_manifest_match_the_table(smallest: Table) -> None:
-    estimate, manifest = DATASET.estimate(DATASET.smallest), smallest.manifest
+    estimate = DATASET.estimate(DATASET.smallest)
+    manifest = smallest.manifest
     assert estimate.rows == manifest.rows == 400
     actual = sum(entry.bytes for entry in manifest.files)
     assert estimate.disk_bytes / 4 <= actual <= estimate.disk_bytes + 8000  # the footer describes 14 columns
@@ -191,7 +199,7 @@ def test_score_beyond_the_match_equity_table_is_refused(built: Warehouse) -> Non
 
 
 def test_match_equity_tables_are_found_by_name(memory_path: Path) -> None:
-    """Cover variants that are not defaults, and imported tables."""
+    """A name finds the match equity table, also of variants that are not defaults and of imported ones."""
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     own = MATCH_EQUITY.defaults[-1].with_changes({"length": 7, "cube_life_index": 0.7})
     name = warehouse.build(MATCH_EQUITY.name, own).manifest.variant
@@ -223,6 +231,7 @@ def test_slugs_are_unique() -> None:
 
 
 def test_decisions_in_sql_match_the_reader(built: Warehouse) -> None:
+    """The cube decisions in SQL are those that the reader gives."""
     parameters = DATASET.smallest
     reader = MatchTable(built.build(DATASET.name, parameters))
     built.build("bearoff_one_sided", bgdata.all_kinds()["bearoff_one_sided"].parameters(3))
@@ -246,7 +255,7 @@ def test_decisions_in_sql_match_the_reader(built: Warehouse) -> None:
 
 
 def test_decisions_in_sql_do_not_need_layouts(tmp_path: Path) -> None:
-    """Rows are kept if the one-sided table of these points is missing."""
+    """The rows of decisions stay, without layouts, if the one-sided table of these points is missing."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     warehouse.build(DATASET.name, SMALL)
     with warehouse.connect() as connection:

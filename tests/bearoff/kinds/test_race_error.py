@@ -14,6 +14,7 @@ from bgdata.errors import InvalidParameterError
 
 @pytest.mark.parametrize("combination", ["plain", "corrected"])
 def test_groups_match_the_table_of_all_pairs(tmp_path: Path, combination: str) -> None:
+    """Groups by checkers have the sums of `bearoff_error`, the table of all pairs, and the same worst pair."""
     warehouse = bgdata.open_warehouse(tmp_path)
     groups, pairs = (
         warehouse.build(kind, warehouse.kinds[kind].parameters(4, 4, combination))
@@ -42,7 +43,8 @@ def test_groups_match_the_table_of_all_pairs(tmp_path: Path, combination: str) -
 
 
 def test_gammons_count_with_15_checkers(tmp_path: Path) -> None:
-    """A side that bears none off before the other side is off loses two points."""
+    """A side that bears none of 15 checkers off before the other side is off loses two points in the combined
+    equity."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build(DATASET.name, RaceErrorParameters(1, 15))
     rolls, first = (RaceTable(warehouse.open(kind, "1x15")) for kind in ("bearoff_one_sided", "bearoff_gammon"))

@@ -86,6 +86,7 @@ def test_parts_partition_players_on_roll_by_checkers(size: tuple[int, int]) -> N
 
 @pytest.mark.parametrize("large", [False, True])
 def test_parts_have_the_rows_of_the_table(make: Callable[..., TwoSidedTable], folder: Path, large: bool) -> None:
+    """The parts together have exactly the rows of the table, and the version does not change."""
     from bgdata.store.dataset import Computed
 
     table = make(large=large)
@@ -157,6 +158,7 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, count: int, error: BaseException
 def test_stopped_run_resumes_after_written_parts(
     table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
+    """A run that was stopped leaves whole parts, and the next run writes only the missing ones."""
     with monkeypatch.context() as patch:
         stop_after(patch, count, KeyboardInterrupt())
         with pytest.raises(KeyboardInterrupt):
@@ -198,7 +200,7 @@ def test_too_little_disk_space_is_refused(table: TwoSidedTable, folder: Path, mo
 
 
 def test_estimate_bounds_the_size_of_a_row_group(folder: Path) -> None:
-    """The codes are random, so they do not compress, and the row group has a normal size."""
+    """The estimate is at least the size of a row group of random codes, which do not compress."""
     stored = np.random.default_rng(1).integers(0, 1 << 16, (701, 701, 4)).astype(np.uint16)
     bare: Any = SimpleNamespace(manifest=SimpleNamespace(files=[]))
     worst: Any = SimpleNamespace(stored=stored, checkers=15, is_rounded=True, table=bare)

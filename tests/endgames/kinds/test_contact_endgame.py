@@ -14,7 +14,7 @@ from bgdata.endgames.kinds import contact_endgame
 from bgdata.endgames.kinds.contact_endgame import EndgameParameters, pairs_of
 from bgdata.endgames.kinds.contact_endgame_compute import ERROR_BOUND, Successors
 from bgdata.endgames.layouts import Layouts, all_layouts
-from bgdata.endgames.solver import are_unfinished, is_possible, stakes
+from bgdata.endgames.solver import are_unfinished, is_possible, points_lost
 from bgdata.errors import InvalidParameterError
 from bgdata.kernel import threads
 from bgdata.store import job
@@ -31,7 +31,7 @@ def solve_in_double_precision(layouts: Layouts, *, gammons: bool) -> Array:
     wanted = are_unfinished(layouts)
     on_roll, opponent = np.nonzero(wanted)
     followers = Successors(layouts, on_roll, opponent)
-    lost = stakes(layouts, gammons=gammons).astype(float)
+    lost = points_lost(layouts, gammons=gammons).astype(float)
     equities = np.zeros((len(layouts), len(layouts), len(COLUMNS)))
     equities[:, 0] = -lost[:, None]
     equities[:, 0, 4] = -1
@@ -81,6 +81,7 @@ def test_rows_are_pairs_without_a_common_point(tmp_path: Path) -> None:
 
 
 def test_killed_build_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build that was stopped at its fourth checkpoint resumes and gives the same digest, on one thread too."""
     expected = bgdata.open_warehouse(tmp_path / "whole").build(KIND, EndgameParameters(1)).manifest.digest
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     checkpoint, calls = job.Job._checkpoint, [0]
@@ -101,6 +102,7 @@ def test_killed_build_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_large_tables_have_no_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table that is too large for Parquet has the same equities, no rows in SQL, and passes `verify`."""
     whole = bgdata.open_warehouse(tmp_path / "parquet").build(KIND, EndgameParameters(1))
     monkeypatch.setattr(contact_endgame, "PARQUET_CHECKERS", 0)
     warehouse = bgdata.open_warehouse(tmp_path / "flat")

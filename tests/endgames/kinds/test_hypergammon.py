@@ -24,8 +24,8 @@ SETTLED = 1e-5  # makehyper stops at changes this small
 @pytest.mark.skipif(MAKEHYPER is None, reason="gnubg's makehyper is not installed")
 @pytest.mark.parametrize("checkers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_equities_match_makehyper(tmp_path: Path, checkers: int) -> None:
-    """All cubeless equities agree. With the cube makehyper does not swap its owners when a player dances, as its
-    authors say. So these are compared only for one checker, where nobody makes a point."""
+    """Cubeless equities equal those of makehyper. Cubeful ones are compared only for one checker, where nobody makes a
+    point, because makehyper does not swap the cube owners when a player dances, as its authors say."""
     path = tmp_path / "hyper.bd"
     command = [str(MAKEHYPER), "-c", str(checkers), "-f", path.name]  # long paths do not fit
     subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
@@ -48,7 +48,7 @@ def test_equities_match_makehyper(tmp_path: Path, checkers: int) -> None:
 
 
 def test_values_follow_from_plays(tmp_path: Path) -> None:
-    """Recompute positions of two checkers, including dances, from plays that other code finds."""
+    """Values of positions of two checkers, including dances, equal those computed from plays that other code finds."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build("hypergammon", EndgameParameters(2))
     assert table.manifest.rows == 106_552

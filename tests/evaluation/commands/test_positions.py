@@ -81,7 +81,8 @@ def test_every_identifier_shows_the_same_position(tmp_path: Path, text: str) -> 
 
 
 def test_xgid_may_begin_with_a_minus(tmp_path: Path) -> None:
-    """Sites give XGIDs without the prefix XGID=, and most then begin with a minus."""
+    """An XGID without its prefix is an argument and not an option, although it begins with a minus, as many sites give
+    it."""
     text = NAMES[2].removeprefix("XGID=")
     for arguments in ([text], ["--", text]):
         assert START_ID in output_of(tmp_path, "show", *arguments)
@@ -101,7 +102,8 @@ def test_show_plays_and_pictures(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_beavers_of_an_xgid_are_kept(tmp_path: Path, form: str) -> None:
-    """A note outside the data names the notations that leave them out."""
+    """The shown identifiers keep the beaver of an XGID, and a note outside the data names the notations that leave it
+    out."""
     found = run(tmp_path, "show", XGID.format("00", 3), "--format", form)
     assert XGID.format("00", 3) in found.stdout
     assert "4HPwATDgc/ABMA:cAkAAAAAAAAA" in found.stdout
@@ -127,7 +129,7 @@ def test_eval_prints_the_player_evaluation(player_root: Path, text: str) -> None
 
 
 def test_eval_json_keeps_float32(player_root: Path) -> None:
-    """Reading the JSON gives the same float32 values."""
+    """The chances that are read from the JSON are the same float32 values that the player has."""
     found = bgdata.open_player(player_root, "random").evaluate(START)
     (printed,) = rows(player_root, "eval", START_ID)
     assert printed == {"position_id": START_ID} | vars(found) | {"source": "contact_network"}
@@ -197,6 +199,7 @@ def test_long_accuracy_is_wrapped() -> None:
 
 @pytest.mark.parametrize("ply", ["0", "1"])
 def test_hint_ranks_plays(player_root: Path, ply: str) -> None:
+    """Text and JSON of `hint` list the plays in the order, and with the values, of `rank_plays`."""
     ranked = bgdata.open_player(player_root, "random", ply=int(ply)).rank_plays(START, "31")
     shown = output_of(player_root, "hint", START_ID, "31", *RANDOM, "--ply", ply, "--plays", "3")
     board, table, source = shown.split("\n\n")
@@ -240,9 +243,11 @@ def test_hint_has_aligned_columns(player_root: Path) -> None:
 
 
 def test_hint_uses_the_cube(root: Path) -> None:
-    """The command prints cubeful equity, and mwc in a match, for stakes from options or an identifier."""
-    player, met = bgdata.open_player(root, "random"), find_met(bgdata.open_warehouse(root), "published-12")
-    score, rules = Stakes(MatchScore(2, 4)), CubeRules(met=met)
+    """`hint` prints cubeful equity, and mwc in a match, if options or an identifier give the stakes."""
+    player = bgdata.open_player(root, "random")
+    met = find_met(bgdata.open_warehouse(root), "published-12")
+    score = Stakes(MatchScore(2, 4))
+    rules = CubeRules(met=met)
     owned = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))
     best: RankedPlay | None = None
     for options, stakes, cube_rules in (
@@ -266,6 +271,7 @@ def test_hint_uses_the_cube(root: Path) -> None:
 
 
 def test_exact_decision_is_explained(root: Path) -> None:
+    """The answer of `cube` has the board, the action, a table of all actions, the gains, the source and the chances."""
     shown = output_of(root, "cube", BEAROFF_ID, *RANDOM)
     board, action, table, reasons, chances, _ = shown.split("\n\n")
     assert board.startswith(f"Position ID: {BEAROFF_ID}\n")
@@ -294,6 +300,7 @@ def test_owner_of_the_cube_limits_the_decision(root: Path) -> None:
 
 
 def test_decisions_in_a_match_are_explained(root: Path) -> None:
+    """At a match score `cube` prints mwc in percent and names the model, or says that the race was solved."""
     shown = output_of(root, "cube", START_ID, *RANDOM, *MATCH)
     assert "5-away" in shown
     assert re.search(r"\n +mwc change +equity\nno double  +\d+\.\d\d %", shown)
@@ -336,7 +343,7 @@ def test_options_are_stakes_and_rules(root: Path, arguments: tuple[str, ...], st
 
 
 def test_options_override_the_stakes_of_identifiers(root: Path) -> None:
-    """The score of an identifier holds unless an option gives another; --crawford alone applies to that score."""
+    """An option replaces the score or cube in an identifier; --crawford alone applies to the identifier's score."""
     names = identify(START, MatchState.from_stakes(Stakes(MatchScore(5, 3), Cube(2, CubeOwner.ON_ROLL)), length=7))
     expected = decision(root, START_ID, *MATCH, "--cube", "2", "--owner", "on_roll")
     assert (expected["away"], expected["opponent_away"], expected["is_crawford"]) == (5, 3, False)
@@ -369,7 +376,7 @@ def test_crawford_game_has_no_cube_decision(root: Path) -> None:
 
 
 def test_answers_at_a_score_equal_those_of_its_table(root: Path, tmp_path: Path) -> None:
-    """The answers are solved on demand, and read from a table of the score."""
+    """A race that is solved on demand has the same answers as the table that was built for its score."""
     own = tmp_path / "warehouse"
     shutil.copytree(root, own)
     table = bgdata.open_warehouse(own).build(DATASET.name, MatchBearoffParameters(3, 3, 5, 3, met="published-12"))
@@ -406,8 +413,9 @@ def test_match_as_money_uses_the_money_table(root: Path) -> None:
     assert money["method"] == "exact"
 
 
-def test_match_equity_table_from_a_file(root: Path, tmp_path: Path) -> None:
-    """No bearoff table of a warehouse uses it."""
+def test_match_equity_table_may_be_a_file(root: Path, tmp_path: Path) -> None:
+    """With a match equity table from a file, for which no bearoff table exists, the race is solved, and its mwc is that
+    by the same table in the warehouse."""
     path = tmp_path / "other.xml"
     output_of(root, "export", "met", "published-12", "-o", str(path))
     found = decision(root, POSITION, "--away", "5-3", "--met", str(path))

@@ -18,6 +18,7 @@ from tests.command_line import ON_ROLL, OPPONENT, POSITION, error_of, output_of,
 
 
 def test_probe_prints_every_table(small_root: Path) -> None:
+    """The text has the layouts, and the values of the two-sided and the one-sided table."""
     shown = output_of(small_root, "probe", POSITION)
     table = bgdata.open_two_sided(small_root, 3, 3)
     equities = table.probe(ON_ROLL, OPPONENT)
@@ -33,6 +34,7 @@ def test_probe_prints_every_table(small_root: Path) -> None:
 
 
 def test_probe_shows_gammons_and_gnubg_files(small_root: Path, tmp_path: Path) -> None:
+    """Files of gnubg are probed beside the tables, and gammon chances are named as approximate."""
     for option, size in (("--one-sided", "3"), ("--two-sided", "3x3")):
         output_of(small_root, "export", "gnubg-bd", option, size, "-o", tmp_path / f"{option[2:]}.bd")
     shown = output_of(
@@ -49,7 +51,7 @@ def test_probe_shows_gammons_and_gnubg_files(small_root: Path, tmp_path: Path) -
 
 
 def test_combined_chances_include_gammons(small_root: Path) -> None:
-    """Against 15 checkers, bearing off the last one wins a gammon, also in the combined equity."""
+    """Bearing off the last checker against 15 checkers wins a gammon, which counts in the combined equity too."""
     *_, row = json.loads(
         output_of(small_root, "probe", position_id(opponent=[0, 0, 15], on_roll=[1]), "--format", "json")
     )
@@ -108,6 +110,7 @@ def root(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_probe_builds_the_table_once(root: Path) -> None:
+    """The first probe at a score builds the exact table, and the second one reads it."""
     shown = output_of(root, "probe", POSITION, "--away", "2-3", *MET)
     (table,) = bgdata.open_warehouse(root).versions(DATASET.name)
     reader = MatchTable(table)
@@ -135,6 +138,7 @@ def test_probe_accepts_owners_and_crawford(root: Path) -> None:
 
 
 def test_larger_table_is_used_if_present(root: Path) -> None:
+    """A position outside the default table is refused until a larger table is built."""
     larger = position_id([0, 0, 0, 1], [2, 2])
     error = error_of(run(root, "probe", larger, "--away", "2-3", *MET), 1)
     assert error == (
@@ -150,7 +154,7 @@ def test_larger_table_is_used_if_present(root: Path) -> None:
     )
 
 
-def test_build_of_a_table_for_a_score(memory_path: Path) -> None:
+def test_table_for_a_score_can_be_built(memory_path: Path) -> None:
     root = memory_path / "warehouse"
     size = ("--points", "2", "--checkers", "2")
     settings = ["away=3", "opponent_away=4", "cube_value=2", "met=published-12"]

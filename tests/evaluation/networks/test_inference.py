@@ -66,10 +66,11 @@ def kernel_answer(networks: inference.Networks, which: int, board: np.ndarray) -
 
 def outputs_of(networks: inference.Networks, which: int, sums: np.ndarray) -> np.ndarray:
     """float32[n, 5]: the chances of n boards at once, from int32[n, unit] sums of the first layer."""
-    network, most = network_of(networks, which), inference.rounded_up(int(networks.shapes[:, inference.SIZES :].max()))
+    network = network_of(networks, which)
+    most = inference.rounded_up(int(networks.shapes[:, inference.SIZES :].max()))
     packed = np.full(inference.later_size(network), 77, np.int16)
     inference.pack_later(network, packed)
-    gathered = inference.Gathered(np.full(most + STEP, 77, np.int16), np.full((LANES, most + STEP), 77, np.int16))
+    gathered = inference.ActiveUnits(np.full(most + STEP, 77, np.int16), np.full((LANES, most + STEP), 77, np.int16))
     hidden, later = np.full((LANES, most), 77, np.int16), np.full((LANES, most), 77, np.int32)  # arbitrary content
     chances = np.empty((LANES, 5), np.float32)
     for lane, of_lane in enumerate(sums):
@@ -80,9 +81,11 @@ def outputs_of(networks: inference.Networks, which: int, sums: np.ndarray) -> np
 
 @each_network
 def test_networks_match_the_reference(number: int, which: int) -> None:
-    """A hidden unit near a half may round differently in single precision; such boards are skipped, and rare."""
+    """Sums, hidden units and chances equal those of the reference. Boards with a hidden unit near a half, which may
+    round differently in single precision, are skipped, and rare."""
     networks = random_networks(number)
-    layers, input_set = unpacked(networks, which), SHAPES[number][0][which]
+    layers = unpacked(networks, which)
+    input_set = SHAPES[number][0][which]
     certain = 0
     for board, values in zip(sample_boards(), encode(input_set, sample_boards()).tolist(), strict=True):
         sums, chances = kernel_answer(networks, which, board)
@@ -96,7 +99,7 @@ def test_networks_match_the_reference(number: int, which: int) -> None:
 
 @each_network
 def test_boards_together_equal_boards_alone(number: int, which: int) -> None:
-    """Chances of several boards at once are equal to the last bit."""
+    """Boards that are evaluated together get the same chances, to the last bit, as boards evaluated one by one."""
     networks = random_networks(number)
     found = [kernel_answer(networks, which, board) for board in sample_boards()[: LANES * (LANES + 1) // 2]]
     for count in range(1, LANES + 1):
@@ -106,14 +109,14 @@ def test_boards_together_equal_boards_alone(number: int, which: int) -> None:
 
 
 def test_sample_networks_are_not_constant() -> None:
-    """Comparisons with constant networks would prove nothing."""
+    """The sample networks give different boards different chances; otherwise comparisons would prove nothing."""
     networks = random_networks(0)
     found = np.array([kernel_answer(networks, 2, board)[1] for board in sample_boards()])
     assert (found.std(axis=0) > 0.02).all()
 
 
 def test_network_with_known_answers() -> None:
-    """The winning chance of the network is a formula of the pips."""
+    """The winning chance of a hand-made network is the formula of the pips that its weights express."""
     networks = pips_networks()
     for board in sample_boards():
         pips = sum(max(int(n), 0) * p for p, n in enumerate(board) if p) - int(board[0]) * 25
@@ -136,7 +139,7 @@ def test_fast_tanh_is_odd_and_accurate() -> None:
 
 
 def test_fast_tanh_is_lamberts_fraction() -> None:
-    """The tangent equals the published continued fraction in exact arithmetic, also where that would exceed 1."""
+    """`fast_tanh` is the published continued fraction in exact arithmetic, also where that would exceed 1."""
     y = Fraction(497, 100)
 
     def exact(y: Fraction) -> Fraction:
@@ -151,7 +154,7 @@ def test_fast_tanh_is_lamberts_fraction() -> None:
 
 @pytest.mark.parametrize("unit", [inference.FIRST_SUM, inference.Activation.LOGISTIC.later_sum])
 def test_logistic_units_are_rounded_to_the_nearest_step(unit: int) -> None:
-    """Units are the nearest of 8,192 steps for all possible sums, and never outside 0 to 1."""
+    """For all possible sums, units are the nearest of 8,192 steps and never outside 0 to 1."""
     sums = np.linspace(-20 * unit, 20 * unit, 3001).astype(np.int32)
     sums = np.concatenate([sums, np.array([0, -(2**31), 2**31 - 1], np.int32)])
     hidden = np.empty(len(sums), np.int16)
@@ -164,7 +167,7 @@ def test_logistic_units_are_rounded_to_the_nearest_step(unit: int) -> None:
 
 @each_network
 def test_updated_sums_equal_fresh_ones(number: int, which: int) -> None:
-    """Sums are updated between any two boards, not only boards a play apart."""
+    """Sums that are updated from any other board, not only from one a play apart, equal sums from the biases."""
     networks = random_networks(number)
     network = network_of(networks, which)
     boards = np.concatenate([sample_boards()[:60], batch_plays(sample_games().boards[:2], sample_games().rolls[:2])[1]])
@@ -179,8 +182,10 @@ def test_updated_sums_equal_fresh_ones(number: int, which: int) -> None:
 
 @pytest.mark.parametrize(("begin", "end"), [(0, 32), (0, 196), (192, 260)])
 def test_nearest_recent_board_is_found(begin: int, end: int) -> None:
-    """Boards that are about to be refilled are skipped; ties go to the newest board."""
-    generator, ties = np.random.default_rng(end), 0
+    """The search finds the recent board with the fewest different inputs, the newest if there are several, and skips
+    boards about to be refilled."""
+    generator = np.random.default_rng(end)
+    ties = 0
     for _ in range(50):
         inputs = generator.integers(0, 2, (inference.RECENT, inference.INPUT_ROOM)).astype(np.int16)
         inputs[:, begin + 4 : end] = 0
@@ -195,7 +200,7 @@ def test_nearest_recent_board_is_found(begin: int, end: int) -> None:
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_largest_weights_fit_into_sums(sign: int) -> None:
-    """With extreme weights and biases, the sums of the first layer equal those of Python integers."""
+    """With extreme weights and biases, the sums of the first layer still equal those of Python integers."""
     shapes, weights, biases = random_networks(0)
     networks = inference.Networks(shapes, np.full_like(weights, sign * 32767), np.full_like(biases, sign * 2**30))
     for which, input_set in enumerate(SHAPES[0][0]):
@@ -209,7 +214,7 @@ def test_every_input_set_is_tested() -> None:
 
 
 def test_rectified_units_are_rounded_and_limited() -> None:
-    """Units are rounded to the nearest, halves up; they are 0 below 0, and at most 8."""
+    """Rectified units are rounded to the nearest, halves up; they are 0 below 0, and at most 8."""
     ends = [-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257]
     expected = [0, 0, 0, 0, 0, 0, 1, 1, 2, 4095, 4095, 4095]
     for times in (1, 5):  # with and without whole vectors

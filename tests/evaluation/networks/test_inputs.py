@@ -64,7 +64,7 @@ def named(input_set: InputSet, board: list[int]) -> dict[str, int]:
 
 
 def test_labels_and_numbers_are_fixed() -> None:
-    """Networks are stored with the number, recipes with the label."""
+    """Labels and numbers of input sets do not change, because recipes contain the labels and networks the numbers."""
     assert [(input_set.label, int(input_set)) for input_set in InputSet] == [
         (label, n) for n, label in enumerate(INPUT_SETS)
     ]
@@ -77,7 +77,7 @@ def test_labels_and_numbers_are_fixed() -> None:
     ("listed", "count", "digest"), [(RACE_INPUTS, 60, "30daf859134ba6bc"), (CONTACT_INPUTS, 64, "48588be59171995f")]
 )
 def test_order_of_inputs_is_fixed(listed: tuple[NamedInput, ...], count: int, digest: str) -> None:
-    """Trained networks know inputs only by place: a change here makes them useless."""
+    """The order of inputs does not change, because trained networks know inputs only by their place."""
     names = [name for name, _ in listed]
     assert len(set(names)) == len(names) == count
     assert all(each.meaning for each in listed)
@@ -94,8 +94,10 @@ def test_values_change_only_with_the_revision(input_set: InputSet) -> None:
 @each_input_set
 @pytest.mark.parametrize("together", [1, 5, MAX_BOARDS])
 def test_inputs_of_many_boards_equal_those_of_each(input_set: InputSet, together: int) -> None:
+    """Boards that are encoded together get the inputs of boards encoded one by one, and no others are written."""
     numbers = np.full(ROLL_NUMBERS, 1 << 30, np.int32)  # arbitrary content
-    alone, many = encode(input_set, sample_boards()), np.full((len(sample_boards()), MAX_INPUTS), -1, np.int16)
+    alone = encode(input_set, sample_boards())
+    many = np.full((len(sample_boards()), MAX_INPUTS), -1, np.int16)
     count = input_count(input_set)
     for begin in range(0, len(sample_boards()), together):
         rows = slice(begin, begin + together)
@@ -138,7 +140,8 @@ def test_inputs_match_values_by_hand(name: str) -> None:
 
 
 def test_every_count_on_every_point() -> None:
-    """With 1 to 15 checkers of each side on a point, on the bar, and off, all entries of the lookup tables are used."""
+    """Inputs match the reference for 1 to 15 checkers of each side on every point, on the bar and off, which uses all
+    entries of the lookup tables."""
     boards = np.zeros((2 * 15 * 24 + 2 * 16 + 2 * 16, 26), np.int8)
     cells = [(point, sign * count) for point in range(1, 25) for sign in (1, -1) for count in range(1, 16)]
     cells += [(slot, count) for slot in (0, 25) for count in range(16)]
@@ -161,6 +164,7 @@ def test_start_position_by_hand() -> None:
 
 
 def test_contact_inputs_of_the_start_by_hand() -> None:
+    """The contact inputs of the starting position, in units of 1/64, are those calculated by hand."""
     found = named(InputSet.CONTACT, list(START.board))
     assert found["pips"] == 167 // 2
     assert found["contact_pips"] == (24 * 2 + 13 * 5 + 8 * 3 + 6 * 5 - 15) // 2
@@ -196,6 +200,7 @@ def test_inputs_of_a_closed_board() -> None:
 
 def test_race_inputs_match_values_by_hand() -> None:
     # seven left: two on 1, one each on 3, 4, 6, 9 and 10; the opponent has fourteen on its 2 and one on its 7
+    """The race inputs of three positions, in units of 1/64, are those calculated by hand."""
     board = [0, 2, 0, 1, 1, 0, 1, 0, 0, 1, 1, *[0] * 6, 0, -1, *[0] * 4, -14, 0, 0]
     found = named(InputSet.RACE, board)
     assert [found[f"off_{off}_or_more"] for off in (1, 8, 9, 14)] == [64, 64, 0, 0]
@@ -235,7 +240,8 @@ def test_inputs_are_exchanged_with_the_sides(input_set: InputSet) -> None:
 
 
 def test_inputs_of_points_are_exchanged_with_the_sides() -> None:
-    """Points are in reverse order with both halves exchanged, and so are both extras of a kind."""
+    """For the other player, the inputs of points are in reverse order with both halves exchanged, and so are both
+    extras of a kind."""
     own, flipped = (encode(InputSet.TESAURO_196, each) for each in (sample_boards(), flip_boards(sample_boards())))
     points = own[:, :POINT_INPUTS].reshape(-1, 24, 2, 4)[:, ::-1, ::-1].reshape(-1, POINT_INPUTS)
     assert np.array_equal(flipped, np.hstack([points, own[:, [193, 192, 195, 194]]]))

@@ -36,7 +36,7 @@ from bgdata.evaluation.networks.player import (
     recorded_name,
     scores_in,
     shipped_scores,
-    version_by,
+    version_of_folders,
 )
 from bgdata.evaluation.player import PubEval, open_named_player
 from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
@@ -134,6 +134,7 @@ FLAWS: dict[str, tuple[Callable[[Networks], Networks], str]] = {
 
 @each("name", list(FLAWS))
 def test_flawed_networks_are_refused(tmp_path: Path, name: str) -> None:
+    """Arrays that kernels would misread raise an error that names the version and the flaw."""
     corrupt, message = FLAWS[name]
     assert find_flaw(good_networks()) == ""
     folder = write_network(tmp_path, "bad", corrupt(good_networks()))
@@ -186,8 +187,8 @@ def default_network() -> Table:
 
 
 def test_default_network_has_its_measured_scores() -> None:
-    """The scores are from 40,000 games, as on the page of networks, and all three benchmarks, instead of the 8,000
-    games of the network's training."""
+    """The shipped scores of the default network are from 40,000 games and all three benchmarks, instead of the 8,000
+    games at the end of its training."""
     table = default_network()
     scores = {(each.measure, each.against.partition("-")[0]): each for each in shipped_scores(table)}
     games = scores["points_per_game", "pubeval"]
@@ -222,6 +223,7 @@ def test_scores_of_training_are_named_so(warehouse: Warehouse) -> None:
 
 
 def test_scores_of_the_warehouse_are_quoted(warehouse: Warehouse) -> None:
+    """Scores that were measured in a warehouse replace the figures of training in the accuracy of an evaluation."""
     player = open_named_player("network/tiny", 0, warehouse)
     series = GameParameters("network/tiny", 0, player.version, "pubeval", 0, "2", 40, 3)
     warehouse.build("game_scores", series)
@@ -237,7 +239,8 @@ def test_scores_of_the_warehouse_are_quoted(warehouse: Warehouse) -> None:
 
 
 def test_scores_on_a_replaced_benchmark_are_skipped(warehouse: Warehouse) -> None:
-    """The decisions of a benchmark change with the network of its games, so older scores do not apply."""
+    """Scores on an older version of a benchmark do not count, because its decisions change with the network of its
+    games."""
     player = open_named_player("network/tiny", 0, warehouse)
     (benchmark,) = warehouse.current("rollout_decisions")
     table = warehouse.build(BENCHMARKS.name, ScoreParameters.on(benchmark, "network/tiny", 0, player.version))
@@ -249,7 +252,7 @@ def test_scores_on_a_replaced_benchmark_are_skipped(warehouse: Warehouse) -> Non
 
 @pytest.mark.parametrize("lost", ["player", "version", "points_per_game"])
 def test_incomplete_manifests_are_skipped(warehouse: Warehouse, lost: str) -> None:
-    """A warehouse may come from a stranger. `verify` reports the problem, and evaluations still work."""
+    """A damaged manifest of scores does not stop evaluations; `verify` reports it."""
     player = open_named_player("network/tiny", 0, warehouse)
     table = warehouse.build("game_scores", GameParameters("network/tiny", 0, player.version, "pubeval", 0, "2", 40, 3))
     path = table.folder / "manifest.json"
@@ -261,7 +264,7 @@ def test_incomplete_manifests_are_skipped(warehouse: Warehouse, lost: str) -> No
 
 
 def test_score_with_the_smallest_error_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The score may be a shipped or a local measurement."""
+    """The most accurate of shipped and local scores is quoted."""
     table = default_network()
     shipped = {each.measure: each for each in best_scores(table, "", None)}["points_per_game"]
     warehouse = bgdata.open_warehouse(tmp_path / "w")
@@ -307,6 +310,7 @@ TINY = DATASET.smallest
 
 
 def test_default_network_needs_no_warehouse(tmp_path: Path) -> None:
+    """The shipped network plays legally, and the folder of the warehouse is not created."""
     warehouse = bgdata.open_warehouse(tmp_path / "none")
     kind, parameters = default_recipe()
     name = f"network/{warehouse.kind(kind).slug(parameters)}"
@@ -323,7 +327,7 @@ def test_default_network_needs_no_warehouse(tmp_path: Path) -> None:
 
 
 def test_network_of_the_warehouse_comes_first(warehouse: Warehouse) -> None:
-    """The network of the warehouse replaces the default network of the same name, because it is newer."""
+    """A network in the warehouse replaces the shipped network of the same name, because it is newer."""
     player = open_named_player("network/tiny", 0, warehouse)
     assert isinstance(player, NetworkPlayer)
     assert repr(player) == f"MappedNetwork({player.label})"
@@ -336,7 +340,8 @@ def test_network_of_the_warehouse_comes_first(warehouse: Warehouse) -> None:
 
 
 def test_missing_current_version_is_refused(tmp_path: Path) -> None:
-    """The default network of the same name would play differently."""
+    """If the current version is missing, the shipped network of the same name, which would play differently, is not
+    used."""
     folder = tmp_path / "network" / DEFAULT_NETWORK
     folder.mkdir(parents=True)
     (folder / "current").write_text("r1-00000000\n")
@@ -363,6 +368,7 @@ def test_open_player_looks_ahead(warehouse: Warehouse) -> None:
 
 
 def test_invalid_names_are_refused(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors for invalid and missing networks list what exists, and say how to train one."""
     warehouse = bgdata.open_warehouse(small_root)
     for name in ("network/", "network/A", "network/../x", "network/a/b"):
         with pytest.raises(
@@ -384,11 +390,12 @@ def test_invalid_names_are_refused(small_root: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_player_version_depends_on_values_not_revisions() -> None:
-    """The digests of the default corpus contain this version of its player."""
+    """The version of a player changes with the digests of its tables, not their revisions, and stays the one in the
+    default corpus."""
     tables = ["taught-400/r1-15aad32f", "6x6/r1-77285ba0", "6x15/r1-9d944484", "6x15/r1-f05b6197"]
-    assert version_by(map(Path, tables)) == "7f3f62c5"
-    assert version_by(Path(name.replace("/r1-", "/r2-")) for name in tables) == "7f3f62c5"
-    assert version_by(Path(name.replace("77285ba0", "77285ba1")) for name in tables) != "7f3f62c5"
+    assert version_of_folders(map(Path, tables)) == "7f3f62c5"
+    assert version_of_folders(Path(name.replace("/r1-", "/r2-")) for name in tables) == "7f3f62c5"
+    assert version_of_folders(Path(name.replace("77285ba0", "77285ba1")) for name in tables) != "7f3f62c5"
 
 
 def test_network_plays_the_same_games_in_a_kernel_and_in_python() -> None:

@@ -88,11 +88,13 @@ def numbers(generator: np.random.Generator, *shape: int) -> Numbers:
 
 @each("count", COUNTS)
 @each("n", [0, 2, 6])
-def test_add_rows(count: int, n: int) -> None:
-    """Sums are exact modulo 2^32; units after the last whole vector stay unchanged."""
+def test_add_rows_equals_numpy(count: int, n: int) -> None:
+    """`add_rows` equals NumPy modulo 2^32, and leaves units after the last whole vector unchanged."""
     generator = np.random.default_rng(count)
-    weights, before = numbers(generator, 9 * count), generator.integers(-1000, 1000, count + 3).astype(np.int32)
-    rows, values = generator.integers(0, 9, n + 1).astype(np.int16), numbers(generator, n + 1)
+    weights = numbers(generator, 9 * count)
+    before = generator.integers(-1000, 1000, count + 3).astype(np.int32)
+    rows = generator.integers(0, 9, n + 1).astype(np.int16)
+    values = numbers(generator, n + 1)
     sums = np.full(count, 7, np.int32)
     call_add_rows(weights, rows, values, n, before, sums)
     expected = before[:count] + values[:n].astype(np.int64) @ weights.reshape(9, count)[rows[:n]].astype(np.int64)
@@ -103,9 +105,9 @@ def test_add_rows(count: int, n: int) -> None:
 
 @each("count", [1, STEP - 1, STEP, 196, 260])
 @each("share", [0.0, 0.1, 1.0])
-def test_collect_changes(count: int, share: float) -> None:
-    """Each changed item is collected once, in order, with the difference; a zero follows, and content beyond is
-    ignored."""
+def test_collect_changes_finds_each_changed_item(count: int, share: float) -> None:
+    """`collect_changes` collects each changed item once, in order, with its difference, writes a zero after them, and
+    ignores content beyond."""
     generator = np.random.default_rng(count)
     before = (numbers(generator, whole(count)) // 2).astype(np.int16)
     after = np.where(generator.random(whole(count)) < share, numbers(generator, whole(count)) // 2, before)
@@ -123,8 +125,9 @@ def test_collect_changes(count: int, share: float) -> None:
         assert call_count_changes(rows_of_inputs, 1, 0, begin, count) == (expected >= begin).sum()
 
 
-def test_weigh_points() -> None:
-    """The sum covers the checkers of each side on points 1 to 24, without the bars, up to the largest 16-bit sum."""
+def test_weigh_points_sums_over_checkers_of_a_side() -> None:
+    """`weigh_points` sums over the checkers of each side on points 1 to 24, without the bars, up to the largest 16-bit
+    sum."""
     generator = np.random.default_rng(3)
     weights = generator.integers(-40, 40, (4, 25)).astype(np.int16)
     weights[3] = 32767 // 15
@@ -140,7 +143,8 @@ def test_weigh_points() -> None:
 
 @pytest.mark.parametrize("shift", [9, 11])
 def test_shift_down_rounds_to_the_nearest(shift: int) -> None:
-    """Results are the nearest integers, halves up, between two limits, even if adding half a unit exceeds 32 bits."""
+    """`shift_down` gives the nearest integers, halves up, between two limits, even if adding half a unit exceeds 32
+    bits."""
     ends = [-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257, 2**31 - 1]
     found = np.concatenate([ends, np.random.default_rng(1).integers(-(2**22), 2**24, 3 * STEP)]).astype(np.int32)
     shifted = np.full(len(found), -7, np.int16)
@@ -153,7 +157,8 @@ def test_shift_down_rounds_to_the_nearest(shift: int) -> None:
 
 @pytest.mark.parametrize("count", COUNTS)
 def test_gather_active_collects_units_that_are_not_zero(count: int) -> None:
-    """Each unit that is not 0 in some lane is collected once, in order, with its numbers; zeros follow."""
+    """`gather_active` collects each unit that is not 0 in some lane once, in order, with its numbers, and writes zeros
+    after them."""
     generator = np.random.default_rng(count)
     hidden = numbers(generator, LANES, whole(count))
     hidden[:, generator.random(whole(count)) < 0.6] = 0
@@ -170,16 +175,20 @@ def test_gather_active_collects_units_that_are_not_zero(count: int) -> None:
 
 @each("lanes", [1, LANES])
 @each("units", [1, 5, 16, 17, 32, 46, 64, 65, 100])
-def test_add_products(lanes: int, units: int) -> None:
-    """Sums are exact for any number of units, from an odd or even number of units below, or none."""
+def test_add_products_equals_numpy(lanes: int, units: int) -> None:
+    """`add_products` equals NumPy for any number of units, from an odd or even number of units below, or none."""
     generator = np.random.default_rng(units)
-    count, width = 70, whole(units)
-    weights, sums = numbers(generator, 7 + count * width), np.full((LANES, width), 3, np.int32)
+    count = 70
+    width = whole(units)
+    weights = numbers(generator, 7 + count * width)
+    sums = np.full((LANES, width), 3, np.int32)
     for active in (generator.permutation(count)[:41], np.arange(count), np.empty(0, np.int64)):
-        m, room = len(active), count + STEP
+        m = len(active)
+        room = count + STEP
         listed, gathered = np.zeros(room, np.int16), np.zeros((LANES, room), np.int16)
         listed[:m], gathered[:, :m] = active, numbers(generator, LANES, m + 1)[:, :m]
-        expected, table = sums.copy(), weights[7:].reshape(count, width // STEP, STEP)
+        expected = sums.copy()
+        table = weights[7:].reshape(count, width // STEP, STEP)
         in_order = np.empty_like(table)
         in_order[:, :, UNITS] = table
         factors = in_order.reshape(count, width)[active].astype(np.int64)
@@ -190,13 +199,13 @@ def test_add_products(lanes: int, units: int) -> None:
         sums[:] = expected
 
 
-def test_order_of_units() -> None:
+def test_units_are_in_a_fixed_order() -> None:
     assert sorted(UNITS.tolist()) == list(range(STEP))
 
 
 @pytest.mark.parametrize("features", ["", "+sse2,+avx,+avx2", "+sse2,+avx,+avx2,+avx512f,+avx512bw"])
 def test_tests_pass_in_code_for_older_processors(features: str) -> None:
-    """Each run leaves out some instructions, if this processor can run the remaining code."""
+    """The tests of this module pass with code that leaves out some instructions, if this processor can run it."""
     import llvmlite.binding
 
     have = llvmlite.binding.get_host_cpu_features()

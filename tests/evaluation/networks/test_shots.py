@@ -56,7 +56,7 @@ def test_fewest_escapes_are_found_by_square() -> None:
     assert shots.fewest_escapes(3, lone) == (min(shots.escapes_from(square, lone) for square in range(3, 16)),) * 2
 
 
-def test_runs_of_points() -> None:
+def test_runs_and_windows_of_points_are_counted() -> None:
     for numbers in ([], [1], [24], [1, 2, 3, 24], [18, 19, 20, 21, 22, 23, 24], [1, 3, 5, 7], list(range(1, 25))):
         held = points(*numbers)
         assert shots.longest_run(held) == slow_longest_run(numbers)
@@ -139,8 +139,8 @@ def test_shots_from_the_bar_enter_first() -> None:
 
 
 def test_shots_are_legal_hits_in_99_of_100_positions() -> None:
-    """Shots are counted for each checker by itself. If another checker can play both dice, a hit with one die alone is
-    illegal, but counted."""
+    """The counted shots are the legal hits in 99 of 100 positions. In the others, a hit with one die is counted
+    although another checker can play both dice, which makes it illegal."""
     found = np.array([shot_counts(board) for board in sample_boards()])
     expected = np.zeros_like(found)
     for die in range(1, 7):

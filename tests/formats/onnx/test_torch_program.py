@@ -14,11 +14,13 @@ from tests.formats.onnx.boards import all_boards
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [1, RECTIFIED])
 def test_torch_program_gives_our_answers(number: int) -> None:
-    """The test has every input set except one, and different numbers of boards."""
+    """A PyTorch program gives the answers of our kernels for different numbers of boards and every input set except
+    one."""
     torch = pytest.importorskip("torch", reason="PyTorch is an extra")
     from bgdata.formats.onnx.torch_program import torch_bytes
 
-    boards, networks = all_boards(1500, seed=23), random_networks(number)
+    boards = all_boards(1500, seed=23)
+    networks = random_networks(number)
     files = {"name": ""}
     program = torch.export.load(io.BytesIO(torch_bytes(networks, {"name": "mine"})), extra_files=files).module()
     expected = NetworkPlayer(networks, BearoffEvaluator().arrays).evaluate_many(boards).chances

@@ -56,7 +56,7 @@ def test_every_macro_is_explained(small_root: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["cube_decisions", "take_point", "games", "versions", "bearoff_two_sided_3x3"])
-def test_text_and_data_agree(small_root: Path, name: str) -> None:
+def test_explain_has_the_same_items_as_text_and_json(small_root: Path, name: str) -> None:
     shown = output_of(small_root, "explain", name)
     rows = json.loads(output_of(small_root, "explain", name, "--format", "json"))
     assert shown.startswith(f"{name} (")
@@ -96,7 +96,7 @@ def test_similar_names_are_suggested(small_root: Path, name: str, near: str) -> 
     assert len(message) < 400
 
 
-def test_completed_names_are_explained(small_root: Path) -> None:
+def test_every_completed_name_can_be_explained(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     with open_catalog(warehouse) as connection:
         for name in names_to_explain(warehouse):

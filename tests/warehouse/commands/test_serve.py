@@ -69,7 +69,7 @@ def test_server_answers_and_stops(small_root: Path, host: str, warns: bool) -> N
     assert "Traceback" not in rest
 
 
-def test_address_for_match_files_is_another_one_after_each_start(small_root: Path) -> None:
+def test_address_for_match_files_changes_after_each_start(small_root: Path) -> None:
     """The address at which the site takes match files contains a secret that differs after each start."""
     command = [sys.executable, "-m", "bgdata", "serve", "--import", "--port", "0", "--warehouse", str(small_root)]
     tokens = set[str]()

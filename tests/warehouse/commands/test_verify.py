@@ -267,7 +267,7 @@ def test_rebuild_of_unknown_variants_is_refused(warehouse: Warehouse, monkeypatc
     assert message == "expected a default variant of bearoff_gammon: 6x15, 10x15, got 3x15"
 
 
-def test_verify_of_a_variant_or_version(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_one_variant_or_version_is_verified(warehouse: Warehouse, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert "expected at least one version in" in error_of(run(tmp_path / "empty", "verify"), 1)
     table = warehouse.open("bearoff_gammon", "3x15")
@@ -280,7 +280,7 @@ def test_verify_of_a_variant_or_version(warehouse: Warehouse, tmp_path: Path) ->
     assert run(warehouse.root, "verify", "bearoff_gammon", "--sample", "0").exit_code == 1
 
 
-def test_rebuild_of_one_variant(warehouse: Warehouse) -> None:
+def test_one_variant_is_rebuilt(warehouse: Warehouse) -> None:
     """The variant is rebuilt with its own parameters if it is not a default."""
     created = {table.name: table.manifest.created for table in warehouse.versions("bearoff_gammon")}
     (row,) = json.loads(output_of(warehouse.root, "rebuild", "bearoff_gammon/3x15", "--format", "json"))

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from bgdata.formats.match_files import ONE_GAME
-from bgdata.formats.matches import Note, breaks
+from bgdata.formats.matches import Note, missing_parts
 from bgdata.matches.kinds.shared.match_rows import MatchRows, MatchRowsFile, played_hash
 
 _STEM = re.compile(r"(.*?)(?:_\d{3,})?(\.\w+)?", re.DOTALL)
@@ -54,7 +54,7 @@ def join_rows(parts: Sequence[tuple[str, MatchRows]]) -> MatchRows:
     found.analyses = [
         each._replace(turn=first[number] + each.turn) for number, part in enumerate(rows) for each in part.analyses
     ]
-    for number, ((name, _), game, missing) in enumerate(zip(parts, games, breaks(match), strict=True)):
+    for number, ((name, _), game, missing) in enumerate(zip(parts, games, missing_parts(match), strict=True)):
         where = f", in {name}" if number else ""
         found.notes += [(number, Note(note.line, f"{note.text}{where}")) for note in (*game.notes, *missing)]
     return found

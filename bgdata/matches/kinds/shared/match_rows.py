@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bgdata.formats.lines import Intake
-from bgdata.formats.matches import BAR_POINT, SUBJECTS, Choice, Game, Match, Note, RecordedMove, TurnKind, breaks
+from bgdata.formats.matches import BAR_POINT, SUBJECTS, Choice, Game, Match, Note, RecordedMove, TurnKind, missing_parts
 from bgdata.formats.replay import ReplayedFile, ReplayedTurn
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import Play, legal_plays
@@ -118,7 +118,7 @@ def match_rows(match: Match, replays: Sequence[Sequence[ReplayedTurn]]) -> Match
     bare = tuple(replace(game, turns=()) for game in match.games)
     found = MatchRows(replace(match, games=bare), played_hash(match, steps), steps)
     entries = [entry for replayed in replays for entry in replayed]
-    for number, (game, missing, replayed) in enumerate(zip(match.games, breaks(match), replays, strict=True)):
+    for number, (game, missing, replayed) in enumerate(zip(match.games, missing_parts(match), replays, strict=True)):
         found.games.append(_game_row(match, game))
         found.ends.append((found.ends[-1] if found.ends else 0) + len(replayed))
         found.notes += [(number, note) for note in (*game.notes, *missing)]
