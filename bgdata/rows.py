@@ -56,13 +56,18 @@ class Column:
     is_right: bool = False  # text that is aligned like numbers
 
     def text(self, row: Row) -> str:
-        """The value that a row has in this column, as a string."""
+        """The value that a row has in this column, as a string in which control characters are escaped."""
         value = row.get(self.name)
         if value is None or value != value:
             return self.missing
         if self.quantity is None:
-            return str(value)
+            text = str(value)
+            return text if text.isprintable() else "".join(map(_escaped, text))
         return self.quantity.text(value, row.get(self.error) if self.error else None)
+
+
+def _escaped(letter: str) -> str:
+    return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
 
 
 def table_cells(columns: Sequence[Column], rows: Iterable[Row]) -> list[list[str]]:

@@ -8,8 +8,6 @@ correlation, and the root mean square and largest differences. Both use the matc
 `--keep`, gnubg's statistics of each match are kept as a file, so that the same command continues an interrupted run.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

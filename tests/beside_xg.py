@@ -6,8 +6,6 @@ A file does not have eXtreme Gammon's PR, but the values of all choices. Both si
 rules (`match_analysis_compute.counts_for_pr`), decisions without a value of eXtreme Gammon by neither.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections import defaultdict

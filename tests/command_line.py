@@ -1,7 +1,5 @@
 """Run `bgdata` in this process and check its output."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

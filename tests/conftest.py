@@ -1,7 +1,5 @@
 """Shared fixtures: a small warehouse to read, and copies of it to corrupt."""
 
-from __future__ import annotations
-
 import os
 import signal
 import tempfile

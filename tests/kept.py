@@ -5,8 +5,6 @@ kinds, store, SQL, and the libraries that write files. Workers of a run share th
 folder fills it, and the others wait. Tests hard-link the files, and copy only those they damage.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

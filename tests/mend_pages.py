@@ -5,8 +5,6 @@ Python examples and answers of SQL are replaced. `...` in a page stays, and only
 difference before you commit it, because a page that follows a bug is wrong.
 """
 
-from __future__ import annotations
-
 import doctest
 import os
 import re

@@ -4,8 +4,6 @@ The slowest folders of the last run begin first, so that no worker ends with a l
 tests run in a random order instead.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Independent programs for comparisons; tests are skipped where these are not installed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Complete random games for tests, which reach positions of every kind."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Recompute rows of a version, as `bgdata verify` does, with given inputs and random generator."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

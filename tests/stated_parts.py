@@ -3,8 +3,6 @@
 Every answer about a position uses each part or says that it was left out.
 """
 
-from __future__ import annotations
-
 from bgdata.game.dice import parse_roll
 from bgdata.game.match_state import MatchState, Side
 from tests.command_line import position_id

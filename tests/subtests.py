@@ -1,7 +1,5 @@
 """Many cases in one test. Each case is run, and all failures are reported by name."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import traceback

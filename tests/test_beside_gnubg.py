@@ -1,7 +1,5 @@
 """Our analysis of matches against gnubg's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

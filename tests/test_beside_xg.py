@@ -1,7 +1,5 @@
 """PR by our analysis against PR by the values that eXtreme Gammon wrote into its file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The simulation of a cluster against sums that are plain, and the page that shows it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The documentation: a short README, reachable pages, terms with one definition, a complete reference."""
 
-from __future__ import annotations
-
 import functools
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Compiled kernels: cached for the next process, never stale, and usable without a writable cache."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os
@@ -23,13 +21,7 @@ from numpy.typing import NDArray
 
 from bgdata import kernel, kernel_cache
 from bgdata.kernel import config, in_threads, threads
-from bgdata.kernel_cache import (
-    closure_fingerprint,
-    import_closure,
-    kernel_fingerprint,
-    kernel_sources,
-    module_cache,
-)
+from bgdata.kernel_cache import closure_fingerprint, import_closure, kernel_fingerprint, kernel_sources, module_cache
 from bgdata.vectors import splat, unpack, vector_at
 from tests.store import processes
 from tests.subtests import Subtests, each

@@ -1,7 +1,5 @@
 """Rewritten pages: `...` stays, and other text follows the new output."""
 
-from __future__ import annotations
-
 import doctest
 
 import pytest

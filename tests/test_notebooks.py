@@ -1,7 +1,5 @@
 """Runs the notebooks of the documentation: their cells must print what is stored in them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Ctrl-C, SIGTERM and unread output at any stage: one line, the exit code, and no leftovers."""
 
-from __future__ import annotations
-
 import os
 import re
 import resource

@@ -1,7 +1,5 @@
 """Random games: legal from the first roll to the end, and independent of threads and batches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,8 +1,6 @@
 """Runs README, the pages of docs and docstrings: every `$ bgdata ...` must print and every `>>>` return what is
 shown."""
 
-from __future__ import annotations
-
 import doctest
 import functools
 import os

@@ -1,7 +1,5 @@
 """What a release is made of: two builds with the same bytes, metadata, notes, and the files of a public project."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Rows for people: quantities with digits and signs, columns with widths."""
 
-from __future__ import annotations
-
 from math import nan
 
 from bgdata.rows import CHANCE, COUNT, EQUITY, LOSS, PERCENT, THOUSANDTHS, Column, Quantity, table_lines
@@ -51,3 +49,7 @@ def test_empty_headings_are_left_out() -> None:
     assert table_lines(columns, ({"name": name, "count": 7} for name in "ab")) == ["a     7", "b     7"]
     assert table_lines(columns, []) == []
     assert table_lines([Column("name")], []) == ["name"]
+
+
+def test_control_characters_are_escaped() -> None:
+    assert table_lines([Column("name", heading="")], [{"name": "a\n\x1b[31m\u202eb"}]) == [r"a\n\x1b[31m\u202eb"]

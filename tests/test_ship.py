@@ -1,7 +1,5 @@
 """Copying versions into the package: only complete ones of the current recipe, in place of earlier ones."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator

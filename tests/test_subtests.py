@@ -1,7 +1,5 @@
 """Many cases in one test. All are run, and each failure is named."""
 
-from __future__ import annotations
-
 import inspect
 import os
 from pathlib import Path

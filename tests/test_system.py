@@ -1,7 +1,5 @@
 """Calls that operating systems have in different forms: both forms of each, those of Windows over stand-ins here."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import importlib.util

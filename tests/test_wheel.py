@@ -1,8 +1,6 @@
 """The wheel: built, installed in an environment with only its declared dependencies, and used in an empty folder,
 without a network."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -105,7 +105,7 @@ def one_roll_ahead(
     return found
 
 
-def wastages_of(one_sided: RaceTable, layouts: NDArray[np.int8]) -> NDArray[np.float64]:
+def layout_wastages(one_sided: RaceTable, layouts: NDArray[np.int8]) -> NDArray[np.float64]:
     """float64[N]: the wastage (effective minus plain pip count) of each of `layouts`, the first N of the table."""
     effective_pips: NDArray[np.float64] = one_sided.table.array("mean_rolls")[: len(layouts)] * PIPS_PER_ROLL
     return effective_pips - pip_counts(layouts)

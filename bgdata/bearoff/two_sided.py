@@ -65,7 +65,7 @@ class Block(NamedTuple):
     place: int
 
 
-class Solved(NamedTuple):
+class SolvedBlocks(NamedTuple):
     """Blocks of pairs that were solved in one call, and their values one after the other."""
 
     blocks: list[Block]
@@ -222,7 +222,7 @@ def reserve_zeros(size: int) -> mmap.mmap:
         ) from error
 
 
-def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None = None) -> Iterator[Solved]:
+def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None = None) -> Iterator[SolvedBlocks]:
     """Solve all pairs with one of these pip totals, and yield blocks of them. Smaller totals must be solved. If
     `wanted`, bool[slots], is given, only pairs in which either side is wanted are solved; other values are
     undefined."""
@@ -239,13 +239,13 @@ def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None 
         yield solved
 
 
-def restore(window: Window, solved: Solved) -> None:
+def restore(window: Window, solved: SolvedBlocks) -> None:
     """Fill the cells of blocks that are already solved from their values."""
     tasks = tasks_of(window, solved.blocks)
     in_threads(restore_tasks, len(tasks), tasks, window.places, len(window.columns), window.cells, solved.values)
 
 
-def calls_of(window: Window, totals: range) -> Iterator[Solved]:
+def calls_of(window: Window, totals: range) -> Iterator[SolvedBlocks]:
     """Yield the blocks of a batch in the order of solving, with room for their values: first blocks that depend only on
     totals below the batch, then players on roll with few pips, one total after the other."""
     layers = range(1, window.slots.most_pips + 1)
@@ -264,10 +264,10 @@ def calls_of(window: Window, totals: range) -> Iterator[Solved]:
                 blocks.append(Block(on_roll, opponent, place * len(window.columns)))
                 place += sizes[on_roll] * sizes[opponent]
             if place >= CALL_PAIRS:
-                yield Solved(blocks, np.empty(place * len(window.columns), window.cells.dtype))
+                yield SolvedBlocks(blocks, np.empty(place * len(window.columns), window.cells.dtype))
                 blocks, place = [], 0
         if blocks:
-            yield Solved(blocks, np.empty(place * len(window.columns), window.cells.dtype))
+            yield SolvedBlocks(blocks, np.empty(place * len(window.columns), window.cells.dtype))
 
 
 def tasks_of(window: Window, blocks: list[Block]) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from bgdata.evaluation.rows import left_out
+from bgdata.evaluation.rows import unused_parts
 from bgdata.game.match_state import MatchState
 from bgdata.rows import Row, csv_value, whole_rows
 from bgdata.store.dataset import Dataset
@@ -86,8 +86,8 @@ def print_built(table: Table, lines: Iterable[str], form: str) -> None:
 
 def print_left_out(match: MatchState | None, *used: str, step: str = "") -> None:
     """Tell the user, on standard error, which parts of the given identifier (such as a score) a command did not use,
-    and what to do about it (`step`). `used` are the parts that it did use. See `evaluation.rows.left_out`."""
-    if words := left_out(match, *used):
+    and what to do about it (`step`). `used` are the parts that it did use. See `evaluation.rows.unused_parts`."""
+    if words := unused_parts(match, *used):
         click.echo(words + step, err=True)
 
 

@@ -35,8 +35,8 @@ from bgdata.evaluation.networks.inference import (
     INPUT_ROOM,
     RECENT,
     SIZES,
+    ActiveUnits,
     Changes,
-    Gathered,
     NetworkArrays,
     Networks,
     Sums,
@@ -266,7 +266,7 @@ def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None
         nearest = nearest_recent(inputs, first_compared_input(network.input_set), network.inputs, first, lane)
         change_sums(network, inputs[nearest], sums[nearest, :hidden], inputs[row], changes, sums[row, :hidden])
         fill_first_hidden(network, sums[row, :hidden], scratch.hidden[lane])
-    packed, gathered = scratch.packed[scratch.packed_begins[which] :], Gathered(scratch.active, scratch.gathered)
+    packed, gathered = scratch.packed[scratch.packed_begins[which] :], ActiveUnits(scratch.active, scratch.gathered)
     fill_outputs(network, packed, n, gathered, scratch.hidden, scratch.later, scratch.outputs)
 
 

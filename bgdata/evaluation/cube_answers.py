@@ -43,7 +43,7 @@ class CubeQuestion(NamedTuple):
     stakes: Stakes
 
 
-class RolledOutCube(NamedTuple):
+class CubeRollout(NamedTuple):
     """The result of rolling out a cube decision: the values of no double, double and take, and double and pass; the
     standard errors of the first two; and the number of games for each."""
 
@@ -88,7 +88,7 @@ def model_values(
     return found
 
 
-def values_looked_ahead(player: LookaheadPlayer, questions: Sequence[CubeQuestion], rules: CubeRules) -> Values:
+def lookahead_values(player: LookaheadPlayer, questions: Sequence[CubeQuestion], rules: CubeRules) -> Values:
     """float64[n, 3]: the values of the three cube actions if both sides may double during the rolls that the player
     looks ahead; the cube model of `rules` gives the values after those rolls. Raises the errors of
     `cube_lookahead.kernel_stakes`."""
@@ -152,7 +152,7 @@ def gnubg_values(questions: Sequence[CubeQuestion], ply: int) -> Values:
     return np.array(told, np.float64).reshape(-1, len(ACTIONS))
 
 
-def roll_out_by_gnubg(question: CubeQuestion, limits: GameLimits, seed: int) -> RolledOutCube:
+def roll_out_by_gnubg(question: CubeQuestion, limits: GameLimits, seed: int) -> CubeRollout:
     """Let gnubg roll a cube decision out: cubeful games to the end, with variance reduction and stratified first rolls.
     Raises the errors of `gnubg_values`."""
     check_program_ply("gnubg", limits.ply)
@@ -166,7 +166,7 @@ def roll_out_by_gnubg(question: CubeQuestion, limits: GameLimits, seed: int) -> 
     ((board, kind, *figures, games),) = gnubg_answers(script, [question])
     if kind != "rollout" or Position(board) != question.position:
         raise ExternalProgramError(f"expected a rollout of {question.position.id} by gnubg, got {kind} of {board}")
-    return RolledOutCube((figures[0], figures[1], 1.0), (figures[2], figures[3]), games)
+    return CubeRollout((figures[0], figures[1], 1.0), (figures[2], figures[3]), games)
 
 
 def gnubg_answers(script: str, questions: Sequence[CubeQuestion]) -> list[Any]:
@@ -207,7 +207,7 @@ def bgsage_values(questions: Sequence[CubeQuestion], ply: int) -> Values:
     return np.array(rows, np.float64).reshape(-1, len(ACTIONS))
 
 
-def roll_out_by_bgsage(question: CubeQuestion, limits: GameLimits, seed: int) -> RolledOutCube:
+def roll_out_by_bgsage(question: CubeQuestion, limits: GameLimits, seed: int) -> CubeRollout:
     """Let bgsage roll a cube decision out: cubeful games to the end, in rounds of `limits.least` games, each round with
     its own seed. Raises the errors of `bgsage_values`."""
     check_program_ply("bgsage", limits.ply)
@@ -220,7 +220,7 @@ def roll_out_by_bgsage(question: CubeQuestion, limits: GameLimits, seed: int) ->
         found = bgsage_answer(analyzer, question)
         rounds.append((found.equity_nd, found.equity_dt, found.equity_nd_se, found.equity_dt_se))
     no_double, taken = (float(value) for value in np.mean(rounds, axis=0)[:2])
-    return RolledOutCube((no_double, taken, 1.0), mean_standard_errors(rounds), len(rounds) * limits.least)
+    return CubeRollout((no_double, taken, 1.0), mean_standard_errors(rounds), len(rounds) * limits.least)
 
 
 def mean_standard_errors(rounds: Sequence[tuple[float, float, float, float]]) -> tuple[float, float]:

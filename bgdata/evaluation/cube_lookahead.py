@@ -247,7 +247,7 @@ def fill_values_ahead(
 ) -> None:
     """Fill values[level, owner code] of a board whose static values are not final, by looking `ply` rolls ahead, depth
     first and without recursion."""
-    enter(sight, stakes, board, 0, ply, tree, values)
+    enter_position(sight, stakes, board, 0, ply, tree, values)
     depth = 0
     while True:
         if tree.places[depth] == len(CHANCES):
@@ -267,7 +267,7 @@ def fill_values_ahead(
             add_reply(stakes, depth, tree, values)
         else:
             depth += 1
-            enter(sight, stakes, reply, depth, ply, tree, values)
+            enter_position(sight, stakes, reply, depth, ply, tree, values)
 
 
 @kernel(borrows=True)
@@ -277,7 +277,7 @@ def stakes_at_depth(stakes: CubeStakes, depth: int) -> CubeStakes:
 
 
 @kernel(borrows=True)
-def enter(
+def enter_position(
     sight: Sight, stakes: CubeStakes, board: Boards, depth: int, ply: int, tree: CubeTree, values: Values
 ) -> None:
     """Begin a position at a depth: fill tree.replies[depth] with the boards after the best play of each roll, and reset

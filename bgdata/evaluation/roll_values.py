@@ -337,7 +337,7 @@ def fill_chances_at(sight: Sight, ply: int, board: Boards, scratch: TreeScratch,
 def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> None:
     """Fill chances[0:5] of a board whose static evaluation is not final, by looking `ply` rolls ahead, depth first and
     without recursion."""
-    enter(sight, board, 0, ply, scratch)
+    enter_position(sight, board, 0, ply, scratch)
     depth = 0
     while True:
         if scratch.places[depth] == len(WAYS):
@@ -353,11 +353,11 @@ def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chan
             add_reply(chances, depth, scratch)
         else:
             depth += 1
-            enter(sight, reply, depth, ply, scratch)
+            enter_position(sight, reply, depth, ply, scratch)
 
 
 @kernel(borrows=True)
-def enter(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratch) -> None:
+def enter_position(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratch) -> None:
     """Begin a position at a depth: fill scratch.replies[depth] with the boards after the best play of each roll, and
     reset the count of finished rolls. At the last depth also fill scratch.totals[depth, 0:5] for all rolls."""
     rolls, total = scratch.rolls, scratch.totals[depth]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bgdata.evaluation.lookahead_player import Evaluation, RankedPlay
 
 
-def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stakes:
+def stakes_from_options(match: MatchState | None, options: Mapping[str, Any]) -> Stakes:
     """The stakes in the identifier of a position, overridden by command options. `match` is what the identifier says
     about the match, if anything. Raises UsageError if options do not fit each other, and InvalidScoreError for an
     impossible score."""
@@ -65,7 +65,7 @@ def is_cubeful(options: Mapping[str, Any]) -> bool:
     return is_given or options["crawford"] or options["as_money"] or options["jacoby"] is not None
 
 
-def left_out(match: MatchState | None, *used: str) -> str:
+def unused_parts(match: MatchState | None, *used: str) -> str:
     """One line that names the parts of a position's identifier that an answer does not use; empty if there are none.
     `used` are the parts that it uses, among score, cube, jacoby, beavers, roll, offer, resignation. A centered cube of
     1 in money play is not named, because it is the default if a position is not from a game."""

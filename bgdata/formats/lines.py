@@ -110,6 +110,11 @@ def plain_text(data: bytes) -> bytes:
     return data if b"\n" in data else data.replace(b"\r", b"\n")
 
 
+def without_unprintable(text: str) -> str:
+    """The string with unprintable characters, such as no-break spaces, replaced by blanks."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
 def as_utf8(data: bytes, encoding: str) -> bytes:
     """A text in an encoding as UTF-8, with U+FFFD for bytes that it does not define. Texts in UTF-8, or in UTF-16 with
     a byte order mark, stay as they are; all texts do if `encoding` is empty."""

@@ -16,7 +16,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from bgdata.errors import UsageError, cite
-from bgdata.formats.lines import Ledger, decode_text, is_utf8, plain_text, split_lines
+from bgdata.formats.lines import Ledger, decode_text, is_utf8, plain_text, split_lines, without_unprintable
 from bgdata.formats.matches import (
     BAR_POINT,
     BY_HAND,
@@ -163,7 +163,7 @@ class _Reader:
 
     def _read(self, index: int, text: str) -> None:
         """Read one line. Raises ValueError, whose message says what was expected."""
-        if found := _INFO.fullmatch(_without_unprintable(text)):
+        if found := _INFO.fullmatch(without_unprintable(text)):
             pair = found[1].rstrip(), found[2]
             if self.matches and not (self.games or self.game):  # after the heading of its match
                 self.matches[-1] = replace(self.matches[-1], info=(*self.matches[-1].info, pair))
@@ -174,7 +174,7 @@ class _Reader:
         elif not text.strip() or text.lstrip()[0] in ";#":
             self.ledger.set_aside([index])
         else:  # names follow the number of a game
-            self._read_row(index, _without_unprintable(text) if self.heading else text)
+            self._read_row(index, without_unprintable(text) if self.heading else text)
 
     def _read_row(self, index: int, text: str) -> None:
         """Read a line that is neither info nor a comment; it must be printable."""
@@ -290,11 +290,6 @@ def _merge_claims(before: _StatedResult, new: _StatedResult, notes: list[str]) -
     if not is_same:
         notes.append(f"the loser loses {loss.points} points and the winner wins {win.points}: the latter are kept")
     return win._replace(wins_match=before.wins_match or new.wins_match)
-
-
-def _without_unprintable(text: str) -> str:
-    """Replace unprintable characters, such as no-break spaces, with blanks."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _is_same_name(name: str, player: str) -> bool:

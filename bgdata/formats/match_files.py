@@ -8,12 +8,13 @@ from pathlib import Path
 
 from bgdata.formats.gammonview import binary_form, parse_document
 from bgdata.formats.gnubg_export import is_html_export, is_text_export, parse_gnubg_html, parse_gnubg_text
-from bgdata.formats.lines import as_utf8, plain_text, read_bytes
+from bgdata.formats.lines import as_utf8, plain_text, read_bytes, without_unprintable
 from bgdata.formats.mat import parse_mat
-from bgdata.formats.matches import MatchFile
+from bgdata.formats.matches import Match, MatchFile
 from bgdata.formats.sgf import parse_sgf
 from bgdata.formats.unpacking import first_bytes
 
+LONGEST_NAME = 500  # letters of a name of a player that are kept
 HEAD_BYTES = 1 << 16  # enough to tell what a file holds
 SGF, MAT, TEXT, HTML = "sgf", "mat", "gnubg text", "gnubg html"
 _TREE = re.compile(rb"\(\s*;")
@@ -58,10 +59,17 @@ def parse_matches(name: str, content: bytes, encoding: str = "") -> MatchFile:
     installed."""
     form = match_form(content)
     if form not in (None, *READERS):
-        return parse_document(content, name)
-    text = plain_text(as_utf8(content, encoding))
-    if form is None and _CALLED_SGF.search(name) and _TREE.search(text):
-        form = SGF
-    found = READERS[form or MAT](text)
-    named = tuple(replace(match, form=form or MAT) for match in found.matches)
-    return replace(found, matches=named)
+        found = parse_document(content, name)
+    else:
+        text = plain_text(as_utf8(content, encoding))
+        if form is None:
+            form = SGF if _CALLED_SGF.search(name) and _TREE.search(text) else MAT
+        found = READERS[form](text)
+        found = replace(found, matches=tuple(replace(match, form=form) for match in found.matches))
+    return replace(found, matches=tuple(map(_with_printable_names, found.matches)))
+
+
+def _with_printable_names(match: Match) -> Match:
+    """The match with names of players without control characters, each of at most LONGEST_NAME letters."""
+    one, other = (without_unprintable(name[:LONGEST_NAME]) for name in match.players)
+    return replace(match, players=(one, other))

@@ -273,9 +273,10 @@ def _is_tar(head: bytes) -> bool:
 
 
 def unpack_archive(path: Path, into: Path) -> list[Path]:
-    """Unpack the files of an archive into a new folder in `into`, and return them in the order of their names. Hidden
-    files and links are left out; an archive inside the archive stays as it is. Raises CorruptFileError if the archive
-    is damaged or encrypted, or has a name outside its folder, and TooLargeError if its content is beyond the limits."""
+    """Unpack the files of an archive into a new folder in `into`, and return them in the order of their names, in which
+    unprintable letters become _. Hidden files and links are left out; an archive in the archive stays as it is. Raises
+    CorruptFileError if the archive is damaged or encrypted, or has a name outside its folder, and TooLargeError if its
+    content is beyond the limits."""
     folder = into / str(len(list(into.iterdir()))) / path.name
     folder.mkdir(parents=True)
     most, ratio, count, found = limit(BYTES_VARIABLE, MAX_BYTES), limit(RATIO_VARIABLE, MAX_RATIO), 0, []
@@ -283,7 +284,8 @@ def unpack_archive(path: Path, into: Path) -> list[Path]:
     try:
         with _reading(path), _open_archive(path, folder.parent / "unpacked.tar") as members:
             for name, read in sorted(members, key=lambda each: each[0]):
-                parts = PurePosixPath(name.replace("\\", "/")).parts
+                printable = "".join(letter if letter.isprintable() else "_" for letter in name)
+                parts = PurePosixPath(printable.replace("\\", "/")).parts
                 if any(part.startswith((".", "__MACOSX")) for part in parts if part != ".."):
                     continue
                 if not parts or ".." in parts or parts[0] == "/" or ":" in parts[0]:

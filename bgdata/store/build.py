@@ -137,6 +137,7 @@ def _input_table(
             return found
         for table in warehouse.versions(name, kind.slug(parameters)):
             table.check_sizes()  # the import is damaged, not missing
+        return warehouse.open(name, kind.slug(parameters))  # raises
     return build(warehouse, kind, parameters, progress, executor=executor, with_catalog=with_catalog)
 
 

@@ -282,10 +282,10 @@ ADDRESSES: Sequence[Address] = (
     Address(
         "/search", search.search, "place[]", {"q": text("What is searched, which may be a text with positions in it")}
     ),
-    Address("/position", editor.go),
+    Address("/position", editor.redirect_form),
     Address("/position/{text:path}", position.page, "position", POSITION),
     Address("/board/{text:path}", position.board),
-    Address("/where/{text:path}", occurrences.where, "occurrence[]"),
+    Address("/where/{text:path}", occurrences.occurrences_page, "occurrence[]"),
     Address("/probe/{text:path}", occurrences.probe, "probe[]"),
     Address("/cube-map/{text:path}", cube_map.page, "cube_score[]", CUBE_MAP),
     Address("/rollout/{text:path}", rollouts.page, "rollout[]", {"trials": TRIALS}),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bgdata.errors import IllegalPlayError, UsageError, cite
-from bgdata.evaluation.rows import chosen_stakes, is_cubeful
+from bgdata.evaluation.rows import is_cubeful, stakes_from_options
 from bgdata.game.classes import check_has_checkers
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
@@ -43,7 +43,7 @@ class PositionRequest:
         self.is_setup = boolean_parameter(given, "setup") or False  # whether the editor is open
         self.stakes: Stakes | None = None
         if self.match or is_cubeful(self.options):
-            self.stakes = chosen_stakes(self.match, self.options)
+            self.stakes = stakes_from_options(self.match, self.options)
 
     @property
     def play(self) -> Play | None:

@@ -72,7 +72,8 @@ def test_chosen_plays_get_the_given_values() -> None:
     """Plays chosen by combined equities get the values that are passed in, here random numbers for every pair of up to
     three checkers on four points. With exact values, exact equities stay the same."""
     few = layouts(4, 3)[1:]
-    plays, places = all_plays(4, 3), {layout: index for index, layout in enumerate(few)}
+    plays = all_plays(4, 3)
+    places = {layout: index for index, layout in enumerate(few)}
     exact = np.array([[equity(exact_game(on_roll, opponent, 15)) for opponent in few] for on_roll in few])
     assert combine.one_roll_ahead(exact, plays) == pytest.approx(exact, abs=1e-13)
     equities, values = np.random.default_rng(1).uniform(-0.9, 0.9, (2, len(few), len(few)))
@@ -143,7 +144,8 @@ def test_excess_depends_on_the_wastage_of_both_sides() -> None:
 def test_corrections_reduce_the_error_of_other_sizes(tmp_path: Path, size: tuple[int, int]) -> None:
     """One roll ahead, the mean excess, and both together reduce the error in this order, on sizes to which the excess
     was not fitted. The check of a sample, which combines single pairs, agrees."""
-    warehouse, errors = bgdata.open_warehouse(tmp_path), []
+    warehouse = bgdata.open_warehouse(tmp_path)
+    errors = []
     for combination in DATASET.combinations:
         recipe = ErrorParameters(*size, combination)
         table = warehouse.build("bearoff_error", recipe)
@@ -215,7 +217,8 @@ def test_sums_match_numpy(sign: int) -> None:
     # quarters: sums are exact, and extremes occur more than once
     differences = np.random.default_rng(5).integers(-40, 40, (COUNT, COUNT)) / 4
     differences = sign * (np.abs(differences) + 1) if sign else differences
-    found, row = group_sums(COUNT, differences), 0
+    found = group_sums(COUNT, differences)
+    row = 0
     for grouping, size in enumerate(groups().max(axis=0) + 1):
         for own in range(size):
             for other in range(size):

@@ -44,7 +44,8 @@ def test_plays_match_the_reference(points: int, checkers: int) -> None:
 
 
 def test_roll_results_match_all_plays() -> None:
-    every, plays = all_layouts(7, 4), all_plays(7, 4)
+    every = all_layouts(7, 4)
+    plays = all_plays(7, 4)
     for index in range(0, len(every), 7):
         for roll, found in enumerate(roll_results(index, every)):
             at = index * 21 + roll
@@ -54,7 +55,8 @@ def test_roll_results_match_all_plays() -> None:
 def test_plays_that_waste_pips_are_legal() -> None:
     """Plays that waste pips are listed: 14,176 results of 6x9 that a published generator lacked, because it kept only
     the plays that use the most pips."""
-    plays, pips = all_plays(6, 9), pip_counts(all_layouts(6, 9))
+    plays = all_plays(6, 9)
+    pips = pip_counts(all_layouts(6, 9))
     fewest = np.minimum.reduceat(pips[plays.results], plays.start[:-1])
     wasteful = pips[plays.results] > np.repeat(fewest, np.diff(plays.start))
     assert np.count_nonzero(wasteful) == 14_176
@@ -68,7 +70,8 @@ def test_one_play_that_wastes_pips() -> None:
 
 
 def test_slots_are_sorted_by_pips_and_plays_lead_to_lower_layers() -> None:
-    slots, layouts = all_slots(4, 5), all_layouts(4, 5)
+    slots = all_slots(4, 5)
+    layouts = all_layouts(4, 5)
     pips = pip_counts(layouts)[slots.order]
     assert (np.diff(pips) >= 0).all()
     assert slots.most_pips == pips[-1] == 20
@@ -87,7 +90,8 @@ def test_totals_cover_all_pairs(points: int, checkers: int) -> None:
 
 
 def test_reachable_slots_are_the_closure_of_plays() -> None:
-    slots, plays = all_slots(4, 4), all_plays(4, 4)
+    slots = all_slots(4, 4)
+    plays = all_plays(4, 4)
     first = 37
     reached, new = {int(slots.order[first])}, [int(slots.order[first])]
     while new:

@@ -86,7 +86,8 @@ def test_mwc_of_small_tables_are_exact(
     points: int, checkers: int, name: str, score: MatchScore, cube_value: int
 ) -> None:
     """Mwc before and after the cube decision equals rational arithmetic for every pair of layouts."""
-    match, game = solved(points, checkers, score, cube_value, name), exact_game(name)
+    match = solved(points, checkers, score, cube_value, name)
+    game = exact_game(name)
     owners = (CENTERED,) if cube_value == 1 else (ON_ROLL, OPPONENT)
     enumerated = layouts(points, checkers)
     for owner in owners:
@@ -103,7 +104,8 @@ def test_mwc_of_small_tables_are_exact(
 
 
 def test_mwc_of_longer_games_are_exact() -> None:
-    score, game = MatchScore(5, 7), exact_game("fair")
+    score = MatchScore(5, 7)
+    game = exact_game("fair")
     match = solved(3, 3, score, 1)
     enumerated = layouts(3, 3)
     stakes = Stakes(score, Cube())
@@ -129,7 +131,8 @@ def test_dead_cube_has_cubeless_mwc(score: MatchScore, cube_value: int) -> None:
     won, lost = met.after(score, cube_value), met.after(score, -cube_value)
     found = no_double_of(match, CubeState(0, cube_value, owner), score)
     assert np.abs(found - (lost + chances * (won - lost))).max() < ROUNDING
-    enumerated, game = layouts(2, 2), exact_game("fair")
+    enumerated = layouts(2, 2)
+    game = exact_game("fair")
     for index, on_roll in enumerate(enumerated[1:], start=1):
         for other, opponent in enumerate(enumerated[1:], start=1):
             exact = game.cubeless(on_roll, opponent, score, cube_value)
@@ -177,7 +180,8 @@ def test_long_matches_approach_money() -> None:
     """Normalised equities without a double, with a centered cube, approach those of money as matches get longer; beyond
     2x2 the cube matters even more."""
     money = money_table(3, 3)[1:, 1:, 2]
-    met, distances = fair_table(), []
+    met = fair_table()
+    distances = []
     for length in (3, 6, 12, 24):
         score = MatchScore(length, length)
         mwc = no_double_of(solved(3, 3, score, 1), CubeState(0, 1, CENTERED), score)[1:, 1:]
@@ -220,7 +224,8 @@ def test_solved_positions_are_exact_in_every_state(
 ) -> None:
     """A position solved on demand equals rational arithmetic with either side on roll, in every cube state that the
     game can reach."""
-    race, game = solve_pair(pair, score, cube_value, name), exact_game(name)
+    race = solve_pair(pair, score, cube_value, name)
+    game = exact_game(name)
     for turned in (False, True):
         layouts = pair[::-1] if turned else pair
         slots = race.find(*layouts)
@@ -231,7 +236,8 @@ def test_solved_positions_are_exact_in_every_state(
                 seen = score  # both sides are alike
             if name == "crooked" and state.side == 1:
                 continue  # the reference sees a table of unequal players from one side
-            found, stakes = race.worth(slots, state), Stakes(seen, Cube(state.cube_value, state.cube_owner))
+            found = race.worth(slots, state)
+            stakes = Stakes(seen, Cube(state.cube_value, state.cube_owner))
             assert found is not None
             assert abs(found.no_double - float(game.no_double(*layouts, stakes))) < ROUNDING
             if found.taken is not None:

@@ -11,7 +11,7 @@ import pytest
 import bgdata
 from bgdata.equity.kinds.match_equity import PUBLISHED
 from bgdata.errors import InvalidScoreError, UsageError
-from bgdata.evaluation.rows import left_out, parse_away
+from bgdata.evaluation.rows import parse_away, unused_parts
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import format_xgid
 from bgdata.game.match import MatchScore
@@ -108,10 +108,10 @@ def test_probe_says_that_the_roll_is_left_out(root: Path) -> None:
 
 def test_unused_parts_of_a_match_state_are_named() -> None:
     offered = MatchState(is_double_offered=True, to_decide=Side.TOP)
-    assert left_out(offered) == "left out of what the position says: a double that is offered"
-    assert left_out(MatchState(resigned=1, to_decide=Side.TOP)).endswith(": a resignation")
-    assert left_out(None) == left_out(MatchState()) == left_out(offered, "offer") == ""
-    assert left_out(MATCH, "score", "cube", "roll") == ""
+    assert unused_parts(offered) == "left out of what the position says: a double that is offered"
+    assert unused_parts(MatchState(resigned=1, to_decide=Side.TOP)).endswith(": a resignation")
+    assert unused_parts(None) == unused_parts(MatchState()) == unused_parts(offered, "offer") == ""
+    assert unused_parts(MATCH, "score", "cube", "roll") == ""
 
 
 def test_scores_are_parsed_as_points_to_go() -> None:

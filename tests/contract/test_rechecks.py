@@ -57,7 +57,7 @@ def test_table_made_from_damaged_cells_is_found(
     warehouse = bgdata.open_warehouse(memory_path)
     solve = two_sided.solve_batch
 
-    def damaged(window: two_sided.Window, totals: range) -> Iterator[two_sided.Solved]:
+    def damaged(window: two_sided.Window, totals: range) -> Iterator[two_sided.SolvedBlocks]:
         for solved in solve(window, totals):
             if 20 in totals:
                 solved.values[:240] += np.float32(0.05)

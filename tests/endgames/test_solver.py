@@ -94,7 +94,8 @@ def test_value_is_the_mean_over_rolls_of_the_best_play(checkers: int) -> None:
     and 200 layouts on roll for each."""
     layouts = all_layouts(checkers)
     values = solver.start_values(layouts, gammons=False)
-    steps, generator = values.steps, np.random.default_rng(checkers)
+    steps = values.steps
+    generator = np.random.default_rng(checkers)
     cube_values = by_pair(values)
     # layout 0 has all checkers off: values of finished games stay
     cube_values[1:, 1:] = generator.random(cube_values[1:, 1:].shape, np.float32)

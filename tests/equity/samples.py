@@ -44,7 +44,8 @@ def decide_money(
     has_beavers: bool = False,
 ) -> tuple[EquityColumns, NDArray[np.int8]]:
     """Equities and best actions in money play, from float[n, 5] chances."""
-    code, rows = check_money(strategy, owner, is_jacoby=is_jacoby), check_chances(chances)
+    code = check_money(strategy, owner, is_jacoby=is_jacoby)
+    rows = check_chances(chances)
     found = [money_equities(strategy, row, code, is_jacoby, has_beavers) for row in rows]
     return EquityColumns(*np.array(found).T), np.array([best_action(each) for each in found], np.int8)
 

@@ -86,7 +86,8 @@ def test_export_keeps_all_chances(root: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.xml"
     shown = output_of(root, "export", "met", "published-12", "-o", path)
     assert shown == f"wrote {path}: {path.stat().st_size:,} bytes, to 12-away\n"
-    table, met = parse_met(read_bytes(path)).table, find_met(bgdata.open_warehouse(root), "published-12")
+    table = parse_met(read_bytes(path)).table
+    met = find_met(bgdata.open_warehouse(root), "published-12")
     assert table is not None
     assert table.before is not None
     assert table.post_crawford is not None

@@ -170,7 +170,7 @@ def test_ties_list_all_best_actions(equities: tuple[float, ...], best: tuple[Act
     assert best_actions(CubeEquities(*equities)) == best
 
 
-def refused() -> list[tuple[Any, Stakes, CubeRules, str]]:
+def refused_cases() -> list[tuple[Any, Stakes, CubeRules, str]]:
     match, jacoby = Stakes(MatchScore(3, 3)), Stakes(Money(is_jacoby=True))
     beavers, first = CubeRules(met=published_met(), has_beavers=True), CubeRules(janowski_first(), published_met())
     return [
@@ -184,7 +184,7 @@ def refused() -> list[tuple[Any, Stakes, CubeRules, str]]:
     ]
 
 
-@each(("chances", "stakes", "rules", "message"), refused)
+@each(("chances", "stakes", "rules", "message"), refused_cases)
 def test_invalid_arguments_are_refused(
     chances: tuple[float, ...], stakes: Stakes, rules: CubeRules, message: str
 ) -> None:

@@ -50,7 +50,8 @@ def test_mean_points_match_the_reference() -> None:
 @pytest.mark.parametrize(("is_jacoby", "has_beavers"), [(False, False), (True, False), (True, True)])
 def test_decisions_match_the_reference(owner: CubeOwner, is_jacoby: bool, has_beavers: bool) -> None:
     """Equities and best actions in money play equal the slow reference, unless rounding decides between them."""
-    strategy, indexes = janowski(0.65, 0.75), (0.65, 0.75)
+    strategy = janowski(0.65, 0.75)
+    indexes = (0.65, 0.75)
     found, actions = decide_money(
         strategy, random_sample()[:150], owner=owner, is_jacoby=is_jacoby, has_beavers=has_beavers
     )
@@ -137,7 +138,8 @@ def test_invalid_arguments_are_refused() -> None:
         ([0.5, 0, 0, 0, 0], r"expected chances\[n, 5\], got \[5\]"),
         ([[0.5, 0, 0, 0]], r"expected chances\[n, 5\], got \[1, 4\]"),
     ]
-    one, first = random_sample()[:1], janowski_first()
+    one = random_sample()[:1]
+    first = janowski_first()
     theirs = partial(money_points, janowski(), owner=CubeOwner.OPPONENT)
     all_raise(
         InvalidParameterError,

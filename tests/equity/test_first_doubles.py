@@ -35,7 +35,8 @@ def test_first_doubles_follow_the_chosen_plays() -> None:
     assert (chances[:, 0] == pips(boards)).all()
     firsts = [roll for roll in ROLLS if not roll.is_double]
     for number, first in enumerate(firsts):
-        opened, start = Position(boards[number].tolist()), np.array([START.board], np.int8)
+        opened = Position(boards[number].tolist())
+        start = np.array([START.board], np.int8)
         assert opened in {play.next_position for play in legal_plays(START, first)}
         chosen = player.choose_plays(start, np.array([(first.high, first.low)], np.int8))
         assert (chosen[0] == boards[number]).all()

@@ -39,7 +39,8 @@ def test_equities_match_the_reference(away: int, opponent_away: int, cube: int, 
     """Mwc of each cube action equals the slow reference at scores and cubes of all kinds."""
     indexes = 0.6, 0.8
     for row in random_sample():
-        slow, win = match_reference(away, opponent_away, shares(row.tolist())), float(row[0])
+        slow = match_reference(away, opponent_away, shares(row.tolist()))
+        win = float(row[0])
         found = match_equities(
             doubling.janowski(*indexes), published_met().cells, MatchGame(away, opponent_away), cube, owner, row
         )
@@ -60,7 +61,8 @@ def test_equities_match_the_reference(away: int, opponent_away: int, cube: int, 
 def test_live_cube_matches_the_reference_at_every_score() -> None:
     for away, opponent_away in product(range(1, 13), repeat=2):
         chances = random_sample()[(away + opponent_away) % len(random_sample())]
-        game, reference = MatchGame(away, opponent_away), match_reference(away, opponent_away, shares(chances.tolist()))
+        game = MatchGame(away, opponent_away)
+        reference = match_reference(away, opponent_away, shares(chances.tolist()))
         for cube, owner in ((1, 0), (2, 1), (2, 2), (4, 1)):
             found = match_equities(doubling.janowski(1), published_met().cells, game, cube, owner, chances)
             expected = reference.live(cube, OWNERS[owner], float(chances[0]))
@@ -70,8 +72,11 @@ def test_live_cube_matches_the_reference_at_every_score() -> None:
 def test_free_index_holds_where_the_present_cube_decides_the_match() -> None:
     """The free index is used for a player who loses the match with the present cube: against 1-away, and for an
     opponent who is 4-away against 2-away and takes a cube at 2."""
-    cells, chances = published_met().cells, np.array([0.45, 0.1, 0.0, 0.12, 0.0])
-    constant, free, live = doubling.janowski(0.7), doubling.DEFAULT_STRATEGY, doubling.janowski(0.97)
+    cells = published_met().cells
+    chances = np.array([0.45, 0.1, 0.0, 0.12, 0.0])
+    constant = doubling.janowski(0.7)
+    free = doubling.DEFAULT_STRATEGY
+    live = doubling.janowski(0.97)
     post_crawford = MatchGame(4, 1)
     assert match_equities(free, cells, post_crawford, 1, CENTERED, chances) == match_equities(
         live, cells, post_crawford, 1, CENTERED, chances
@@ -88,7 +93,8 @@ def test_free_index_holds_where_the_present_cube_decides_the_match() -> None:
 
 def test_equities_are_equal_at_the_points() -> None:
     """At each point, the two actions between which the decision changes have the same mwc."""
-    strategy, row = doubling.janowski(0.7), np.array([0.5, 0.12, 0.01, 0.13, 0.0])
+    strategy = doubling.janowski(0.7)
+    row = np.array([0.5, 0.12, 0.01, 0.13, 0.0])
     for away, opponent_away, cube, owner in ((9, 9, 1, 0), (5, 7, 2, 1), (4, 3, 1, 0), (7, 9, 1, 0)):
         game = MatchGame(away, opponent_away)
         points = match_points(strategy, published_met().cells, game, cube, owner, row)

@@ -31,7 +31,8 @@ def step_back_in_time(
     (`turned` is None) a double leads to twice the current equities."""
     now = sides.copy()
     for _ in range(20_000):
-        later, following = now.copy(), 2 * now if turned is None else turned
+        later = now.copy()
+        following = 2 * now if turned is None else turned
         now[:, 1:-1] = 0.3 * later[:, :-2] + 0.4 * later[:, 1:-1] + 0.3 * later[:, 2:]
         if doubles:
             now[:2, 1:-1] = np.maximum(now[:2], np.minimum(following[OPPONENT_OWNED], passed))[:, 1:-1]
@@ -48,7 +49,8 @@ def money_formulas(mean_win: float, mean_loss: float, points: int) -> Sides:
 
 
 def match_formulas(game: MatchGame, cube_value: int, points: int) -> Sides:
-    cells, shares = published_met().cells, shares_of(CHANCES)
+    cells = published_met().cells
+    shares = shares_of(CHANCES)
     curves = model_curves(janowski(1.0), cells, game, cube_value, shares)
     found = [
         match_curve(cells, game, cube_value, owner_code(owner), shares, janowski(1.0), curves)
@@ -80,7 +82,8 @@ def test_money_matches_steps_back_in_time(mean_win: float, mean_loss: float) -> 
 
 @pytest.mark.parametrize("game", [MatchGame(3, 4), MatchGame(2, 8), MatchGame(7, 5)])
 def test_matches_match_steps_back_in_time(game: MatchGame) -> None:
-    cells, shares = published_met().cells, shares_of(CHANCES)
+    cells = published_met().cells
+    shares = shares_of(CHANCES)
     expected: Sides | None = None
     for value in (8, 4, 2, 1):
         if value >= 2 * max(game.away, game.opponent_away):
@@ -107,7 +110,8 @@ def test_drifting_match_agrees_with_keiths_algorithm() -> None:
 
 def test_player_too_good_to_double_does_not_cash() -> None:
     """At 2-away 8-away, where a gammon wins the match, playing on is always worth more than cashing."""
-    cells, game = published_met().cells, MatchGame(2, 8)
+    cells = published_met().cells
+    game = MatchGame(2, 8)
     found = numeric.drifting_match(cells, game, CHANCES, points=400)[OWNED]
     dead = dead_curve(cells, game, 1, shares_of(CHANCES))
     assert found == pytest.approx(np.linspace(dead.lose, dead.win, 401), abs=1e-9)
@@ -115,7 +119,8 @@ def test_player_too_good_to_double_does_not_cash() -> None:
 
 
 def test_crawford_game_has_no_doubles() -> None:
-    cells, game = published_met().cells, MatchGame(1, 4, True)
+    cells = published_met().cells
+    game = MatchGame(1, 4, True)
     dead = dead_curve(cells, game, 1, shares_of(CHANCES))
     assert numeric.drifting_match(cells, game, CHANCES, points=10) == pytest.approx(
         np.linspace(dead.lose, dead.win, 11)[None].repeat(3, 0)

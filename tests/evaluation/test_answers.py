@@ -85,9 +85,12 @@ def decisions(every: int) -> tuple[Boards, np.ndarray]:
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_incremental_evaluation_equals_a_fresh_one(number: int, tables: BearoffArrays) -> None:
     """Evaluations that are updated from earlier boards equal those with new scratch memory, to the last bit."""
-    after_play, networks = batch_plays(*decisions(20))[1], random_networks(number)
+    after_play = batch_plays(*decisions(20))[1]
+    networks = random_networks(number)
     expected = answers.evaluations(networks, tables, flip_boards(after_play))
-    scratch, chances, seen = answers.new_scratch(networks), np.empty(5, np.float32), Counter[int]()
+    scratch = answers.new_scratch(networks)
+    chances = np.empty(5, np.float32)
+    seen = Counter[int]()
     for play, after in enumerate(after_play):
         source = answers.fill_play_chances(networks, tables, after, scratch, chances)
         assert source == expected.sources[play]
@@ -106,7 +109,9 @@ def test_plays_of_several_networks_in_turn(tables: BearoffArrays) -> None:
     mixed = [row for row in range(len(boards)) if len(set(classes[offsets[row] : offsets[row + 1]].tolist())) > 1]
     assert len(mixed) > 20
     networks = random_networks(0)
-    scratch, chances, other = answers.new_scratch(networks), np.empty(5, np.float32), np.empty(5, np.float32)
+    scratch = answers.new_scratch(networks)
+    chances = np.empty(5, np.float32)
+    other = np.empty(5, np.float32)
     for row in mixed:
         for play in range(offsets[row + 1] - 1, offsets[row] - 1, -1):  # backwards: any order works
             flipped = flip_boards(after_play[play : play + 1])[0]
@@ -123,7 +128,8 @@ def test_networks_equal_the_reference_within_the_rules(number: int) -> None:
     networks = random_networks(number)
     boards = np.concatenate([decisions(60)[0], random_game_positions(3, seed=9).boards])
     found = answers.evaluations(networks, NO_TABLES, boards)
-    classes, compared = position_classes(boards), 0
+    classes = position_classes(boards)
+    compared = 0
     values = [encode(input_set, boards).tolist() for input_set in SHAPES[number][0]]
     for row, board in enumerate(boards.tolist()):
         which = {PositionClass.CRASHED: 1, PositionClass.CONTACT: 2}.get(PositionClass(classes[row]), 0)
@@ -165,7 +171,8 @@ def test_choices_are_the_first_of_the_best(number: int, tables: BearoffArrays) -
     networks, (boards, rolls) = random_networks(number), decisions(30)
     offsets, after_play = batch_plays(boards, rolls)
     expected = answers.evaluations(networks, tables, flip_boards(after_play))
-    equities, scratch = cubeless_equities(expected.chances), answers.new_scratch(networks)
+    equities = cubeless_equities(expected.chances)
+    scratch = answers.new_scratch(networks)
     for row in range(len(boards)):
         rows = slice(offsets[row], offsets[row + 1])
         best, source = answers.choose_by_chances(networks, tables, after_play[rows], rows.stop - rows.start, scratch)
@@ -239,7 +246,8 @@ def stakes_for(
 @pytest.mark.parametrize("chances", CHANCES.tolist())
 def test_values_equal_equities_of_best_decisions(chances: list[float], owner: CubeOwner) -> None:
     """The value of a board is the equity of the best decision in money play and in a match."""
-    row, money = np.array(chances, np.float32), CubeRules(STRATEGY)
+    row = np.array(chances, np.float32)
+    money = CubeRules(STRATEGY)
     cube = 1 if owner == CubeOwner.CENTERED else 2
 
     def value(stakes: answers.CubeStakes | None) -> float:
@@ -272,9 +280,11 @@ def test_exact_tables_choose_plays(six_checkers: BearoffEvaluator, owner: CubeOw
     """If the two-sided table covers a position, its column for the cube owner chooses the play, which is not always the
     cubeless one."""
     assert six_checkers.two_sided is not None
-    table, random = MoneyBearoff(six_checkers.two_sided), np.random.default_rng(5)
+    table = MoneyBearoff(six_checkers.two_sided)
+    random = np.random.default_rng(5)
     theirs = Stakes(Money(is_jacoby=False), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
-    differ, scratch = 0, answers.new_scratch(shipped_networks())
+    differ = 0
+    scratch = answers.new_scratch(shipped_networks())
     for _ in range(100):
         sides = [np.bincount(random.integers(0, 6, 6), minlength=6).tolist() for _ in range(2)]
         position = Position(position_id(*sides))

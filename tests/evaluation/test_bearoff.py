@@ -232,13 +232,13 @@ def test_coverage_follows_its_definition(evaluator: BearoffEvaluator) -> None:
         ((7, 4), 6, 0),
     ]
     for two_sided, one_sided, gammon in sizes:
-        arrays = sized(evaluator.arrays, two_sided, one_sided, gammon)
+        arrays = with_table_sizes(evaluator.arrays, two_sided, one_sided, gammon)
         expected = [covered_by(board, two_sided, one_sided, gammon) for board in boards.tolist()]
         assert [bearoff_source(arrays, board) for board in boards] == expected
         assert (len(set(expected)) == 3) == (one_sided > 0 and two_sided[0] > 0)
 
 
-def sized(arrays: BearoffArrays, two_sided: tuple[int, int], one_sided: int, gammon: int) -> BearoffArrays:
+def with_table_sizes(arrays: BearoffArrays, two_sided: tuple[int, int], one_sided: int, gammon: int) -> BearoffArrays:
     """The arrays with the sizes of other tables, for questions of coverage, which read no table."""
     points, checkers = two_sided
     return arrays._replace(
@@ -248,7 +248,7 @@ def sized(arrays: BearoffArrays, two_sided: tuple[int, int], one_sided: int, gam
 
 def test_contact_within_the_points_of_a_large_table(evaluator: BearoffEvaluator) -> None:
     """Two sides within a table of 13 points or more can still be in contact, and then are not covered."""
-    arrays = sized(evaluator.arrays, (18, 14), 18, 18)
+    arrays = with_table_sizes(evaluator.arrays, (18, 14), 18, 18)
     answers = set()
     for ours in range(2, 24):
         for theirs in set(range(2, 24)) - {25 - ours}:
@@ -295,7 +295,8 @@ def board_of(counts: dict[int, int]) -> Boards:
 
 @each("name", list(UNCOVERED))
 def test_uncovered_positions_stay_unanswered(evaluator: BearoffEvaluator, name: str) -> None:
-    board, chances = board_of(UNCOVERED[name]), np.full(5, 7, np.float32)
+    board = board_of(UNCOVERED[name])
+    chances = np.full(5, 7, np.float32)
     assert fill_bearoff_chances(evaluator.arrays, board, chances) == NONE
     assert chances.tolist() == [7] * 5
     found = evaluator.evaluate_many(board[None])
@@ -452,7 +453,7 @@ def test_arrays_of_a_wrong_size_are_refused(root: Path, tmp_path: Path, kind: st
         open_bearoff(bgdata.open_warehouse(tmp_path))
 
 
-def probed(table: EndgameTable, position: Position) -> Equities:
+def probe_equities(table: EndgameTable, position: Position) -> Equities:
     """The equities of a position, from its rows."""
     opponent, on_roll = position.rows
     return table.probe(on_roll, opponent)
@@ -463,7 +464,7 @@ def test_contact_endgames_are_exact(table: EndgameTable, endgames: BearoffEvalua
     assert (found.sources == EXACT).all()
     assert (found.chances[:, 1:] == 0).all()
     for row in np.random.default_rng(1).integers(0, len(pairs), 500):
-        expected = probed(table, Position(pairs[row])).cubeless
+        expected = probe_equities(table, Position(pairs[row])).cubeless
         assert found.chances[row, 0] == pytest.approx(0.5 + 0.5 * expected, abs=1e-7)
 
 
@@ -485,7 +486,10 @@ def test_two_sided_table_answers_for_more_checkers(endgames: BearoffEvaluator) -
 
 def test_contact_endgames_have_cubeful_equities(table: EndgameTable, endgames: BearoffEvaluator, pairs: Boards) -> None:
     for row in np.random.default_rng(2).integers(0, len(pairs), 200):
-        expected, found = probed(table, Position(pairs[row])), exact_equities(endgames.arrays, pairs[row], CENTERED)
+        expected, found = (
+            probe_equities(table, Position(pairs[row])),
+            exact_equities(endgames.arrays, pairs[row], CENTERED),
+        )
         assert found.no_double == pytest.approx(expected.centered, abs=1e-7)
         assert found.double_take == pytest.approx(2 * expected.opponent_owned, abs=1e-7)
 
@@ -498,7 +502,7 @@ def test_player_answers_from_contact_endgames(table: EndgameTable, player: Looka
     assert f"; with at most 2 checkers a side {table.table.name}: cubeless equity within 7e-06" in evaluation.accuracy
     decision = player.decide_cube(position)
     assert decision.accuracy == f"exact, {table.table.name}: each equity within 1.4e-05"
-    assert decision.equities.no_double == pytest.approx(probed(table, position).centered, abs=1e-7)
+    assert decision.equities.no_double == pytest.approx(probe_equities(table, position).centered, abs=1e-7)
 
 
 def test_plays_are_ranked_by_contact_endgames(table: EndgameTable, player: LookaheadPlayer, pairs: Boards) -> None:
@@ -508,7 +512,7 @@ def test_plays_are_ranked_by_contact_endgames(table: EndgameTable, player: Looka
         for ranked in player.rank_plays(position, "21"):
             after = position.play(str(ranked.play), "21")
             if any(after.rows[0]) and any(after.rows[1]):
-                expected = -probed(table, after).cubeless
+                expected = -probe_equities(table, after).cubeless
                 assert ranked.evaluation.cubeless_equity == pytest.approx(expected, abs=2e-7)
 
 

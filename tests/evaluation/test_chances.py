@@ -49,7 +49,8 @@ def test_cubeless_equities_follow_the_formula() -> None:
 
 
 def test_turned_chances_are_those_of_the_opponent() -> None:
-    found, one = turned_chances(random_rows()), np.empty(5, np.float32)
+    found = turned_chances(random_rows())
+    one = np.empty(5, np.float32)
     assert found.tolist() == pytest.approx(np.array([turned(row) for row in random_rows().tolist()]), abs=1e-7)
     for row, expected in zip(random_rows(), found, strict=True):
         fill_turned(row, one)

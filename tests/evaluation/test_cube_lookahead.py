@@ -53,7 +53,8 @@ class Pips:
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See chances.Evaluator."""
-        chances, sources = np.empty((len(boards), 5), np.float32), np.full(len(boards), AnswerSource.PROGRAM, np.int8)
+        chances = np.empty((len(boards), 5), np.float32)
+        sources = np.full(len(boards), AnswerSource.PROGRAM, np.int8)
         for row, board in enumerate(boards.tolist()):
             position = Position(board)
             outcome = game_outcome(position)
@@ -104,7 +105,8 @@ def check(stakes: Stakes, rules: CubeRules, model: Model, ply: int, *texts: str)
 @pytest.mark.parametrize("is_jacoby", [False, True])
 def test_money_values_match_the_reference(owner: CubeOwner, is_jacoby: bool) -> None:
     stakes = Stakes(Money(is_jacoby), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
-    rules, model = CubeRules(janowski(0.6)), slow_janowski(0.6, is_jacoby=is_jacoby)
+    rules = CubeRules(janowski(0.6))
+    model = slow_janowski(0.6, is_jacoby=is_jacoby)
     check(stakes, rules, model, 0, *ENDINGS, BACKWARDS)
     check(stakes, rules, model, 1, *ENDINGS[:2], BACKWARDS)
 
@@ -172,7 +174,8 @@ def test_turned_stakes_exchange_the_sides() -> None:
 @pytest.mark.parametrize("ply", [0, 1])
 def test_best_play_leaves_the_opponent_the_least(ply: int) -> None:
     """The best play leaves the opponent the least, and in a match its mwc and equity agree."""
-    player, rules = LookaheadPlayer(Pips(), ply), CubeRules(janowski(0.5), published_met())
+    player = LookaheadPlayer(Pips(), ply)
+    rules = CubeRules(janowski(0.5), published_met())
     position = Position(ENDINGS[0])
     for stakes in (Stakes(Money(is_jacoby=False)), Stakes(MatchScore(3, 5), Cube(2, CubeOwner.OPPONENT))):
         theirs = turned_stakes(kernel_stakes(stakes, rules))
@@ -235,9 +238,12 @@ def check_kernel(
     position: Position, roll: str, stakes: Stakes, rules: CubeRules, ply: int, tables: BearoffArrays
 ) -> None:
     """Compare the kernel's chosen play and its value with Python's."""
-    dice, board = to_roll(roll), np.array(position.board, np.int8)
-    networks, theirs = shipped_networks(), turned_stakes(kernel_stakes(stakes, rules))
-    tree, chosen = new_cube_tree(networks, ply), board.copy()
+    dice = to_roll(roll)
+    board = np.array(position.board, np.int8)
+    networks = shipped_networks()
+    theirs = turned_stakes(kernel_stakes(stakes, rules))
+    tree = new_cube_tree(networks, ply)
+    chosen = board.copy()
     fill_play_ahead(networks, tables, ALL_PLAYS, theirs, ply, board, (dice.low, dice.high), tree, chosen)
     ranked = LookaheadPlayer(NetworkPlayer(networks, tables), ply).rank_plays(position, roll, stakes, rules)
     assert chosen.tolist() == list(ranked[0].play.after_play.board)
@@ -276,9 +282,11 @@ def test_kernels_use_exact_tables_in_money_play(four_checkers: Table) -> None:
 
 def test_plays_without_a_cube_are_those_by_cubeless_equity() -> None:
     stakes = kernel_stakes(stakes_of(False), CubeRules())._replace(unit=CUBELESS)
-    tree, player = new_cube_tree(shipped_networks(), 1), LookaheadPlayer(shipped_player(), 1)
+    tree = new_cube_tree(shipped_networks(), 1)
+    player = LookaheadPlayer(shipped_player(), 1)
     for text, roll in ((CONTACT, "21"), (RACE, "41")):
-        board, dice = np.array(Position(text).board, np.int8), to_roll(roll)
+        board = np.array(Position(text).board, np.int8)
+        dice = to_roll(roll)
         chosen = board.copy()
         fill_play_ahead(shipped_networks(), NO_TABLES, ALL_PLAYS, stakes, 1, board, (dice.high, dice.low), tree, chosen)
         best = player.best_play(text, roll)
@@ -301,7 +309,8 @@ def test_keep_best_keeps_the_better_plays() -> None:
 
 def test_all_plays_are_evaluated_statically() -> None:
     position = Position(CONTACT)
-    stakes, tree = turned_stakes(kernel_stakes(stakes_of(False), CubeRules())), new_cube_tree(shipped_networks(), 1)
+    stakes = turned_stakes(kernel_stakes(stakes_of(False), CubeRules()))
+    tree = new_cube_tree(shipped_networks(), 1)
     n = fill_play_values(shipped_networks(), NO_TABLES, stakes, np.array(position.board, np.int8), (1, 3), tree)
     ranked = LookaheadPlayer(shipped_player()).rank_plays(position, "31", stakes_of(False))
     assert sorted(-tree.play_values[:n]) == pytest.approx(sorted(row.cubeful_equity or 0 for row in ranked), abs=1e-6)

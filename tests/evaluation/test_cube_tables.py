@@ -108,7 +108,8 @@ def test_other_positions_are_decided_by_the_model(player_root: Path) -> None:
 
 
 def test_match_is_decided_exactly_by_the_model_or_as_money(player_root: Path) -> None:
-    player, score = bgdata.open_player(player_root, "random"), Stakes(MatchScore(3, 4))
+    player = bgdata.open_player(player_root, "random")
+    score = Stakes(MatchScore(3, 4))
     assert player.decide_cube(EXAMPLE, score, CubeRules(met=published_met())).method == Method.EXACT
     model = player.decide_cube(EXAMPLE, score, by_model())
     assert model.method == Method.JANOWSKI
@@ -159,7 +160,8 @@ def test_races_are_solved_at_any_score(table: MoneyBearoff) -> None:
 
 
 def test_unsuitable_races_are_not_solved() -> None:
-    races, match = SolvedRaces(), Stakes(MatchScore(7, 7))
+    races = SolvedRaces()
+    match = Stakes(MatchScore(7, 7))
     on_bar = position_id([0] * 24 + [1], [1])
     gammon, large = position_id([15], [1]), position_id([2] * 6, [2] * 6)
     for text in (START.id, on_bar, position_id([1], []), gammon, large):
@@ -171,8 +173,10 @@ def test_unsuitable_races_are_not_solved() -> None:
 def test_exact_play_doubles_at_seven_away_seven_away(player_root: Path) -> None:
     """With checkers on the points 5 and 2 against 3 and 2, the exact answer is to double, as gnubg does, but the model
     does not."""
-    player, rules = bgdata.open_player(player_root, "random"), CubeRules(met=published_met())
-    text, stakes = position_id([0, 1, 0, 0, 1], [0, 1, 1]), Stakes(MatchScore(7, 7))
+    player = bgdata.open_player(player_root, "random")
+    rules = CubeRules(met=published_met())
+    text = position_id([0, 1, 0, 0, 1], [0, 1, 1])
+    stakes = Stakes(MatchScore(7, 7))
     found = player.decide_cube(text, stakes, rules)
     assert (found.method, found.accuracy) == (Method.EXACT, SOLVED)
     assert found.action != Action.NO_DOUBLE
@@ -181,8 +185,10 @@ def test_exact_play_doubles_at_seven_away_seven_away(player_root: Path) -> None:
 
 def test_play_values_average_to_the_value_of_the_race(player_root: Path) -> None:
     """The mean over all rolls of the values after their best plays is the value of the race, in a match."""
-    player, rules = bgdata.open_player(player_root, "random"), CubeRules(met=published_met())
-    text, stakes = position_id([0, 1, 1, 0, 1], [0, 2, 1]), Stakes(MatchScore(5, 4), CUBES["opponent"])
+    player = bgdata.open_player(player_root, "random")
+    rules = CubeRules(met=published_met())
+    text = position_id([0, 1, 1, 0, 1], [0, 2, 1])
+    stakes = Stakes(MatchScore(5, 4), CUBES["opponent"])
     mwc = [player.best_play(text, roll, stakes, rules).mwc for roll in ROLLS]
     mean = sum(roll.weight * worth for roll, worth in zip(ROLLS, mwc, strict=True) if worth is not None) / 36
     assert mean == pytest.approx(player.decide_cube(text, stakes, rules).no_double, abs=1e-6)
@@ -204,7 +210,8 @@ def test_first_exact_cube_answers(player_root: Path) -> None:
 
     player = bgdata.open_player(player_root, "random")
     player.cubes = (*player.cubes, Known())
-    stakes, rules = Stakes(MatchScore(3, 4)), CubeRules(met=published_met())
+    stakes = Stakes(MatchScore(3, 4))
+    rules = CubeRules(met=published_met())
     found = player.decide_cube(START, stakes, rules)
     assert (found.method, found.accuracy, found.equities) == (Method.EXACT, "known", (0.4, 0.5, 0.5, 0.6))
     assert player.decide_cube(START.play("8/5 6/5", "31").flip(), stakes, rules).method == Method.JANOWSKI
@@ -299,11 +306,9 @@ def test_match_equities_equal_gnubgs_static_ones(tmp_path: Path) -> None:
     for of_position in answers:
         for (away, opponent_away, value, owner, crawford), (answer, chances) in zip(STAKES, of_position, strict=True):
             score = MatchScore(away, opponent_away, bool(crawford))
-            game, lose, win = (
-                MatchGame(away, opponent_away, bool(crawford)),
-                met.after(score, -value),
-                met.after(score, value),
-            )
+            game = MatchGame(away, opponent_away, bool(crawford))
+            lose = met.after(score, -value)
+            win = met.after(score, value)
             code = list(CUBES).index(owner)
             found = match_equities(janowski(GNUBG_INDEX), met.cells, game, value, code, np.array(chances))
             _, no_double, take, passed = (lose + (equity + 1) / 2 * (win - lose) for equity in answer)
@@ -325,7 +330,8 @@ def test_match_bearoffs_with_a_dead_cube(table: MoneyBearoff, tmp_path: Path) ->
         opponent, on_roll = (row[:24] for row in Position(position).rows)
         win = (reader.probe(on_roll, opponent).cubeless + 1) / 2
         for (away, opponent_away, value, owner, _), (answer, _chances) in zip(stakes, of_position, strict=True):
-            score, chances = MatchScore(away, opponent_away), np.array([win, 0, 0, 0, 0])
+            score = MatchScore(away, opponent_away)
+            chances = np.array([win, 0, 0, 0, 0])
             code = list(CUBES).index(owner)
             found = match_equities(janowski(0), met.cells, MatchGame(away, opponent_away), value, code, chances)
             lose, won = met.after(score, -value), met.after(score, value)
@@ -396,7 +402,8 @@ def test_dead_cube_is_worth_the_winning_chance(
 def test_double_that_decides_the_match(warehouse: Warehouse, winner: TwoSidedTable, met: MatchEquity) -> None:
     """At 2-away 2-away a taken cube is dead, and at 2-away 1-away the trailer risks nothing by doubling."""
     for score in (MatchScore(2, 2), MatchScore(2, 1)):
-        table, actions = exact_table(warehouse, score), set()
+        table = exact_table(warehouse, score)
+        actions = set()
         for text in bearoffs(200, 3, seed=5):
             found = table.cube_equities(Position(text), Stakes(score), met)
             assert found is not None
@@ -440,7 +447,8 @@ def test_certain_win_equals_a_pass(
 def test_positions_outside_the_table_of_a_score_are_not_answered(warehouse: Warehouse, met: MatchEquity) -> None:
     """A table answers only for its own score, cube, match equity table and layouts."""
     score = MatchScore(5, 5)
-    table, position = exact_table(warehouse, score), Position(position_id([1, 1], [0, 2]))
+    table = exact_table(warehouse, score)
+    position = Position(position_id([1, 1], [0, 2]))
     assert table.cube_equities(position, Stakes(score), met) is not None
     assert table.accuracy.startswith("exact, bearoff_match/6x3-away-5-5-cube-1-published-12/r")
     assert table.accuracy.endswith(": each mwc within 3e-08")
@@ -456,7 +464,8 @@ def test_positions_outside_the_table_of_a_score_are_not_answered(warehouse: Ware
 
 
 def test_players_use_tables_of_their_warehouse(warehouse: Warehouse, met: MatchEquity) -> None:
-    score, text = MatchScore(5, 5), position_id([1, 1], [0, 2])
+    score = MatchScore(5, 5)
+    text = position_id([1, 1], [0, 2])
     table = exact_table(warehouse, score)
     write_network(warehouse.root, "random", random_networks(7))
     player = bgdata.open_player(warehouse.root, "random")
@@ -470,6 +479,7 @@ def test_players_use_tables_of_their_warehouse(warehouse: Warehouse, met: MatchE
 
 
 def test_model_can_be_required_for_money(player_root: Path) -> None:
-    player, text = bgdata.open_player(player_root, "random"), position_id([1, 1], [0, 2])
+    player = bgdata.open_player(player_root, "random")
+    text = position_id([1, 1], [0, 2])
     assert player.decide_cube(text).method == Method.EXACT
     assert player.decide_cube(text, rules=CubeRules(by_model=True)).method == Method.JANOWSKI

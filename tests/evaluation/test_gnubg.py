@@ -126,7 +126,8 @@ def test_server_answers_equal_gnubgs_scripts(ply: int, tmp_path: Path) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_dead_process_is_replaced() -> None:
-    player, board = GnubgPlayer(), np.array([START.board], np.int8)
+    player = GnubgPlayer()
+    board = np.array([START.board], np.int8)
     before = player.evaluate_many(board).chances
     player._servers[0].close()
     with pytest.raises(ExternalProgramError, match="expected gnubg to"):

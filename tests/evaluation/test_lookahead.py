@@ -108,7 +108,8 @@ def test_ranked_plays_match_the_reference(ply: int, filters: tuple[PlayFilter, .
 
 
 def test_last_filter_serves_all_deeper_plies() -> None:
-    boards, rolls = few_checkers(3, 4), np.tile([[5, 3]], (3, 1))
+    boards = few_checkers(3, 4)
+    rolls = np.tile([[5, 3]], (3, 1))
     look = partial(evaluate_ahead, OnRollWins())
     given = rank_all(look, boards, rolls, 2, (PlayFilter(2, 1.0),))
     assert given.plies.tolist() == rank_all(look, boards, rolls, 2, (PlayFilter(2, 1.0),) * 2).plies.tolist()
@@ -129,7 +130,8 @@ def test_ties_go_to_the_first_play() -> None:
 def test_equal_plays_pass_by_cubeless_equity() -> None:
     """Among plays of equal value, such as those after which the opponent will cash, the higher cubeless equity passes
     the filter."""
-    boards, look = sample_games().boards[::100], partial(evaluate_ahead, Scrambled())
+    boards = sample_games().boards[::100]
+    look = partial(evaluate_ahead, Scrambled())
     rolls = np.array([(3, 1)] * len(boards))
     equities = rank_all(look, boards, rolls, 0).values
     found = rank_all(look, boards, rolls, 1, [PlayFilter(3, 1.0)], lambda boards, *_: np.zeros(len(boards)))

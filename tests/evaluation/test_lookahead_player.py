@@ -126,7 +126,8 @@ def test_choices_equal_those_of_the_kernel(evaluator: NetworkPlayer) -> None:
 
 
 def test_choices_ahead_are_the_first_of_the_ranking(evaluator: NetworkPlayer) -> None:
-    player, rows = LookaheadPlayer(evaluator, 1), slice(0, 6000, 251)
+    player = LookaheadPlayer(evaluator, 1)
+    rows = slice(0, 6000, 251)
     boards, rolls = sample_games().boards[rows], sample_games().rolls[rows]
     chosen = player.choose_plays(boards, rolls)
     for board, dice, found in zip(boards.tolist(), rolls.tolist(), chosen.tolist(), strict=True):
@@ -207,7 +208,8 @@ def test_cached_answers_equal_fresh_ones(evaluator: NetworkPlayer) -> None:
 
 def test_cache_is_emptied_when_full() -> None:
     evaluator = Scrambled()
-    look, boards = EvaluationCache(evaluator, 50), sample_games().boards[:400:4]
+    look = EvaluationCache(evaluator, 50)
+    boards = sample_games().boards[:400:4]
     open_rows = boards[:30]
     look(open_rows, 0)
     assert len(look) == 0

@@ -43,7 +43,7 @@ REASON = "the extra onnx is not installed"
 pytestmark = pytest.mark.skipif(not (find_spec("onnx") and find_spec("onnxruntime")), reason=REASON)
 FLOAT, INT8 = "FLOAT", "INT8"
 Sizes = Sequence[int | str] | None
-ONE = np.array([START.board], np.int8)
+ONE_BOARD = np.array([START.board], np.int8)
 CANNOT_RUN = "expected an ONNX file that onnxruntime can run"
 
 
@@ -53,7 +53,7 @@ def onnx() -> Any:
 
 
 @contextmanager
-def refusing(error: type[Exception] | tuple[type[Exception], ...], message: str) -> Iterator[Any]:
+def raises_short_error(error: type[Exception] | tuple[type[Exception], ...], message: str) -> Iterator[Any]:
     """The block raises this error, with a short one-line message that matches."""
     with pytest.raises(error, match=message) as raised:
         yield raised
@@ -194,7 +194,7 @@ def test_file_may_name_an_input_set(tmp_path: Path, input_set: InputSet) -> None
 
 def test_rounding_errors_are_corrected(tmp_path: Path) -> None:
     path = write_constant(tmp_path / "x.onnx", [1.0004, 0.3, 0.3004, -0.0004, 0.0])
-    np.testing.assert_allclose(OnnxEvaluator(path).evaluate_many(ONE).chances[0], [1, 0.3, 0.3, 0, 0], atol=1e-7)
+    np.testing.assert_allclose(OnnxEvaluator(path).evaluate_many(ONE_BOARD).chances[0], [1, 0.3, 0.3, 0, 0], atol=1e-7)
 
 
 @each(
@@ -211,18 +211,18 @@ def test_rounding_errors_are_corrected(tmp_path: Path) -> None:
 )
 def test_invalid_chances_are_refused(tmp_path: Path, chances: list[float], message: str) -> None:
     evaluator = OnnxEvaluator(write_constant(tmp_path / "x.onnx", chances))
-    with refusing(ExternalProgramError, f"x.onnx for {START.id}, got ") as error:
-        evaluator.evaluate_many(ONE)
+    with raises_short_error(ExternalProgramError, f"x.onnx for {START.id}, got ") as error:
+        evaluator.evaluate_many(ONE_BOARD)
     assert message in str(error.value)
 
 
 def test_chances_from_an_input_set_are_checked_too(tmp_path: Path) -> None:
     given, path = (FLOAT, ("N", 196)), tmp_path / "x.onnx"
     outside = write_constant(path, [1.5, 0, 0, 0, 0], given=given, inputs="tesauro-196")
-    with refusing(ExternalProgramError, r"expected chances from 0 to 1 from .*, got 1\.5, 0"):
-        OnnxEvaluator(outside).evaluate_many(ONE)
+    with raises_short_error(ExternalProgramError, r"expected chances from 0 to 1 from .*, got 1\.5, 0"):
+        OnnxEvaluator(outside).evaluate_many(ONE_BOARD)
     unordered = write_constant(path, [0.5, 0.6, 0, 0, 0], given=given, inputs="tesauro-196")
-    assert OnnxEvaluator(unordered).evaluate_many(ONE).chances[0].tolist() == [0.5, 0.5, 0, 0, 0]
+    assert OnnxEvaluator(unordered).evaluate_many(ONE_BOARD).chances[0].tolist() == [0.5, 0.5, 0, 0, 0]
 
 
 @each(
@@ -244,7 +244,7 @@ def test_inputs_and_outputs_of_wrong_shapes_or_types_are_refused(
 ) -> None:
     path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0], **metadata)
     wanted = re.escape(f"got {path}: ") if shown is None else "expected an ONNX file int8.*, got .*" + re.escape(shown)
-    with refusing((UsageError, CorruptFileError), wanted):
+    with raises_short_error((UsageError, CorruptFileError), wanted):
         OnnxEvaluator(path)
 
 
@@ -262,7 +262,7 @@ def test_models_that_return_no_chances_are_refused(tmp_path: Path) -> None:
         ([as_floats], {"y": (FLOAT, None)}, "expected an ONNX file int8"),
     ):
         write_model(path, nodes, {"x": (INT8, ("N", 26))}, outputs, {}, {})
-        with refusing(UsageError, re.escape(shown)):
+        with raises_short_error(UsageError, re.escape(shown)):
             OnnxEvaluator(path)
 
 
@@ -274,8 +274,8 @@ def test_model_with_more_answers_than_positions_is_refused(tmp_path: Path) -> No
         node("Concat", ["found", "found"], ["y"], axis=0),
     ]
     write_model(path, nodes, {"x": (INT8, ("N", 26))}, {"y": (FLOAT, ("M", 5))}, {"five": np.arange(5)}, {})
-    with refusing(ExternalProgramError, r"expected chances \[1, 5\] from .*, got \[2, 5\]"):
-        OnnxEvaluator(path).evaluate_many(ONE)
+    with raises_short_error(ExternalProgramError, r"expected chances \[1, 5\] from .*, got \[2, 5\]"):
+        OnnxEvaluator(path).evaluate_many(ONE_BOARD)
 
 
 def test_model_that_fails_at_run_time_is_refused(tmp_path: Path) -> None:
@@ -286,27 +286,27 @@ def test_model_that_fails_at_run_time_is_refused(tmp_path: Path) -> None:
         node("Reshape", ["numbers", "shape"], ["y"]),
     ]
     write_model(path, nodes, {"x": (INT8, ("N", 26))}, {"y": (FLOAT, ("M", 5))}, {"shape": np.array([-1, 5])}, {})
-    with refusing(ExternalProgramError, f"expected answers of {path}, "):
-        OnnxEvaluator(path).evaluate_many(ONE)
+    with raises_short_error(ExternalProgramError, f"expected answers of {path}, "):
+        OnnxEvaluator(path).evaluate_many(ONE_BOARD)
 
 
 def test_unknown_input_set_is_refused(tmp_path: Path) -> None:
     path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0], given=(FLOAT, ("N", 9)), inputs="mine")
-    with refusing(UnknownInputSetError, r"expected inputs among tesauro-196, .*, got mine"):
+    with raises_short_error(UnknownInputSetError, r"expected inputs among tesauro-196, .*, got mine"):
         OnnxEvaluator(path)
 
 
 def test_invalid_file_is_refused(tmp_path: Path, ours: Path) -> None:
     path = tmp_path / "x.onnx"
-    with refusing(MissingFileError, f"expected an ONNX file, found nothing at {path}; try: "):
+    with raises_short_error(MissingFileError, f"expected an ONNX file, found nothing at {path}; try: "):
         OnnxEvaluator(path)
     path.mkdir()
-    with refusing(UsageError, f"expected an ONNX file, got the folder {path}"):
+    with raises_short_error(UsageError, f"expected an ONNX file, got the folder {path}"):
         OnnxEvaluator(path)
     path.rmdir()
     for content in (b"", b"text\n", bytes(1000), ours.read_bytes()[:1000]):
         path.write_bytes(content)
-        with refusing(CorruptFileError, f"{CANNOT_RUN}, got {path}: "):
+        with raises_short_error(CorruptFileError, f"{CANNOT_RUN}, got {path}: "):
             OnnxEvaluator(path)
 
 
@@ -323,7 +323,7 @@ def test_unsupported_versions_are_refused(tmp_path: Path, field: str, capfd: pyt
     else:
         model.graph.node[0].domain = "com.nobody"
     path.write_bytes(model.SerializeToString())
-    with refusing(CorruptFileError, f"^{CANNOT_RUN}, got {path}: "):
+    with raises_short_error(CorruptFileError, f"^{CANNOT_RUN}, got {path}: "):
         OnnxEvaluator(path)
     assert capfd.readouterr() == ("", "")
 
@@ -333,11 +333,13 @@ def test_external_data_files_are_not_read(tmp_path: Path) -> None:
     model = onnx().load(path)
     onnx().save_model(model, path, save_as_external_data=True, location="data.bin", size_threshold=0)
     assert (tmp_path / "data.bin").exists()
-    with refusing(CorruptFileError, CANNOT_RUN):
+    with raises_short_error(CorruptFileError, CANNOT_RUN):
         OnnxEvaluator(path)
 
 
 def test_missing_onnxruntime_is_refused(ours: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "onnxruntime", None)
-    with refusing(MissingExtraError, r'expected onnxruntime to run .*, found none; try: .*bgdata-backgammon\[onnx\]"$'):
+    with raises_short_error(
+        MissingExtraError, r'expected onnxruntime to run .*, found none; try: .*bgdata-backgammon\[onnx\]"$'
+    ):
         OnnxEvaluator(ours)

@@ -36,7 +36,7 @@ def test_final_sources_are_exact() -> None:
     assert AnswerSource.COMBINED == BearoffSource.COMBINED
 
 
-def ended(slot: int, count: int) -> list[int]:
+def board_with_one_side(slot: int, count: int) -> list[int]:
     """A board with checkers of only one side, on one slot."""
     board = [0] * 26
     board[slot] = count
@@ -44,7 +44,14 @@ def ended(slot: int, count: int) -> list[int]:
 
 
 # we win one, two and three points, then lose one, two and three
-ENDS = [ended(4, -3), ended(18, -15), ended(6, -15), ended(4, 3), ended(18, 15), ended(19, 15)]
+FINISHED_BOARDS = [
+    board_with_one_side(4, -3),
+    board_with_one_side(18, -15),
+    board_with_one_side(6, -15),
+    board_with_one_side(4, 3),
+    board_with_one_side(18, 15),
+    board_with_one_side(19, 15),
+]
 
 
 class SampleProgram(ProgramEvaluator):
@@ -62,7 +69,7 @@ class SampleProgram(ProgramEvaluator):
 def test_rules_answer_for_finished_games_and_the_program_for_others() -> None:
     """Only unfinished games are passed to the program, in one batch; finished ones have the chances of their
     outcome."""
-    boards = np.array([*ENDS, START.board, ended(0, 15), START.flip().board], np.int8)
+    boards = np.array([*FINISHED_BOARDS, START.board, board_with_one_side(0, 15), START.flip().board], np.int8)
     program = SampleProgram()
     found = program.evaluate_many(boards)
     assert [given.tolist() for given in program.asked] == [[list(START.board)] * 2]
@@ -107,7 +114,7 @@ def test_invalid_chances_are_refused(chances: tuple[float, ...]) -> None:
 @pytest.mark.parametrize(("board", "message"), [
     (np.zeros((2, 25), np.int8), "expected boards as int8"),
     (np.zeros((2, 26)), "expected boards as int8"),
-    (np.array([START.board, ended(3, 16)], np.int8), "in row 1"),
+    (np.array([START.board, board_with_one_side(3, 16)], np.int8), "in row 1"),
 ])  # fmt: skip
 def test_illegal_boards_are_refused(board: Boards, message: str) -> None:
     program = SampleProgram()

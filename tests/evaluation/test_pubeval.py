@@ -49,7 +49,9 @@ def test_choices_in_random_games_match_the_reference() -> None:
     assert len(boards) > 5000
     offsets, after_play = batch_plays(boards, rolls)
     chosen = flip_boards(PubEval().choose_plays(boards, rolls)).tolist()
-    candidates, ties, races = after_play.tolist(), 0, 0
+    candidates = after_play.tolist()
+    ties = 0
+    races = 0
     for row, before in enumerate(boards.tolist()):
         best = best_plays(before, candidates[offsets[row] : offsets[row + 1]], CONTACT, RACE)
         assert chosen[row] == best[0]

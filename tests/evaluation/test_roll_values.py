@@ -63,7 +63,7 @@ def sample_boards() -> Boards:
     return np.concatenate([boards[classes > PositionClass.RACE][::30], boards[classes == PositionClass.RACE][::12]])
 
 
-def played(board: Boards, roll: int, likely: LikelyPlays) -> Any:
+def roll_values_of_played_roll(board: Boards, roll: int, likely: LikelyPlays) -> Any:
     """The scratch after `fill_roll_values` for a position with a played roll."""
     scratch = new_roll_scratch(random_networks(4))
     fill_roll_values(random_networks(4), NO_TABLES, likely, board, scratch, None, roll)
@@ -74,13 +74,14 @@ def played(board: Boards, roll: int, likely: LikelyPlays) -> Any:
 def test_played_roll_has_the_best_of_all_plays(most: int) -> None:
     """The played roll gets the best of all its plays, likely or not, and the values of rolls remain those of the likely
     plays."""
-    likely, unlikely_best = likely_plays(most), 0
+    likely = likely_plays(most)
+    unlikely_best = 0
     for number, board in enumerate(np.concatenate([sample_boards(), ENDING])):
         roll = number % len(ROLLS)
-        scratch = played(board, roll, likely)
+        scratch = roll_values_of_played_roll(board, roll, likely)
         expected = chosen_boards(network_chooser(random_networks(4), NO_TABLES), board[None], DICE[roll : roll + 1])
         assert flip_boards(scratch.played[None]).tolist() == expected.tolist()
-        alone = played(board, -1, likely)
+        alone = roll_values_of_played_roll(board, -1, likely)
         assert np.array_equal(scratch.values, alone.values)
         assert np.array_equal(scratch.best, alone.best)
         unlikely_best += not np.array_equal(scratch.best[roll], scratch.played)
@@ -202,7 +203,8 @@ def test_one_ply_is_the_mean_after_likely_plays(most: int) -> None:
 
 @pytest.mark.parametrize("most", [0, 4])
 def test_two_ply_is_one_ply_after_the_best_replies(most: int) -> None:
-    boards, likely = game_boards()[[300, 40]], likely_plays(most)
+    boards = game_boards()[[300, 40]]
+    likely = likely_plays(most)
     found = evaluations_ahead(random_player(0).networks, NO_TABLES, boards, 2, likely).chances
     for board, chances in zip(boards, found, strict=True):
         replies = np.concatenate([best_reply(board, roll.high, roll.low, most) for roll in ROLLS])

@@ -2,12 +2,14 @@
 
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bgdata.errors import CorruptFileError, InvalidPositionError
+from bgdata.formats.gnubg_bearoff import open_gnubg_bearoff
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.match_files import parse_matches
 from bgdata.formats.matches import missing_parts
@@ -16,7 +18,7 @@ from bgdata.formats.position_files import parse_bgsage_entries, parse_position_l
 from bgdata.formats.replay import replay_file
 from bgdata.game.identifiers import parse_identifier
 from bgdata.matches.kinds.shared.match_rows import file_rows
-from tests.command_line import output_of
+from tests.command_line import output_of, run
 from tests.formats.samples import SHARED
 from tests.subtests import each
 
@@ -293,3 +295,18 @@ def test_positions_from_a_pipe_are_read(tmp_path: Path) -> None:
     finally:
         os.close(reading)
     assert "1 with rows" in text
+
+
+@pytest.mark.gnubg
+def test_cut_and_longer_bearoff_files_are_refused(tmp_path: Path) -> None:
+    """Both sizes are named, and `diff` names the row with a wrong byte."""
+    subprocess.run(["sh", case_file("f28-bearoff-file-cut-off/make.sh")], cwd=tmp_path, check=True)
+    flipped = tmp_path / "gnubg_ts0-flipped.bd"
+    damaged = [path for path in sorted(tmp_path.glob("*.bd")) if not path.name.endswith(("flipped.bd", "own_os6.bd"))]
+    assert len(damaged) == 9
+    for path in damaged:
+        with pytest.raises(CorruptFileError) as caught:
+            open_gnubg_bearoff(path)
+        assert re.match(rf"expected .* in {path}, found ({path.stat().st_size}\b|b'gnubg)", str(caught.value))
+    told = run(tmp_path, "diff", flipped, "/var/lib/gnubg/gnubg_ts0.bd")
+    assert re.search(r"cubeless +1 of 853,776 rows changed, at most 0.003479 \(row 67 587\)", told.output)

@@ -33,7 +33,7 @@ number_texts = st.one_of(
 )
 
 
-def parsed(texts: list[str]) -> tuple[list[float], list[int]]:
+def parse_numbers(texts: list[str]) -> tuple[list[float], list[int]]:
     fields = Fields(split_lines(" ".join(texts).encode()))
     values, forms = fields.values(np.arange(len(texts)))
     return values.tolist(), forms.tolist()
@@ -59,7 +59,7 @@ def test_fields_match_the_reference(data: bytes) -> None:
 @example(["999999999999999", "9999999999999999", "-0", "-0.0", "+1", ".5", "5.", "1e5", "1E+05", "0e999", "0e-999"])
 @example([".", "-", "+", "e5", "1e", "1e+", "1.2.3", "1_0", "--1", "1e5.0", "nan", "inf", "0x1", "1-", "1e1e1", "１"])
 def test_numbers_are_exact(texts: list[str]) -> None:
-    for text, value, form in zip(texts, *parsed(texts), strict=True):
+    for text, value, form in zip(texts, *parse_numbers(texts), strict=True):
         expected = number_of(text.encode())
         if expected is None:
             assert (value, form) == (0, NO_NUMBER)
@@ -73,23 +73,23 @@ def test_numbers_are_exact(texts: list[str]) -> None:
 def test_short_decimals_round_trip(digits: int, decimals: int) -> None:
     text = f"{abs(digits):0{decimals + 1}}"
     text = "-" * (digits < 0) + (f"{text[:-decimals]}.{text[-decimals:]}" if decimals else text)
-    (value,), (form,) = parsed([text])
+    (value,), (form,) = parse_numbers([text])
     assert form == decimals
     assert format_number(value, form) == text
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(100000, 999999), st.integers(-17, 22))
 def test_any_number_round_trips(value: float, digits: int, power: int) -> None:
-    for form in (PLAIN, parsed([repr(value)])[1][0]):
+    for form in (PLAIN, parse_numbers([repr(value)])[1][0]):
         assert float(format_number(value, form)) == value
     text = f"{digits * 10.0 ** (power - 5):.5e}"
-    (value,), (form,) = parsed([text])
+    (value,), (form,) = parse_numbers([text])
     assert format_number(value, form) == text
 
 
 def test_published_forms_round_trip() -> None:
     texts = ["0.0421133", "-2", "0", "6.07967e-06", "-0.7421170", "0.0000000", "1e-05", "-0.00000"]
-    assert list(map(format_number, *parsed(texts))) == texts
+    assert list(map(format_number, *parse_numbers(texts))) == texts
     # without a form: six digits where they are exact
     assert list(map(format_number, (6.07967e-06, 0.25, -2.0, 1 / 3))) == [
         "6.07967e-06", "0.25", "-2", "0.3333333333333333"
@@ -99,7 +99,7 @@ def test_published_forms_round_trip() -> None:
 @given(number_texts)
 @example("12.5e-1")
 def test_forms_never_change_a_value(text: str) -> None:
-    for value, form in zip(*parsed(text.split() or ["0"]), strict=True):
+    for value, form in zip(*parse_numbers(text.split() or ["0"]), strict=True):
         if form != NO_NUMBER:
             assert float(format_number(value, form)) == value
 

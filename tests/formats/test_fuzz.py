@@ -56,7 +56,8 @@ def check_again(name: str, text: bytes) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_corrupted_rows_are_read_or_quarantined(name: str) -> None:
-    lines, chance = LINES.get(name, [FORMATS[name].row]), random.Random(name)
+    lines = LINES.get(name, [FORMATS[name].row])
+    chance = random.Random(name)
     check_again(name, corrupt_lines(lines, 10_000, chance))
     for _ in range(300):  # many small files, to corrupt beginnings and ends too
         check_again(name, corrupt_lines(lines, chance.randrange(4), chance))

@@ -78,7 +78,8 @@ def test_rows_of_a_group_are_linked() -> None:
 
 
 def test_seed_is_used_once() -> None:
-    decision, rollout = GROUP.splitlines()[3].decode(), f"o {AFTER_42} 0.4 0 0 0 0"
+    decision = GROUP.splitlines()[3].decode()
+    rollout = f"o {AFTER_42} 0.4 0 0 0 0"
     evaluation = f"e {AFTER_42} 0.4 0 0 0 0"
     lines = [decision, "r 1", decision, decision, "r 2", "r 3", evaluation, rollout, rollout, "r 4", "m bad", decision]
     text = "".join(f"{line}\n" for line in lines)
@@ -218,7 +219,8 @@ formats = st.sampled_from(["{:.6g}", "{:.7f}", "{!r}"])
 @st.composite
 def decision_lines(draw: st.DrawFn) -> str:
     """A canonical `m` line with numbers of the same form."""
-    form, values = draw(formats), [draw(st.floats(-2, 3)), *draw(losses)]
+    form = draw(formats)
+    values = [draw(st.floats(-2, 3)), *draw(losses)]
     plays = draw(st.lists(keys, min_size=len(values), max_size=len(values), unique=True))
     numbers = map(form.format, values)
     pairs = " ".join(f"{key} {number}" for key, number in zip(plays, numbers, strict=True))

@@ -37,7 +37,7 @@ def turns_of(file: ReplayedFile) -> list[ReplayedTurn]:
     return found
 
 
-def said(turn: ReplayedTurn, subject: str) -> Analysis:
+def analysis_of(turn: ReplayedTurn, subject: str) -> Analysis:
     (found,) = (analysis for analysis in turn.turn.analyses if analysis.subject == subject)
     return found
 
@@ -72,8 +72,8 @@ def test_play_without_a_number_is_read() -> None:
         content = read_bytes(FOLDER / name).decode()
         assert old in content
         file = replay_file(parse_matches(name, content.replace(old, new).encode()))
-        assert [len(said(turn, "play").choices) for turn in turns_of(file)[:4]] == [5, 5, 5, 5]
-        assert said(turns_of(file)[2], "play").choices[1].is_made
+        assert [len(analysis_of(turn, "play").choices) for turn in turns_of(file)[:4]] == [5, 5, 5, 5]
+        assert analysis_of(turns_of(file)[2], "play").choices[1].is_made
 
 
 def test_beaver_and_its_take_are_read() -> None:
@@ -89,7 +89,7 @@ def test_beaver_and_its_take_are_read() -> None:
 def test_analysis_of_a_turn_is_read() -> None:
     """A turn has the plays, luck and cube actions of its analysis, with equities, chances and level."""
     turns = turns_of(read("session_004.txt"))
-    plays = said(turns[0], "play")
+    plays = analysis_of(turns[0], "play")
     best, second, *_ = plays.choices
     assert (plays.analyst, plays.level, plays.is_mwc) == ("gnubg", "0-ply", False)
     assert best.equity == 0.028
@@ -97,8 +97,8 @@ def test_analysis_of_a_turn_is_read() -> None:
     assert sorted(move[:2] for move in best.moves or ()) == [(13, 8), (24, 22)]
     assert best.chances == (0.508, 0.135, 0.007, 0.132, 0.005)
     assert not second.is_made
-    assert said(turns[0], "luck").choices[0].equity == 0.028
-    cube = said(turns[1], "cube")
+    assert analysis_of(turns[0], "luck").choices[0].equity == 0.028
+    cube = analysis_of(turns[1], "cube")
     assert [choice.text for choice in cube.choices] == ["no double", "double, take", "double, pass"]
     assert (cube.level, cube.choices[2].equity, cube.choices[0].chances) == (
         "2-ply",
@@ -109,19 +109,19 @@ def test_analysis_of_a_turn_is_read() -> None:
 
 def test_values_of_an_answer_are_those_of_the_player_who_doubled() -> None:
     _, _, _, double, take, *_ = turns_of(read("session_004.txt"))
-    assert [choice.equity for choice in said(double, "cube").choices] == [0.051, -0.272, 1.0]
-    assert [(choice.equity, choice.chances) for choice in said(take, "cube").choices] == [
-        (choice.equity, choice.chances) for choice in said(double, "cube").choices
+    assert [choice.equity for choice in analysis_of(double, "cube").choices] == [0.051, -0.272, 1.0]
+    assert [(choice.equity, choice.chances) for choice in analysis_of(take, "cube").choices] == [
+        (choice.equity, choice.chances) for choice in analysis_of(double, "cube").choices
     ]
 
 
 def test_rollout_and_remark_are_read() -> None:
     for name in ("rollout.txt", "rollout.html.gz"):
         *_, before, last = turns_of(read(name))
-        cube = said(before, "cube")
+        cube = analysis_of(before, "cube")
         assert cube.level == "rollout of 36 trials"
         assert [choice.equity for choice in cube.choices] == [0.357, 0.076, 1.0]
-        assert said(last, "comment").choices[0].text == "About the cube"
+        assert analysis_of(last, "comment").choices[0].text == "About the cube"
 
 
 def test_facts_of_the_match_are_read() -> None:
@@ -175,7 +175,8 @@ def test_decimal_commas_are_read() -> None:
 
 @pytest.mark.parametrize("name", ["session.txt", "session_002.html.gz"])
 def test_damaged_files_give_errors_or_games_that_keep_the_rules(name: str) -> None:
-    content, chance = read_bytes(FOLDER / name), random.Random(name)
+    content = read_bytes(FOLDER / name)
+    chance = random.Random(name)
     for _ in range(60):
         damaged = corrupt_line(content, chance)
         if match_form(damaged) not in ("gnubg text", "gnubg html"):

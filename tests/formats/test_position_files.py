@@ -491,7 +491,8 @@ def test_more_than_five_decimals_are_written_shortly() -> None:
 
 def test_invalid_data_is_not_written() -> None:
     """Chances of another shape, illegal boards and malformed comments raise an error."""
-    values, illegal = np.zeros((1, 5), np.float32), np.full((1, 26), 9, np.int8)
+    values = np.zeros((1, 5), np.float32)
+    illegal = np.full((1, 26), 9, np.int8)
     writers: list[Callable[..., Lines]] = [
         files.format_gnubg_training, files.format_wildbg_csv, files.format_bgsage_rollouts
     ]  # fmt: skip

@@ -58,7 +58,8 @@ def test_replay_gives_the_position_before_each_turn() -> None:
 def random_match() -> tuple[Match, list[list[list[int]]]]:
     """A session of random games with all plays written, and the boards before each turn."""
     positions = random_game_positions(14, seed=21)
-    rolls, boards = [tuple(roll) for roll in positions.rolls.tolist()], positions.boards.tolist()
+    rolls = [tuple(roll) for roll in positions.rolls.tolist()]
+    boards = positions.boards.tolist()
     games = []
     offsets = positions.offsets.tolist()
     for number, (begin, end) in enumerate(pairwise(offsets), start=1):
@@ -430,7 +431,8 @@ def test_work_grows_linearly_with_turns() -> None:
         begin = ["63: 24/18 8/5", "51: 8/7* 8/3", "21: bar/23 8/7", "53: 7/2* 6/3", "52: bar/23* 8/3"]
         plays = (begin + ["32: bar/20*", "55: bar/5*"] * turns)[:turns]
         rows = [f"{row:6}) {plays[2 * row]:<27} {plays[2 * row + 1]}\n" for row in range(turns // 2)]
-        calls, data = [0], f"{MAT_HEAD}{''.join(rows)}".encode()
+        calls = [0]
+        data = f"{MAT_HEAD}{''.join(rows)}".encode()
 
         def count(_frame: object, event: str, _argument: object, calls: list[int] = calls) -> None:
             calls[0] += event.endswith("call")

@@ -21,7 +21,7 @@ ROLLED_OUT = (
 )
 
 
-def said(more: str, length: int = 3) -> dict[str, tuple[object, ...]]:
+def analysis_of_node(more: str, length: int = 3) -> dict[str, tuple[object, ...]]:
     """What the node of an opening says, by subject: (level, is_mwc, (text or moves, value) of each choice)."""
     (match,) = parse_sgf(f"{ROOT.format(length)}\n;B[31qtst]{more})".encode()).matches
     (turn,) = match.games[0].turns
@@ -61,8 +61,8 @@ def test_plays_with_a_rollout_are_read() -> None:
 def test_cube_actions_are_read(text: str, level: str, values: tuple[float, float]) -> None:
     """Cube actions have their values: mwc in a match, points in money play."""
     choices = tuple(zip(("no double", "double, take"), values, strict=True))
-    assert said(text) == {"cube": (level, True, *choices)}
-    assert said(text, 0) == {"cube": (level, False, *choices)}
+    assert analysis_of_node(text) == {"cube": (level, True, *choices)}
+    assert analysis_of_node(text, 0) == {"cube": (level, False, *choices)}
 
 
 @each(
@@ -71,12 +71,12 @@ def test_cube_actions_are_read(text: str, level: str, values: tuple[float, float
      ("LU[]", None), ("LU[inf]", None)],
 )  # fmt: skip
 def test_luck_is_finite(text: str, luck: float | None) -> None:
-    assert said(text) == ({} if luck is None else {"luck": ("", False, ((), luck))})
+    assert analysis_of_node(text) == ({} if luck is None else {"luck": ("", False, ((), luck))})
 
 
 def test_comments_are_read() -> None:
-    assert said("C[Why not \\] 24/23?]") == {"comment": ("", False, ("Why not ] 24/23?", None))}
-    assert said("C[ ]") == {}
+    assert analysis_of_node("C[Why not \\] 24/23?]") == {"comment": ("", False, ("Why not ] 24/23?", None))}
+    assert analysis_of_node("C[ ]") == {}
 
 
 @each(
@@ -85,7 +85,7 @@ def test_comments_are_read() -> None:
      "A[0][qtst X ver 3 Score 0.1 Output 0.4]", "DA[E ver 3 0C 0.1 0.2]", "DA[]", "DA[X ver 3 Output 1 2 3]"],
 )  # fmt: skip
 def test_what_cannot_be_read_is_left_out(text: str) -> None:
-    assert said(text) == {}
+    assert analysis_of_node(text) == {}
 
 
 def test_nodes_without_analysis_give_none() -> None:

@@ -28,7 +28,9 @@ TEXT = st.builds(
 )
 
 
-def opened(folder: Path, content: bytes, *, block: int = 16, held: int = 1, takes_others: bool = False) -> TextFile:
+def open_in_small_steps(
+    folder: Path, content: bytes, *, block: int = 16, held: int = 1, takes_others: bool = False
+) -> TextFile:
     """A file with this content, marked and read in small steps; packed with what `held` does not hold."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_files, "MARK_BYTES", 2 * block)
@@ -54,7 +56,7 @@ def lines_of(file: TextFile, block: int = 16, begin: int = 0, end: int | None = 
 def test_blocks_have_every_line_once(
     memory_root: Path, text: bytes, block: int, pack: str, data: st.DataObject
 ) -> None:
-    file = opened(memory_root, PACKS[pack](text), block=block)
+    file = open_in_small_steps(memory_root, PACKS[pack](text), block=block)
     whole = split_lines(text)
     expected = [whole[index] for index in range(len(whole))]
     assert file.lines == len(expected)
@@ -79,7 +81,7 @@ def memory_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_utf_16_and_every_line_end_are_read(tmp_path: Path, pack: Pack, text: str, coding: str) -> None:
     content = text.encode(coding)
     whole = split_lines(plain_text(content))
-    file = opened(tmp_path, pack(content), takes_others=True)
+    file = open_in_small_steps(tmp_path, pack(content), takes_others=True)
     assert lines_of(file, 3) == [whole[index] for index in range(len(whole))]
     assert file.lines == len(whole)
 
@@ -87,7 +89,9 @@ def test_utf_16_and_every_line_end_are_read(tmp_path: Path, pack: Pack, text: st
 def test_half_a_utf_16_letter_at_the_end_is_a_line(tmp_path: Path) -> None:
     content = "ab\n".encode("utf-16") + b"\x00"
     whole = split_lines(plain_text(content))
-    assert lines_of(opened(tmp_path, content, takes_others=True)) == [whole[index] for index in range(len(whole))]
+    assert lines_of(open_in_small_steps(tmp_path, content, takes_others=True)) == [
+        whole[index] for index in range(len(whole))
+    ]
 
 
 def test_hashes_cover_the_file_and_its_content(tmp_path: Path) -> None:
@@ -101,7 +105,7 @@ def test_hashes_cover_the_file_and_its_content(tmp_path: Path) -> None:
 
 def test_blocks_do_not_grow_with_the_file(tmp_path: Path) -> None:
     """Blocks have the same size in a longer file; only a line that is longer than a block makes a larger one."""
-    file = opened(tmp_path, b"0123456\n" * 1000 + b"9" * 100 + b"\n")
+    file = open_in_small_steps(tmp_path, b"0123456\n" * 1000 + b"9" * 100 + b"\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_files, "BLOCK_BYTES", 64)
         sizes = [len(block.data) for block in file.blocks()]
@@ -133,7 +137,7 @@ def test_pipes_are_read_once(tmp_path: Path) -> None:
 
 def test_changed_file_is_refused(tmp_path: Path) -> None:
     text = b"a\n" * 100
-    file = opened(tmp_path, text)
+    file = open_in_small_steps(tmp_path, text)
     blocks = file.blocks()
     next(blocks)
     (tmp_path / "x").write_bytes(text + b"b\n")
@@ -149,11 +153,11 @@ def test_changed_file_is_refused(tmp_path: Path) -> None:
 def test_files_that_are_not_text_are_refused(tmp_path: Path) -> None:
     for content in (b"RGMH" + bytes(100), gzip.compress(b"RGMH" + bytes(100))):
         with pytest.raises(CorruptFileError, match="expected text in x, found a file of eXtreme Gammon"):
-            opened(tmp_path, content)
+            open_in_small_steps(tmp_path, content)
     with pytest.raises(StorageError, match=r"expected a file at .*missing, found: no such"):
         open_text_file(tmp_path / "missing", Spool(tmp_path), takes_others=False, has_comments=False)
     with pytest.raises(CorruptFileError, match="expected packed data"):
-        opened(tmp_path, gzip.compress(b"a\n" * 1000)[:-9])
+        open_in_small_steps(tmp_path, gzip.compress(b"a\n" * 1000)[:-9])
 
 
 def test_full_disk_is_named(tmp_path: Path) -> None:

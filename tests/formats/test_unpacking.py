@@ -143,7 +143,7 @@ def zipped(data: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def wrapped() -> Iterator[tuple[str, bytes]]:
+def packed_archives() -> Iterator[tuple[str, bytes]]:
     """Files that are archives or compressed twice, with their names in errors."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
@@ -169,7 +169,7 @@ def wrapped() -> Iterator[tuple[str, bytes]]:
     yield "bzip2 in bzip2", bz2.compress(bz2.compress(b""))
 
 
-@each(("name", "data"), wrapped)
+@each(("name", "data"), packed_archives)
 def test_archives_are_named(tmp_path: Path, name: str, data: bytes) -> None:
     path = tmp_path / "x.gz"
     path.write_bytes(data)

@@ -74,14 +74,16 @@ def test_array_classes_match_single_positions(batch: Boards) -> None:
 def test_classes_match_gnubg(tmp_path: Path) -> None:
     games = random_game_positions(200, seed=30).boards
     rng = np.random.default_rng(30)
-    boards = np.concatenate([games, thinned(games, rng), thinned(games, rng, low=20), home_boards(3000, rng)])
+    boards = np.concatenate(
+        [games, with_fewer_checkers(games, rng), with_fewer_checkers(games, rng, low=20), home_boards(3000, rng)]
+    )
     classes = position_classes(boards)
     assert min(np.bincount(classes)[[0, 4, 6, 8, 9, 10]]) > 100
     positions = [Position(board) for board in boards.tolist()]
     assert gnubg_classes(positions, tmp_path) == classes.tolist() == list(map(position_class, positions))
 
 
-def thinned(boards: Boards, rng: np.random.Generator, low: int = 60) -> Boards:
+def with_fewer_checkers(boards: Boards, rng: np.random.Generator, low: int = 60) -> Boards:
     """The boards with checkers removed at random, so that classes with few checkers occur."""
     keep = rng.random(boards.shape) < rng.integers(low, 101, (len(boards), 1)) / 100
     fewer = np.where(rng.random(boards.shape) < 0.5, np.trunc(boards / 2).astype(np.int8), np.int8(0))

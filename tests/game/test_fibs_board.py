@@ -36,7 +36,8 @@ def test_other_color_sees_flipped_board() -> None:
 
 
 def test_invalid_lines_are_refused() -> None:
-    fields, tail = format_money_board(START).split(":"), 1 + 2 + 3 + 26
+    fields = format_money_board(START).split(":")
+    tail = 1 + 2 + 3 + 26
     texts = ["", "board:", "board:" + "1:" * 30, "XGID=1", "board:a:b" + ":1x" * 50]
     cases = [(text, "^expected ") for text in texts]
     for place, name in ((9, "color"), (10, "direction")):

@@ -65,7 +65,8 @@ def random_states(seed: int, offers: bool) -> list[MatchState]:
     random = np.random.default_rng(seed)
     states: list[MatchState] = []
     while len(states) < COUNT:
-        side, length = Side(int(random.integers(2))), max(int(random.integers(-8, 16)), 0)
+        side = Side(int(random.integers(2)))
+        length = max(int(random.integers(-8, 16)), 0)
         scores = tuple(map(int, random.integers(0, max(length, 1), 2)))
         away = [length - score for score in scores]
         is_crawford = bool(length and (away[0] == 1) != (away[1] == 1) and random.integers(2))
@@ -118,7 +119,8 @@ def test_match_ids_match_gnubg(tmp_path: Path) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_gnubg_reads_our_gnubg_ids(tmp_path: Path) -> None:
-    states, positions = random_states(3, offers=False), random_positions(3)
+    states = random_states(3, offers=False)
+    positions = random_positions(3)
     texts = list(map(format_gnubg_id, positions, states))
     answers = gnubg_states("set gnubgid", texts, tmp_path)
     for text, state, position, (back, cube, place, board) in zip(texts, states, positions, answers, strict=True):
@@ -131,7 +133,8 @@ def test_gnubg_reads_our_gnubg_ids(tmp_path: Path) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_gnubg_reads_our_xgids(tmp_path: Path) -> None:
-    states, positions = random_states(4, offers=False), random_positions(4)
+    states = random_states(4, offers=False)
+    positions = random_positions(4)
     answers = gnubg_states("set xgid", [str(Xgid(p, s)) for p, s in zip(positions, states, strict=True)], tmp_path)
     for state, position, (back, *_) in zip(states, positions, answers, strict=True):
         their_position, theirs = parse_gnubg_id(back)

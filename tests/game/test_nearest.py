@@ -18,7 +18,7 @@ def places(board: list[int]) -> dict[tuple[str, int], int]:
     return found
 
 
-def counted(first: list[int], second: list[int]) -> int:
+def moved_by_counting(first: list[int], second: list[int]) -> int:
     """The checkers that leave their places on the way from one board to the other."""
     own, other = places(first), places(second)
     return sum(max(0, count - other[place]) for place, count in own.items())
@@ -26,7 +26,9 @@ def counted(first: list[int], second: list[int]) -> int:
 
 def random_boards(count: int) -> np.ndarray:
     """Positions from random games, flipped so that their players are on roll."""
-    generator, position, found = np.random.default_rng(5), START, list[list[int]]()
+    generator = np.random.default_rng(5)
+    position = START
+    found = list[list[int]]()
     while len(found) < count:
         roll = tuple(generator.integers(1, 7, 2).tolist())
         plays = legal_plays(position, f"{roll[0]}{roll[1]}")
@@ -40,7 +42,7 @@ def random_boards(count: int) -> np.ndarray:
 def test_moved_checkers_are_those_on_other_places() -> None:
     boards = random_boards(400)
     for board in boards[::80]:
-        expected = [counted(board.tolist(), other) for other in boards.tolist()]
+        expected = [moved_by_counting(board.tolist(), other) for other in boards.tolist()]
         assert moved_checkers(boards, board).tolist() == expected
     assert max(moved_checkers(boards, boards[0])) > 8
 

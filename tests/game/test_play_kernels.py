@@ -221,7 +221,8 @@ def test_legal_results_match_the_reference(monkeypatch: pytest.MonkeyPatch) -> N
 def test_published_opening_is_a_legal_result() -> None:
     """A published opening play is legal with the dice in either order, but not if the board is seen by the player who
     moved."""
-    board, after = np.array([START.board], np.int8), Position("4HPwATDgc/ABMA").board
+    board = np.array([START.board], np.int8)
+    after = Position("4HPwATDgc/ABMA").board
     play = np.array([0, -2, 0, 0, 2, 0, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0], np.int8)
     both = np.vstack([flip_boards(play[np.newaxis]), play[np.newaxis], np.array([after], np.int8)])
     for roll in ([4, 2], [2, 4]):

@@ -295,14 +295,14 @@ def test_invalid_roll_is_refused() -> None:
         legal_plays(START, "70")
 
 
-FACING_31 = "sGfwATDgc/ABMA"  # the opponent's view after 8/5 6/5 from the start
+AFTER_31 = "sGfwATDgc/ABMA"  # the opponent's view after 8/5 6/5 from the start
 
 
 @pytest.mark.parametrize("text", ["8/5 6/5", "6/5 8/5", " 6/5, 8/5 ", "6/5,8/5"])
 def test_position_plays_text(text: str) -> None:
     for roll in (None, "31", "13", Roll(3, 1)):
         after = START.play(text, roll)
-        assert after.id == FACING_31
+        assert after.id == AFTER_31
         assert after == START.legal_plays("31")[texts(START, "31").index("8/5 6/5")].next_position
         assert after.flip().board == (0, -2, 0, 0, 0, 2, 4, 0, 2, *START.board[9:])
 
@@ -323,8 +323,8 @@ def test_illegal_plays_of_a_position_are_refused() -> None:
         START.play("6/1")
     with pytest.raises(IllegalPlayError, match=r"expected a legal play of 21 \(.* or \.\.\.\), got '8/5 6/5'"):
         START.play(parse_play("8/5 6/5", START), "21")
-    with pytest.raises(IllegalPlayError, match=f"expected a play of position {FACING_31}, got '8/5 6/5' of another"):
-        Position(FACING_31).play(parse_play("8/5 6/5", START))
+    with pytest.raises(IllegalPlayError, match=f"expected a play of position {AFTER_31}, got '8/5 6/5' of another"):
+        Position(AFTER_31).play(parse_play("8/5 6/5", START))
     for nothing in (None, 31, ("8/5", "6/5")):
         with pytest.raises(IllegalPlayError, match="expected a play or its text, got"):
             START.play(nothing)  # type: ignore[arg-type]

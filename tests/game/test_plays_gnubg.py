@@ -12,13 +12,13 @@ from tests.game.test_plays import FROM_START
 from tests.oracles import needs_gnubg_tool
 from tests.random_games import random_game_positions
 
-WANTED = 2000
+COMPARED_POSITIONS = 2000
 
 
 @needs_gnubg_tool("gnubg")
 def test_plays_match_gnubg(tmp_path: Path) -> None:
     games = random_game_positions(400, seed=20)
-    chosen = np.random.default_rng(20).choice(len(games.boards), WANTED, replace=False)
+    chosen = np.random.default_rng(20).choice(len(games.boards), COMPARED_POSITIONS, replace=False)
     positions = [Position(board) for board in games.boards[chosen].tolist()]
     dice = games.rolls[chosen].tolist()
     questions = [(position.id, *roll) for position, roll in zip(positions, dice, strict=True)]

@@ -157,7 +157,7 @@ def test_gammons_and_finished_games_are_exact() -> None:
     assert found.values.tolist() == pytest.approx([published_met().after(score, -2), 1])
 
 
-def test_games_end_at_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_games_stop_at_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> None:
     """If a table covers the start, the result is exact; if the table is reached after two rolls, it is nearly exact."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("rollout") / "warehouse")
     table = warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 6))

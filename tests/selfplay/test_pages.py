@@ -194,6 +194,12 @@ def test_rolled_out_choices_are_kept(client: TestClient) -> None:
     assert json.loads(first.removeprefix("data: "))["rows"] == rows
 
 
+def test_first_page_of_choices_has_an_estimate(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the server is, the page contains the first games of one choice."""
+    monkeypatch.setattr(choices, "FIRST_SECONDS", 0.0)
+    assert client.get(f"/choices/{POSITION}?roll=53").text.count("data-trials>36<") == 1
+
+
 def test_stream_of_choices_begins_with_few_games(client: TestClient) -> None:
     """The first estimate is from 36 games of the best play; the last is from all games of every play."""
     events = [event for event in client.get(f"/choices-stream/{POSITION}?roll=61").text.split("\n\n") if event]

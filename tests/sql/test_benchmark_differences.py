@@ -149,7 +149,8 @@ def test_noise_is_exact_against_the_best_play(connection: duckdb.DuckDBPyConnect
 def test_noise_is_the_lower_of_two_bounds(connection: duckdb.DuckDBPyConnection) -> None:
     """The noise of a difference is the lower of two bounds, here the one by equities, because the best play is the
     least certain."""
-    generator, deviations = np.random.default_rng(6), np.array([[0.3], [0.1], [0.1]])
+    generator = np.random.default_rng(6)
+    deviations = np.array([[0.3], [0.1], [0.1]])
     means = np.array([[3.0], [2.0], [1.0]])
     decisions = [Plays(means + deviations * generator.normal(0, 1, (3, 12))) for _ in range(20)]
     add_set(connection, decisions)
@@ -172,7 +173,8 @@ def test_standard_error_includes_the_noise(connection: duckdb.DuckDBPyConnection
     choices: Choices = {name: [int(each[n]) for each in places] for n, name in enumerate(PLAYERS[:2])}
     add_set(connection, decisions)
     add_scores(connection, decisions, choices)
-    row, expected = rows_of(connection)["a", "b"], paired(decisions, choices["a"], choices["b"])
+    row = rows_of(connection)["a", "b"]
+    expected = paired(decisions, choices["a"], choices["b"])
     assert row["standard_error"] == pytest.approx(expected.rollout_standard_error, rel=0.2)
     assert abs(row["difference"]) < 4 * row["standard_error"]
 

@@ -31,7 +31,8 @@ def tables(small_root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         for kind in warehouse.kinds.values():
             folder = warehouse.open(kind.name, kind.slug(kind.smallest)).folder
             for shape in kind.tables:
-                columns, path = select_columns(kind, kind.smallest, shape), folder / shape.file
+                columns = select_columns(kind, kind.smallest, shape)
+                path = folder / shape.file
                 query = f"select {columns} from read_parquet('{path}')"
                 connection.execute(f"create table if not exists {shape.name} as {query} limit 0")
                 connection.execute(f"insert into {shape.name} {query}")
@@ -55,7 +56,7 @@ def test_corrupted_rows_are_found(tables: duckdb.DuckDBPyConnection, check: str)
     assert tables.sql(query).fetchall() == []
     with Subtests() as subtests:
         for corruption in corruptions()[check]:
-            with subtests.test(corruption.damage), undone(tables):
+            with subtests.test(corruption.damage), undo_changes(tables):
                 tables.execute(corruption.damage)
                 found = tables.sql(query)
                 rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
@@ -64,7 +65,7 @@ def test_corrupted_rows_are_found(tables: duckdb.DuckDBPyConnection, check: str)
 
 
 @contextmanager
-def undone(tables: duckdb.DuckDBPyConnection) -> Iterator[None]:
+def undo_changes(tables: duckdb.DuckDBPyConnection) -> Iterator[None]:
     """Undo changes at the end of the block."""
     tables.begin()
     try:

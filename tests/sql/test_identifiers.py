@@ -19,7 +19,7 @@ from tests.sql.test_positions import NO_BOARDS
 from tests.subtests import each
 
 Connection = duckdb.DuckDBPyConnection
-some = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+few_examples = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 ARGUMENTS = (
     "die1 := $die1::integer, die2 := $die2::integer, cube_value := $cube_value::integer, "
     "cube_owner := $cube_owner::varchar"
@@ -89,16 +89,17 @@ def open_gammon_id(position: Position, given: dict[str, Any]) -> str:
     return ":".join([other, own, cube, *["".join(map(str, dice))] * bool(dice)])
 
 
-few = st.integers(0, 6)
+small_numbers = st.integers(0, 6)
 dice = st.one_of(st.none(), st.integers(0, 7))
 scores = st.fixed_dictionaries({
     "die1": dice, "die2": dice,
     "cube_value": st.sampled_from([0, 1, 2, 3, 4, 64, 512, 1024, 32768, 65536, 1 << 30]),
     "cube_owner": st.sampled_from(["centered", "on_roll", "opponent", "nobody"]),
-    "away": few, "opponent_away": few, "match_length": st.one_of(st.none(), few, st.sampled_from([7, 64, 65])),
+    "away": small_numbers, "opponent_away": small_numbers,
+    "match_length": st.one_of(st.none(), small_numbers, st.sampled_from([7, 64, 65])),
     "is_crawford": st.booleans(), "is_jacoby": st.booleans(),
 })  # fmt: skip
-sensible = st.fixed_dictionaries({
+sensible_arguments = st.fixed_dictionaries({
     "die1": st.none() | st.integers(1, 6), "die2": st.integers(1, 6),
     "cube_value": st.sampled_from([2, 4, 8, 1024]), "cube_owner": st.sampled_from(["on_roll", "opponent"]),
     "away": st.integers(1, 11), "opponent_away": st.integers(1, 11),
@@ -106,8 +107,8 @@ sensible = st.fixed_dictionaries({
 }).map(lambda given: given | {"die2": given["die2"] if given["die1"] else None})  # fmt: skip
 
 
-@some
-@given(row=st.integers(0, 3000), given_=scores | sensible)
+@few_examples
+@given(row=st.integers(0, 3000), given_=scores | sensible_arguments)
 @example(row=0, given_=MONEY)
 @example(row=0, given_=MONEY | {"is_jacoby": True})
 @example(row=0, given_=MONEY | {"away": 1, "opponent_away": 4, "is_crawford": True, "match_length": 5})
@@ -127,8 +128,8 @@ def test_identifiers_of_any_match_equal_python(connection: Connection, row: int,
     assert found == (python_ids(position, match) if match else (None, None, None))
 
 
-@some
-@given(row=st.integers(0, 3000), given_=scores | sensible)
+@few_examples
+@given(row=st.integers(0, 3000), given_=scores | sensible_arguments)
 def test_opengammon_ids_hold_any_cube(connection: Connection, row: int, given_: dict[str, Any]) -> None:
     given_ = given_ | {
         name: MONEY[name] for name in ("away", "opponent_away", "match_length", "is_crawford", "is_jacoby")
@@ -177,7 +178,7 @@ def test_themes_of_random_games_equal_python(connection: Connection) -> None:
 counts = st.lists(st.integers(-4, 5), min_size=24, max_size=24)
 
 
-@settings(some, max_examples=300)
+@settings(few_examples, max_examples=300)
 @given(points=counts, bars=st.tuples(st.integers(0, 2), st.integers(0, 2)), kept=st.integers(0, 15))
 @example(points=[0] * 24, bars=(0, 0), kept=0)
 @example(points=[0, 0, 2, 2, 2, 2, *[0] * 11, 2, 2, 2, 2, 2, -2, -2], bars=(0, 0), kept=15)

@@ -24,10 +24,10 @@ from tests.reference.bearoff import equities as exact_equities
 from tests.subtests import each
 
 Connection = duckdb.DuckDBPyConnection
-some = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few_examples = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def one(connection: Connection, sql: str, *values: Any) -> Any:
+def single_value(connection: Connection, sql: str, *values: Any) -> Any:
     ((value,),) = connection.execute(f"select {sql}", list(values)).fetchall()
     return value
 
@@ -42,17 +42,17 @@ def column(connection: Connection, expression: str, lists: list[list[int]]) -> l
 
 
 def test_epc_equals_its_formula(connection: Connection) -> None:
-    assert one(connection, "epc(6)") == 49
-    assert one(connection, "epc(mean) from (values (1.5)) t(mean)") == pytest.approx(12.25)
+    assert single_value(connection, "epc(6)") == 49
+    assert single_value(connection, "epc(mean) from (values (1.5)) t(mean)") == pytest.approx(12.25)
     average_roll = sum(Fraction(sum(dice) * (1 if weight == 2 else 2) * weight, 36) for dice, weight in ROLLS)
-    assert one(connection, "epc(1)") == pytest.approx(float(average_roll), abs=1e-15)
+    assert single_value(connection, "epc(1)") == pytest.approx(float(average_roll), abs=1e-15)
 
 
 def test_binomial_equals_python(connection: Connection) -> None:
     found = connection.sql("select n, r, binomial(n, r) from range(0, 50) a(n), range(0, 60) b(r)").fetchall()
     assert {(n, r): value for n, r, value in found} == {(n, r): comb(n, r) for n in range(50) for r in range(60)}
-    assert one(connection, "binomial(3, -1)") == one(connection, "binomial(-3, 2)") == 0
-    assert one(connection, "[binomial(null, 2), binomial(2, null), binomial(null, 0)]") == [None] * 3
+    assert single_value(connection, "binomial(3, -1)") == single_value(connection, "binomial(-3, 2)") == 0
+    assert single_value(connection, "[binomial(null, 2), binomial(2, null), binomial(null, 0)]") == [None] * 3
 
 
 def test_index_of_every_small_layout_equals_python(connection: Connection) -> None:
@@ -60,7 +60,7 @@ def test_index_of_every_small_layout_equals_python(connection: Connection) -> No
     assert column(connection, "bearoff_index(points)", enumerated) == list(range(816))
 
 
-@some
+@few_examples
 @given(data=st.data())
 def test_index_and_pip_count_of_any_layout(connection: Connection, data: st.DataObject) -> None:
     points = data.draw(st.lists(st.integers(1, 18), min_size=1, max_size=30))
@@ -81,7 +81,7 @@ def test_lists_between_nulls_are_independent(connection: Connection) -> None:
 
 @each("points", ["[16]", "[8, 8]", "[-1, 1]", "[null, 1]", "[]", f"{[0] * 19}"])
 def test_invalid_layouts_have_no_index(connection: Connection, points: str) -> None:
-    assert one(connection, f"bearoff_index({points})") is None
+    assert single_value(connection, f"bearoff_index({points})") is None
 
 
 def index_or_none(points: list[int | None] | None) -> int | None:
@@ -100,7 +100,7 @@ def pips_or_none(points: list[int | None] | None) -> int | None:
     return sum(known) if known else None
 
 
-@some
+@few_examples
 @given(st.lists(st.none() | st.lists(st.none() | st.integers(-2, 4) | st.sampled_from([15, 16, 300]), max_size=20)))
 def test_plain_and_vectorised_functions_agree(connection: Connection, lists: list[list[int | None] | None]) -> None:
     """Macros and vectorised functions give the same results for random lists, whatever the neighbouring rows."""
@@ -120,8 +120,8 @@ def test_many_rows_keep_their_order(connection: Connection) -> None:
 
 @each("type_", ["tinyint[]", "smallint[]", "integer[]", "bigint[]", "tinyint[6]"])
 def test_any_integer_type_is_accepted(connection: Connection, type_: str) -> None:
-    assert one(connection, f"bearoff_index([0, 0, 0, 0, 0, 15]::{type_})") == 54_263
-    assert one(connection, f"pip_count([0, 0, 0, 0, 0, 15]::{type_})") == 90
+    assert single_value(connection, f"bearoff_index([0, 0, 0, 0, 0, 15]::{type_})") == 54_263
+    assert single_value(connection, f"pip_count([0, 0, 0, 0, 0, 15]::{type_})") == 90
 
 
 def test_index_and_pips_equal_table_columns(connection: Connection, small_root: Any) -> None:
@@ -136,7 +136,7 @@ def test_win_chance_equals_python(connection: Connection) -> None:
     small = [race(layout, 0) for layout in layouts(6, 2)]
     for first, second in product(small[::3], small[::4]):
         lists = [[float(chances.get(n, 0)) for n in range(max(chances) + 1)] for chances in (first, second)]
-        found = one(connection, "win_chance(?::double[], ?::double[])", *lists)
+        found = single_value(connection, "win_chance(?::double[], ?::double[])", *lists)
         assert found == pytest.approx(float(one_sided_win_chance(first, second)), abs=1e-14)
         assert found == pytest.approx(win_chance(*map(np.array, lists)), abs=1e-14)
 
@@ -153,17 +153,17 @@ def test_win_chance_is_near_the_exact_table(connection: Connection) -> None:
 
 
 def test_win_chance_of_lists_of_any_length(connection: Connection) -> None:
-    assert one(connection, "win_chance([1], [1])") == 1  # both are off: the player on roll was first
-    assert one(connection, "win_chance([0, 0, 0, 1], [0, 1])") == 0
-    assert one(connection, "win_chance([0, 1], [0, 0, 0, 1])") == 1
-    assert one(connection, "win_chance([0, 0.5, 0.5], [0, 0.5, 0.5])") == 0.75
-    assert one(connection, "[win_chance(null, [1]), win_chance([1], null)]") == [None, None]
+    assert single_value(connection, "win_chance([1], [1])") == 1  # both are off: the player on roll was first
+    assert single_value(connection, "win_chance([0, 0, 0, 1], [0, 1])") == 0
+    assert single_value(connection, "win_chance([0, 1], [0, 0, 0, 1])") == 1
+    assert single_value(connection, "win_chance([0, 0.5, 0.5], [0, 0.5, 0.5])") == 0.75
+    assert single_value(connection, "[win_chance(null, [1]), win_chance([1], null)]") == [None, None]
 
 
 eighths = st.integers(-16, 16).map(lambda n: Fraction(n, 8))  # ties are common, and floats hold them
 
 
-@some
+@few_examples
 @given(st.lists(st.tuples(eighths, eighths), min_size=1))
 def test_cube_value_equals_the_rule(connection: Connection, pairs: list[tuple[Fraction, Fraction]]) -> None:
     rows = connection.execute(
@@ -240,20 +240,20 @@ def test_cube_actions_match_the_reference_in_exact_positions(connection: Connect
 def test_best_cube_action_names_the_best(
     connection: Connection, equities: tuple[float, ...], owner: str, expected: str
 ) -> None:
-    assert one(connection, f"best_cube_action(?, ?, ?, ?, cube_owner := '{owner}')", *equities) == expected
+    assert single_value(connection, f"best_cube_action(?, ?, ?, ?, cube_owner := '{owner}')", *equities) == expected
     if owner == "centered":
-        assert one(connection, "best_cube_action(?, ?, ?, ?)", *equities) == expected
+        assert single_value(connection, "best_cube_action(?, ?, ?, ?)", *equities) == expected
         assert cube_action(equities[2], Equities(*equities)).partition(":")[0] == expected
 
 
 @each("call", ["best_cube_action(0, 0, 0, null)", "cube_value(null, 1)", "cube_value(1, null)"])
 def test_null_gives_null(connection: Connection, call: str) -> None:
-    assert one(connection, call) is None
+    assert single_value(connection, call) is None
 
 
 def test_unknown_cube_owner_is_refused(connection: Connection) -> None:
     with pytest.raises(duckdb.InvalidInputException, match=r"expected a cube_owner among centered, .*, got white"):
-        one(connection, "best_cube_action(0, 0, 0, 0, cube_owner := 'white')")
+        single_value(connection, "best_cube_action(0, 0, 0, 0, cube_owner := 'white')")
 
 
 def test_cube_actions_equal_python_in_every_position(connection: Connection, small_root: Any) -> None:

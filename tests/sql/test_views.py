@@ -207,7 +207,8 @@ def test_benchmark_losses_have_all_decisions(small_root: Path) -> None:
         "from benchmark_losses order by decision",
     )
     kind = bgdata.all_kinds()["benchmark_scores"]
-    warehouse, parameters = bgdata.open_warehouse(small_root), kind.smallest
+    warehouse = bgdata.open_warehouse(small_root)
+    parameters = kind.smallest
     scores, decisions = warehouse.open(kind.name, kind.slug(parameters)), warehouse.open("gnubg_benchmark", "contact")
     assert [row["decision"] for row in found] == list(range(len(scores.array("losses"))))
     firsts = decisions.array("decisions_first_plays").tolist()
@@ -218,7 +219,8 @@ def test_benchmark_losses_have_all_decisions(small_root: Path) -> None:
         assert row["benchmark"] == parameters.benchmark.title
         assert row["loss"] == loss
         assert row["rank"] == (None if rank < 0 else rank)
-        position, roll = Position(row["position_id"]), f"{row['die1']}{row['die2']}"
+        position = Position(row["position_id"])
+        roll = f"{row['die1']}{row['die2']}"
         plays = {play.next_position.id: str(play) for play in legal_plays(position, roll)}
         assert row["board"] == list(position.board)
         assert row["play"] == plays[row["next_position_id"]]

@@ -67,7 +67,7 @@ def test_start_chances_are_near_shares_of_outcomes(tiny: Trainer) -> None:
     assert chances.tolist() == pytest.approx(shares, abs=0.08)
 
 
-def test_games_end(tiny: Trainer) -> None:
+def test_training_games_are_played_to_the_end(tiny: Trainer) -> None:
     trainer = trained(replace(TINY, round_games=10), rounds=1)
     points = np.abs(trainer.record.outcomes)
     assert trainer.tally.tolist() == [10, *((points == won).sum() for won in (2, 3)), trainer.record.turns.sum()]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.command_line import position_id
+from tests.command_line import POSITION, position_id
 from tests.web.test_browser import CHROMIUM, PAGES, START, Opener, wait_for_address
 from tests.web.test_browser import browser as browser
 from tests.web.test_browser import host as host
@@ -199,6 +199,13 @@ def test_back_returns_to_the_row_that_was_left(opened: Opener, host: str) -> Non
     page.wait_for_url(f"{host}/position/{START}?roll=31&plays=60")
     page.wait_for_function("name => document.activeElement.textContent === name", arg=name)
     assert abs(page.evaluate("scrollY") - before) < 3
+
+
+def test_rollout_page_leads_to_the_editor(opened: Opener) -> None:
+    page = opened(f"/choices/{POSITION}?roll=21")
+    page.get_by_role("link", name="the position").click()
+    page.get_by_text("Set up a position").click()
+    page.locator("#board.edited").wait_for()
 
 
 def test_back_returns_to_the_place_in_a_grid(opened: Opener, host: str) -> None:

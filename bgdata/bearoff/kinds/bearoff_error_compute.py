@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from bgdata.bearoff.combine import excess, one_roll_ahead, one_sided_equities, wastages_of, win_chance
+from bgdata.bearoff.combine import excess, layout_wastages, one_roll_ahead, one_sided_equities, win_chance
 from bgdata.bearoff.kinds.bearoff_error import ErrorParameters
 from bgdata.bearoff.kinds.bearoff_two_sided_compute import ROUNDED_GROUP_ROWS, error_bound, pair_groups
 from bgdata.bearoff.layouts import NON_DOUBLES, all_layouts, all_plays, roll_results
@@ -27,7 +27,7 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
         layouts = all_layouts(parameters.points, parameters.checkers)
         job.progress.start(job.title, len(layouts) ** 2, "pairs")
         race = RaceTable(build.inputs["one_sided"])
-        wastages = wastages_of(race, layouts)[1:] if parameters.is_corrected else None
+        wastages = layout_wastages(race, layouts)[1:] if parameters.is_corrected else None
         one_sided = one_sided_equities(race.chances_matrix(len(layouts))[1:], wastages)
         if parameters.looks_ahead:
             one_sided = one_roll_ahead(one_sided, all_plays(parameters.points, parameters.checkers))

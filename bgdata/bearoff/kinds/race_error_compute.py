@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from bgdata.bearoff.combine import Combination, add_pairs, start_sums, wastages_of
+from bgdata.bearoff.combine import Combination, add_pairs, layout_wastages, start_sums
 from bgdata.bearoff.index import layout_count
 from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
 from bgdata.bearoff.kinds.race_error import GROUPINGS, RaceErrorParameters
@@ -72,7 +72,7 @@ def error_arrays(
     number of pairs finished since the last call."""
     exact, one_sided = TwoSidedTable(inputs["two_sided"]), RaceTable(inputs["one_sided"])
     layouts = all_layouts(exact.points, exact.checkers)
-    wastages = wastages_of(one_sided, layouts)[1:]
+    wastages = layout_wastages(one_sided, layouts)[1:]
     gammon = RaceTable(inputs["gammon"]) if "gammon" in inputs else None
     combination = Combination(
         one_sided.chances_matrix(len(layouts))[1:],

@@ -136,7 +136,7 @@ def table_arrays(name: str, parameters: MatchEquityParameters, states: Mapping[s
     met = table(rate)
     given = "a given post-Crawford row" if parameters.row else f"{parameters.network} {parameters.ply}-ply"
     words = f"{given}, gammon rate {rate:.4f}, cube life index {number_text(parameters.cube_life_index)}"
-    description = tables.DescribedTable(
+    description = tables.MetWithDescription(
         name, met, f"bgdata {name}", words, "built", True, rate, parameters.cube_life_index, notice=NOTICE
     )
     arrays = tables.arrays_of_tables([description])

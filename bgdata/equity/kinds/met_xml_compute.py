@@ -11,7 +11,7 @@ import pyarrow as pa
 from bgdata.equity.kinds.match_equity import MATCH_EQUITY_TABLES
 from bgdata.equity.kinds.met_xml import met_name
 from bgdata.equity.kinds.shared.match_equity_compute import (
-    DescribedTable,
+    MetWithDescription,
     arrays_of_tables,
     cell_batches,
     table_batches,
@@ -77,13 +77,13 @@ class NamedMet(MetFile):
     name: str
 
 
-def describe_table(name: str, table: MetTable) -> DescribedTable:
+def describe_table(name: str, table: MetTable) -> MetWithDescription:
     """Combine the table from a file with its name and description."""
     met = None
     if table.before is not None and table.post_crawford is not None:
         other = table.opponent_post_crawford
         met = MatchEquity.of(name, table.before, table.post_crawford, other, is_symmetric=False)
-    return DescribedTable(
+    return MetWithDescription(
         name, met, table.name, table.description, table.form, table.is_symmetric,
         formula=table.parameters, notice=table.notice,
     )  # fmt: skip

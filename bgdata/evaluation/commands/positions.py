@@ -27,7 +27,6 @@ from bgdata.evaluation.rows import (
     PLAY_CHANCES,
     best_words,
     check_offer,
-    chosen_stakes,
     cube_row,
     evaluation_row,
     is_cubeful,
@@ -36,6 +35,7 @@ from bgdata.evaluation.rows import (
     position_rows,
     ranked_rows,
     source_words,
+    stakes_from_options,
 )
 from bgdata.game.board_text import format_board_text
 from bgdata.game.classes import check_has_checkers, check_in_progress
@@ -170,7 +170,7 @@ def hint(
     else:
         from bgdata.cli.defaults import rules_from_options
 
-        stakes = chosen_stakes(match, options)
+        stakes = stakes_from_options(match, options)
         ranked = player.rank_plays(
             board, dice, stakes, rules_from_options(warehouse, stakes, options, has_beavers=False)
         )
@@ -261,7 +261,7 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     check_in_progress(board)
     check_offer(match, position)
     print_left_out(match, "score", "cube", "jacoby", "beavers", "offer")
-    stakes = chosen_stakes(match, options)
+    stakes = stakes_from_options(match, options)
     rules = rules_from_options(warehouse, stakes, options, has_beavers=match is not None and match.has_beavers)
     if options["local"]:  # the volatility of this position, if the model can use it
         from bgdata.equity.cube_models import JUMP, MODEL_NAMES

@@ -29,7 +29,7 @@ from bgdata.evaluation.probe import (
     one_sided_rows,
     probe_rows,
 )
-from bgdata.evaluation.rows import chosen_stakes
+from bgdata.evaluation.rows import stakes_from_options
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
 from bgdata.game.board import BAR
 from bgdata.game.dice import PIPS_PER_ROLL
@@ -63,7 +63,7 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
     if options["away"] is not None or (match is not None and isinstance(match.stakes.score, MatchScore)):
         if gnubg_files:
             raise UsageError("expected --bd in money play only, got it at a match score")
-        stakes = chosen_stakes(match, options)
+        stakes = stakes_from_options(match, options)
         match_owner(stakes.cube.value, stakes.cube.owner)
         print_left_out(match, "score", "cube")
         probe_match(warehouse, Position(position), stakes, options["met"], form)

@@ -94,7 +94,7 @@ INPUT_ROOM = -(-MAX_INPUTS // STEP) * STEP  # for the inputs of a board, in whol
 RECENT = 3 * LANES  # boards whose first layer is kept: with more, the nearest is nearer but takes longer to find
 
 
-class Gathered(NamedTuple):
+class ActiveUnits(NamedTuple):
     """Scratch memory for a layer: the hidden units that are not 0 in at least one lane, and their values in each
     lane."""
 
@@ -246,7 +246,7 @@ def pack_later(network: NetworkArrays, packed: Units) -> None:
 
 @kernel(borrows=True)
 def fill_outputs(
-    network: NetworkArrays, packed: Units, n: int, gathered: Gathered, hidden: Units, later: Sums, chances: Chances
+    network: NetworkArrays, packed: Units, n: int, gathered: ActiveUnits, hidden: Units, later: Sums, chances: Chances
 ) -> None:
     """Fill chances[lane, 0:5] of the first n lanes from the units of the first hidden layer, hidden[lane, unit]; the
     chances are not yet limited by the rules. `packed` is from `pack_later`. hidden and later are scratch, with room for

@@ -22,7 +22,7 @@ from bgdata.web.position_request import PositionRequest
 from bgdata.web.site import Row, Site
 
 
-def rules_of(site: Site, asked: PositionRequest) -> CubeRules:
+def cube_rules_for(site: Site, asked: PositionRequest) -> CubeRules:
     """The rules for cube decisions at the stakes that a page was asked for, with their match equity table in a match.
     Raises MissingTableError if there is no such table."""
     if isinstance(asked.own_stakes.score, MatchScore):

@@ -25,7 +25,7 @@ FIELDS = ("roll", "own", "theirs", *SHORT, "ply")
 BOARDS = {"clear": EMPTY, "start": START}  # by the value of a button
 
 
-def go(site: Site, request: Request) -> Page | Response:
+def redirect_form(site: Site, request: Request) -> Page | Response:
     """Redirect the form of a position to the page of that position, which the form gives in a notation or as counts of
     checkers. If they are invalid, show the form again with the reason. Raises TooBusyError if too many pages are being
     computed."""

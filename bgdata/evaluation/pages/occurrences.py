@@ -29,7 +29,7 @@ from found group by variant
 """
 
 
-def where(site: Site, request: Request) -> Page:
+def occurrences_page(site: Site, request: Request) -> Page:
     """Show where a position occurs, with the player on roll: in every table that has positions, with links to the first
     games and rows."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
@@ -49,11 +49,11 @@ def occurrences(site: Site, position_id: str) -> list[Row]:
     """Count the rows with a position in each table and variant, in the order of their names, with links to them."""
     names = table_names(site, filled=True)
     queries = {name: COUNTS.format(name=name, table=identifier(name)) for name in names if name != "turns"}
-    found = counts(site, "turns", TURNS, position_id) if "turns" in names else []
+    found = row_counts(site, "turns", TURNS, position_id) if "turns" in names else []
     try:
         found += site.rows(" union all ".join(queries.values()), {"id": position_id}) if queries else []
     except QueryError:  # of a damaged version, which the other tables shall not hide
-        found += [row for name, query in queries.items() for row in counts(site, name, query, position_id)]
+        found += [row for name, query in queries.items() for row in row_counts(site, name, query, position_id)]
     rows = []
     for row in sorted(found, key=lambda each: (each["name"], each["variant"])):
         of_variant = f"variant = {sql_text(row['variant'])} and position_id = '{position_id}'"
@@ -69,7 +69,7 @@ def occurrences(site: Site, position_id: str) -> list[Row]:
     return rows
 
 
-def counts(site: Site, name: str, query: str, position_id: str) -> list[Row]:
+def row_counts(site: Site, name: str, query: str, position_id: str) -> list[Row]:
     """Count the rows with a position in one table by `query`. If the table is damaged, one row has the error in place
     of the variant."""
     try:

@@ -14,7 +14,7 @@ from bgdata.equity.cube import CubeRules
 from bgdata.errors import BgdataError, UsageError
 from bgdata.evaluation.chances import AnswerSource, cubeless_equities
 from bgdata.evaluation.lookahead_player import LookaheadPlayer, RankedPlay
-from bgdata.evaluation.pages.answers import exact_cubes, rules_of, side_by_side, table_rows
+from bgdata.evaluation.pages.answers import cube_rules_for, exact_cubes, side_by_side, table_rows
 from bgdata.evaluation.pages.editor import form_values, refusal
 from bgdata.evaluation.probe import probe_rows
 from bgdata.evaluation.rows import (
@@ -44,8 +44,9 @@ from bgdata.web.position_request import PositionRequest, stakes_query
 from bgdata.web.site import Row, Site
 
 STEPS = ((0.005, "best"), (0.02, "good"), (0.04, "doubtful"), (0.08, "mistake"), (9.0, "blunder"))  # points lost
-DARK = (  # of a picture beside text; the colors of site.css
-    "<style>@media (prefers-color-scheme: dark) { svg > rect:first-of-type { fill: #191613 } "
+DARK = (  # of a picture beside text, in the light and in the dark; the colors of site.css
+    "<style>svg > rect:first-of-type { fill: #fbfaf7 } "
+    "@media (prefers-color-scheme: dark) { svg > rect:first-of-type { fill: #191613 } "
     'svg > text[font-size="16"] { fill: #ece6dc } }</style>'
 )
 LUCKY = 0.6  # points: the strongest color of a roll
@@ -143,7 +144,7 @@ def position_answers(site: Site, player: LookaheadPlayer, asked: PositionRequest
         return found
     try:
         check_offer(asked.match, asked.text)
-        rules = rules_of(site, asked)
+        rules = cube_rules_for(site, asked)
         found["standing"] = player.decide_cube(position, asked.own_stakes, rules)
         found["cubes"] = list(cube_states(player, asked, rules))
         found["exact"] = list(exact_cubes(site, asked, rules))

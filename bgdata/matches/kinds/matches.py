@@ -100,7 +100,7 @@ class Matches(FileImport):
     `turns` has one row per turn."""
 
     name = "matches"
-    revision = 6  # 6: binary files, what files say of themselves, and every match once
+    revision = 7  # 7: names of players have no control characters
     summary = "Matches and money sessions recorded by other programs, every game replayed from the start position."
     is_told_by_content = True
     parameters = MatchesParameters

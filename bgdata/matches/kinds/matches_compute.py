@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from bgdata.errors import CorruptFileError, TooLargeError
 from bgdata.formats.lines import Ledger, split_lines
-from bgdata.formats.match_files import holds_matches, parse_matches
+from bgdata.formats.match_files import LONGEST_NAME, holds_matches, parse_matches
 from bgdata.formats.matches import SUBJECTS, Game, Match, MatchFile, RecordedMove, Turn, TurnKind
 from bgdata.formats.replay import replay_file
 from bgdata.formats.unpacking import packed_facts, packing_error, read_content
@@ -227,7 +227,7 @@ def imported_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 
 
 def _first_of(said: Mapping[str, str], names: Sequence[str]) -> str | None:
-    return next((said[name] for name in names if said.get(name)), None)
+    return next((said[name][:LONGEST_NAME] for name in names if said.get(name)), None)
 
 
 def foreign_analysis_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:

@@ -26,8 +26,8 @@ from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import CheckSkippedError, InvalidParameterError, UnknownPlayerError
 from bgdata.evaluation.cube_answers import (
     CubeQuestion,
+    CubeRollout,
     GameLimits,
-    RolledOutCube,
     in_points,
     roll_out_by_bgsage,
     roll_out_by_gnubg,
@@ -194,7 +194,7 @@ class Judge:
             open_player_of_version(parameters.judge, parameters.play_ply, parameters.judge_version)
         return cls(parameters, open_roller(context), first_met(context.inputs["met"].arrays()))
 
-    def roll_out(self, question: CubeQuestion, seed: int) -> RolledOutCube:
+    def roll_out(self, question: CubeQuestion, seed: int) -> CubeRollout:
         """Roll out a cube decision with the dice of `seed`. Raises the errors of the judge."""
         parameters, limits = self.parameters, self.parameters.limits()
         if parameters.judge != NETWORK:
@@ -205,7 +205,7 @@ class Judge:
         found = roll_out_with_cube(starts, self.player.chooser, self.rules, limits, seed, parameters.how())
         no_double, taken = (in_points(float(value), stakes, self.rules) for value in found.values)
         first, second = (float(error) / found.point for error in found.standard_errors)
-        return RolledOutCube((no_double, taken, 1.0), (first, second), int(found.trials[0]))
+        return CubeRollout((no_double, taken, 1.0), (first, second), int(found.trials[0]))
 
     def arrays(self, xgids: Sequence[str], seeds: Sequence[int]) -> dict[str, Array]:
         """Roll out the decisions with these XGIDs and seeds, and return their values, standard errors and numbers of

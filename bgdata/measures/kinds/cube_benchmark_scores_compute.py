@@ -19,8 +19,8 @@ from bgdata.evaluation.cube_answers import (
     CubeQuestion,
     bgsage_values,
     gnubg_values,
+    lookahead_values,
     model_values,
-    values_looked_ahead,
 )
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import as_evaluator, open_player_of_version
@@ -127,7 +127,7 @@ def player_values(context: Context[CubeScoreParameters], questions: list[CubeQue
         side = side_of(model)
         rules, is_local = replace(rules, strategy=side.strategy), side.is_local
     if chosen.cube.startswith(AHEAD):
-        found = values_looked_ahead(ahead, questions, rules)
+        found = lookahead_values(ahead, questions, rules)
     else:
         found = model_values(ahead, questions, rules, local=is_local)
     return np.round(found[:, :2], DECIMALS)

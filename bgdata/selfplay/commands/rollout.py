@@ -22,7 +22,7 @@ from bgdata.cli import options as cli
 from bgdata.cli.defaults import rules_from_options
 from bgdata.cli.output import print_left_out, write_rows
 from bgdata.errors import CorruptFileError, StorageError, UsageError
-from bgdata.evaluation.rows import chosen_stakes, is_cubeful, play_rows, rolled_out_columns
+from bgdata.evaluation.rows import is_cubeful, play_rows, rolled_out_columns, stakes_from_options
 from bgdata.game.board_text import format_board_text
 from bgdata.game.classes import check_in_progress
 from bgdata.game.dice import Roll, parse_roll
@@ -100,7 +100,7 @@ def rollout(
     check_in_progress(start)
     print_left_out(match, *(("score", "cube", "jacoby", "roll") if cubeful else ("roll",)))
     dice = parse_roll(roll) if roll else match.roll if match else None
-    stakes = chosen_stakes(match, options) if cubeful else match.stakes if match else None
+    stakes = stakes_from_options(match, options) if cubeful else match.stakes if match else None
     rules = rollout_rules(warehouse, stakes, options) if cubeful and stakes else None
     if dice is None:
         cli.refuse_without("a roll", "plays", "within")

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from bgdata.equity.cube import CubeRules
 from bgdata.errors import BgdataError, UsageError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.pages.answers import rules_of
+from bgdata.evaluation.pages.answers import cube_rules_for
 from bgdata.evaluation.rows import check_offer
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.classes import check_in_progress
@@ -31,7 +31,7 @@ from bgdata.web.site import Row, Site
 WITHIN, MOST_PLAYS = 0.16, 5  # points behind the best static play, and number of plays
 WARM = "CgAAEAEAAAAAAA"  # a short game
 FIRST_ROUND = 36  # games of each choice before the others get more
-FIRST_SECONDS = 0.15  # of games for a page that nobody has asked for before
+FIRST_SECONDS = 0.15  # of games for a page that nobody has asked for before, after those of one choice
 
 
 def page(site: Site, request: Request) -> Page:
@@ -48,7 +48,7 @@ def page(site: Site, request: Request) -> Page:
     begun = time.monotonic()
     for found in growing_rollouts(site, asked, None, trials):
         rollout = found
-        if not is_exact and time.monotonic() - begun > FIRST_SECONDS:
+        if not is_exact and time.monotonic() - begun > FIRST_SECONDS and rollout.estimates():
             break
     rows = [row._asdict() for row in rollout.estimates(trials if is_exact else None)]
     names = [row["choice"] for row in rows]
@@ -91,7 +91,7 @@ def rollout_for(site: Site, asked: PositionRequest, player: LookaheadPlayer) -> 
     networks, MissingTableError if there is no match equity table, and the errors of `roll_out_with_cube`."""
 
     def make() -> GrowingRollout:
-        rules, chooser = rules_of(site, asked), network_of(player).chooser
+        rules, chooser = cube_rules_for(site, asked), network_of(player).chooser
         if asked.roll is None:
             return rollout_of_cube(asked.position, asked.own_stakes, rules, chooser)
         ranked = player.rank_plays(asked.position, asked.roll, *((asked.stakes, rules) if asked.stakes else ()))

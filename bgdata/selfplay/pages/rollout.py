@@ -15,7 +15,7 @@ from bgdata.errors import BgdataError, TooBusyError, UsageError
 from bgdata.evaluation.chances import CHANCES
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.rows import left_out
+from bgdata.evaluation.rows import unused_parts
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.classes import check_in_progress
 from bgdata.rows import json_value, whole_rows
@@ -63,7 +63,7 @@ def page(site: Site, request: Request) -> Page:
             row = static_row(lent, player, asked)
     shown = {
         "asked": asked,
-        "left_out": left_out(asked.match),
+        "left_out": unused_parts(asked.match),
         "row": row,
         "board": format_board_svg(asked.position),
         "stream": address(f"/rollout-stream{position_path(asked.position)[9:]}", {}),

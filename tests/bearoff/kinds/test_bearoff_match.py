@@ -68,7 +68,9 @@ def test_rows_are_exact(built: Warehouse, changes: dict[str, Any]) -> None:
     """Every row of a table equals rational arithmetic, at many scores and cubes."""
     parameters = SMALL.with_changes(changes)
     reader = MatchTable(built.build(DATASET.name, parameters))
-    game, score, value = game_of(built, parameters), parameters.score(), parameters.cube_value
+    game = game_of(built, parameters)
+    score = parameters.score()
+    value = parameters.cube_value
     owners = (CubeOwner.CENTERED,) if value == 1 else (CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
     bound = error_bound(2, 2)
     for on_roll in layouts(2, 2)[1:]:
@@ -94,9 +96,11 @@ def test_rows_match_the_array(built: Warehouse) -> None:
             shown = connection.sql(
                 f"select {select_columns(DATASET, parameters, DATASET.tables[0])} from '{table.parquet}'"
             )
-            columns, rows = shown.columns, shown.fetchall()
+            columns = shown.columns
+            rows = shown.fetchall()
         assert columns == ["variant", *(column.name for column in DATASET.columns)]
-        held, mwc = match_columns(parameters.score(), parameters.cube_value), table.array("mwc")
+        held = match_columns(parameters.score(), parameters.cube_value)
+        mwc = table.array("mwc")
         assert len(rows) == len(mwc) ** 2 == table.manifest.rows
         for number, row in enumerate(rows):
             found = dict(zip(columns, row, strict=True))
@@ -139,7 +143,8 @@ def test_large_tables_are_rounded_once(memory_path: Path, monkeypatch: pytest.Mo
 
 
 def test_estimate_and_manifest_match_the_table(smallest: Table) -> None:
-    estimate, manifest = DATASET.estimate(DATASET.smallest), smallest.manifest
+    estimate = DATASET.estimate(DATASET.smallest)
+    manifest = smallest.manifest
     assert estimate.rows == manifest.rows == 400
     actual = sum(entry.bytes for entry in manifest.files)
     assert estimate.disk_bytes / 4 <= actual <= estimate.disk_bytes + 8000  # the footer describes 14 columns

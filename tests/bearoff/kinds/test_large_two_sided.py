@@ -105,9 +105,10 @@ def flip(path: Path, place: int) -> None:
 
 
 @contextmanager
-def failing(monkeypatch: pytest.MonkeyPatch, name: str, after: int, error: BaseException) -> Iterator[None]:
+def parts_that_fail(monkeypatch: pytest.MonkeyPatch, name: str, after: int, error: BaseException) -> Iterator[None]:
     """Inside, a method of Parts fails after `after` calls."""
-    calls, method = [0], getattr(two_sided_parts.Parts, name)
+    calls = [0]
+    method = getattr(two_sided_parts.Parts, name)
 
     def fail(self: two_sided_parts.Parts, *arguments: Any) -> Any:
         calls[0] += 1
@@ -126,7 +127,7 @@ def test_stopped_build_resumes_after_its_last_batch(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, name: str, after: int
 ) -> None:
     warehouse = bgdata.open_warehouse(memory_path / f"{name}-{after}")
-    with failing(monkeypatch, name, after, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+    with parts_that_fail(monkeypatch, name, after, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
         warehouse.build(KIND, SIZE)
     kept = sorted(path.name for path in warehouse.staging.glob("*/checkpoint-*"))
     notes = Notes()
@@ -164,7 +165,7 @@ def test_damaged_and_missing_parts_are_rebuilt(
 ) -> None:
     """A build resumes after damage to the last file, and after the loss of the first one, which later ones need."""
     warehouse = bgdata.open_warehouse(memory_path / "damaged")
-    with failing(monkeypatch, "seal", 9, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+    with parts_that_fail(monkeypatch, "seal", 9, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
         warehouse.build(KIND, SIZE)
     paths = sorted(warehouse.staging.glob(f"*/{name}"))
     if is_gone:
@@ -183,7 +184,7 @@ def test_rows_changed_before_resuming_are_detected(
     """Rows that changed before a build resumes are detected, also in a table that stores no hashes of rows."""
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", pairs)
     warehouse = bgdata.open_warehouse(memory_path / "changed")
-    with failing(monkeypatch, "drop", 25, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+    with parts_that_fail(monkeypatch, "drop", 25, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
         warehouse.build(KIND, SIZE)
     (path,) = warehouse.staging.glob("*/equities.npy")
     flip(path, table.array("equities")[1].nbytes + 200)  # the row of one checker on the ace point
@@ -273,7 +274,8 @@ class RangeHandler(SimpleHTTPRequestHandler):
         if not path.is_file():
             self.send_error(404)
             return
-        data, asked = path.read_bytes(), self.headers.get("Range", "")
+        data = path.read_bytes()
+        asked = self.headers.get("Range", "")
         size = len(data)
         if asked and self.supports_ranges:
             begin, end = (int(text) for text in asked.removeprefix("bytes=").split("-"))

@@ -244,8 +244,10 @@ def test_hint_has_aligned_columns(player_root: Path) -> None:
 
 def test_hint_uses_the_cube(root: Path) -> None:
     """`hint` prints cubeful equity, and mwc in a match, if options or an identifier give the stakes."""
-    player, met = bgdata.open_player(root, "random"), find_met(bgdata.open_warehouse(root), "published-12")
-    score, rules = Stakes(MatchScore(2, 4)), CubeRules(met=met)
+    player = bgdata.open_player(root, "random")
+    met = find_met(bgdata.open_warehouse(root), "published-12")
+    score = Stakes(MatchScore(2, 4))
+    rules = CubeRules(met=met)
     owned = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))
     best: RankedPlay | None = None
     for options, stakes, cube_rules in (

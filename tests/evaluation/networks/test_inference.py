@@ -66,10 +66,11 @@ def kernel_answer(networks: inference.Networks, which: int, board: np.ndarray) -
 
 def outputs_of(networks: inference.Networks, which: int, sums: np.ndarray) -> np.ndarray:
     """float32[n, 5]: the chances of n boards at once, from int32[n, unit] sums of the first layer."""
-    network, most = network_of(networks, which), inference.rounded_up(int(networks.shapes[:, inference.SIZES :].max()))
+    network = network_of(networks, which)
+    most = inference.rounded_up(int(networks.shapes[:, inference.SIZES :].max()))
     packed = np.full(inference.later_size(network), 77, np.int16)
     inference.pack_later(network, packed)
-    gathered = inference.Gathered(np.full(most + STEP, 77, np.int16), np.full((LANES, most + STEP), 77, np.int16))
+    gathered = inference.ActiveUnits(np.full(most + STEP, 77, np.int16), np.full((LANES, most + STEP), 77, np.int16))
     hidden, later = np.full((LANES, most), 77, np.int16), np.full((LANES, most), 77, np.int32)  # arbitrary content
     chances = np.empty((LANES, 5), np.float32)
     for lane, of_lane in enumerate(sums):
@@ -83,7 +84,8 @@ def test_networks_match_the_reference(number: int, which: int) -> None:
     """Sums, hidden units and chances equal those of the reference. Boards with a hidden unit near a half, which may
     round differently in single precision, are skipped, and rare."""
     networks = random_networks(number)
-    layers, input_set = unpacked(networks, which), SHAPES[number][0][which]
+    layers = unpacked(networks, which)
+    input_set = SHAPES[number][0][which]
     certain = 0
     for board, values in zip(sample_boards(), encode(input_set, sample_boards()).tolist(), strict=True):
         sums, chances = kernel_answer(networks, which, board)
@@ -182,7 +184,8 @@ def test_updated_sums_equal_fresh_ones(number: int, which: int) -> None:
 def test_nearest_recent_board_is_found(begin: int, end: int) -> None:
     """The search finds the recent board with the fewest different inputs, the newest if there are several, and skips
     boards about to be refilled."""
-    generator, ties = np.random.default_rng(end), 0
+    generator = np.random.default_rng(end)
+    ties = 0
     for _ in range(50):
         inputs = generator.integers(0, 2, (inference.RECENT, inference.INPUT_ROOM)).astype(np.int16)
         inputs[:, begin + 4 : end] = 0

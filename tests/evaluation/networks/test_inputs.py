@@ -96,7 +96,8 @@ def test_values_change_only_with_the_revision(input_set: InputSet) -> None:
 def test_inputs_of_many_boards_equal_those_of_each(input_set: InputSet, together: int) -> None:
     """Boards that are encoded together get the inputs of boards encoded one by one, and no others are written."""
     numbers = np.full(ROLL_NUMBERS, 1 << 30, np.int32)  # arbitrary content
-    alone, many = encode(input_set, sample_boards()), np.full((len(sample_boards()), MAX_INPUTS), -1, np.int16)
+    alone = encode(input_set, sample_boards())
+    many = np.full((len(sample_boards()), MAX_INPUTS), -1, np.int16)
     count = input_count(input_set)
     for begin in range(0, len(sample_boards()), together):
         rows = slice(begin, begin + together)

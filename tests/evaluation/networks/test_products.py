@@ -91,8 +91,10 @@ def numbers(generator: np.random.Generator, *shape: int) -> Numbers:
 def test_add_rows_equals_numpy(count: int, n: int) -> None:
     """`add_rows` equals NumPy modulo 2^32, and leaves units after the last whole vector unchanged."""
     generator = np.random.default_rng(count)
-    weights, before = numbers(generator, 9 * count), generator.integers(-1000, 1000, count + 3).astype(np.int32)
-    rows, values = generator.integers(0, 9, n + 1).astype(np.int16), numbers(generator, n + 1)
+    weights = numbers(generator, 9 * count)
+    before = generator.integers(-1000, 1000, count + 3).astype(np.int32)
+    rows = generator.integers(0, 9, n + 1).astype(np.int16)
+    values = numbers(generator, n + 1)
     sums = np.full(count, 7, np.int32)
     call_add_rows(weights, rows, values, n, before, sums)
     expected = before[:count] + values[:n].astype(np.int64) @ weights.reshape(9, count)[rows[:n]].astype(np.int64)
@@ -176,13 +178,17 @@ def test_gather_active_collects_units_that_are_not_zero(count: int) -> None:
 def test_add_products_equals_numpy(lanes: int, units: int) -> None:
     """`add_products` equals NumPy for any number of units, from an odd or even number of units below, or none."""
     generator = np.random.default_rng(units)
-    count, width = 70, whole(units)
-    weights, sums = numbers(generator, 7 + count * width), np.full((LANES, width), 3, np.int32)
+    count = 70
+    width = whole(units)
+    weights = numbers(generator, 7 + count * width)
+    sums = np.full((LANES, width), 3, np.int32)
     for active in (generator.permutation(count)[:41], np.arange(count), np.empty(0, np.int64)):
-        m, room = len(active), count + STEP
+        m = len(active)
+        room = count + STEP
         listed, gathered = np.zeros(room, np.int16), np.zeros((LANES, room), np.int16)
         listed[:m], gathered[:, :m] = active, numbers(generator, LANES, m + 1)[:, :m]
-        expected, table = sums.copy(), weights[7:].reshape(count, width // STEP, STEP)
+        expected = sums.copy()
+        table = weights[7:].reshape(count, width // STEP, STEP)
         in_order = np.empty_like(table)
         in_order[:, :, UNITS] = table
         factors = in_order.reshape(count, width)[active].astype(np.int64)

@@ -12,7 +12,7 @@ from bgdata.game.codec import Boards
 REASON = "the extra onnx is not installed"
 
 
-def opened(content: bytes, threads: int = 1) -> Callable[[Boards], np.ndarray]:
+def load_model(content: bytes, threads: int = 1) -> Callable[[Boards], np.ndarray]:
     """Load a file as a function of int8[n, 26] boards."""
     onnxruntime = pytest.importorskip("onnxruntime", reason=REASON)
     options = onnxruntime.SessionOptions()
@@ -21,7 +21,7 @@ def opened(content: bytes, threads: int = 1) -> Callable[[Boards], np.ndarray]:
     return lambda boards: np.asarray(session.run(None, {session.get_inputs()[0].name: boards})[0])
 
 
-def computed(write: Callable[[Value], Value], boards: Boards) -> np.ndarray:
+def compute_values(write: Callable[[Value], Value], boards: Boards) -> np.ndarray:
     """Write a graph with `write` and compute it for int8[n, 26] boards."""
     return function_of(write)(boards)
 
@@ -44,4 +44,4 @@ def function_of(write: Callable[[Value], Value]) -> Callable[[Boards], np.ndarra
         [onnx.numpy_helper.from_array(values, name) for name, values in graph.constants.items()],
     )
     model = helper.make_model(proto, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
-    return opened(model.SerializeToString())
+    return load_model(model.SerializeToString())

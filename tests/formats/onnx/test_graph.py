@@ -5,7 +5,7 @@ import pytest
 
 from bgdata.formats.onnx.graph import Graph, Value, concat
 from tests.formats.onnx.boards import all_boards
-from tests.formats.onnx.runs import computed
+from tests.formats.onnx.runs import compute_values
 
 
 def test_equal_constants_are_stored_once() -> None:
@@ -47,7 +47,7 @@ def test_node_names_are_numbered_in_order() -> None:
 )
 def test_arithmetic_equals_numpy(write: object, expected: object) -> None:
     boards = all_boards(40, seed=3)
-    found = computed(lambda value: write(value.to(np.int32)), boards)  # type: ignore[operator]
+    found = compute_values(lambda value: write(value.to(np.int32)), boards)  # type: ignore[operator]
     np.testing.assert_array_equal(found, expected(boards.astype(np.int32)))  # type: ignore[operator]
 
 

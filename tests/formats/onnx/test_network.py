@@ -25,7 +25,7 @@ from bgdata.game.board_kernels import game_outcomes, position_classes
 from bgdata.game.codec import Boards
 from tests.evaluation.sample_networks import SHAPES, random_networks
 from tests.formats.onnx.boards import all_boards
-from tests.formats.onnx.runs import computed, function_of
+from tests.formats.onnx.runs import compute_values, function_of
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def answers(networks: Networks, boards: Boards) -> np.ndarray:
 
 @pytest.mark.parametrize("input_set", list(InputSet), ids=lambda each: each.label)
 def test_inputs_equal_those_of_the_kernels(boards: Boards, input_set: InputSet) -> None:
-    found = computed(lambda value: network_inputs(input_set, value, side_on_roll(value)), boards)
+    found = compute_values(lambda value: network_inputs(input_set, value, side_on_roll(value)), boards)
     np.testing.assert_array_equal(found, encode(input_set, boards))
 
 
@@ -48,7 +48,7 @@ def test_inputs_equal_those_of_the_kernels(boards: Boards, input_set: InputSet) 
 @pytest.mark.parametrize("size", [3.0, 10.0])
 def test_answers_equal_those_of_the_kernels(boards: Boards, number: int, size: float) -> None:
     networks = random_networks(number, size)
-    found = computed(lambda value: chances_of(networks, value), boards)
+    found = compute_values(lambda value: chances_of(networks, value), boards)
     np.testing.assert_array_equal(found, answers(networks, boards))
     assert found.dtype == np.float32
     assert len(np.unique(found, axis=0)) > len(boards) // 5
@@ -79,15 +79,16 @@ def test_layers_equal_those_of_the_kernels() -> None:
 
 
 def test_classes_equal_those_of_the_kernels(boards: Boards) -> None:
-    found = computed(lambda value: network_class(side_on_roll(value)), boards)[:, 0]
+    found = compute_values(lambda value: network_class(side_on_roll(value)), boards)[:, 0]
     expected = [network_of(each) if each else OVER for each in position_classes(boards).tolist()]
     np.testing.assert_array_equal(found, expected)
     assert set(expected) == {OVER, 0, 1, 2}
 
 
 def test_finished_games_have_certain_chances(boards: Boards) -> None:
-    found = computed(lambda value: outcome_chances(side_on_roll(value)), boards)
-    expected, outcomes = np.zeros((len(boards), 5), np.float32), game_outcomes(boards)
+    found = compute_values(lambda value: outcome_chances(side_on_roll(value)), boards)
+    expected = np.zeros((len(boards), 5), np.float32)
+    outcomes = game_outcomes(boards)
     for row in np.flatnonzero(outcomes):
         fill_outcome_chances(int(outcomes[row]), expected[row])
     np.testing.assert_array_equal(found, expected)
@@ -98,7 +99,7 @@ def test_limits_equal_those_of_the_kernels(boards: Boards) -> None:
     """Chances that exceed those that contain them are limited as by the kernels, on every board."""
     given = np.array([0.4, 0.6, 0.3, 0.7, 0.8], np.float32)
     running = boards[game_outcomes(boards) == 0]
-    found = computed(
+    found = compute_values(
         lambda value: limit(side_on_roll(value), (value.to(np.float32) * 0).take(np.arange(5)) + given), running
     )
     expected = np.tile(given, (len(running), 1))

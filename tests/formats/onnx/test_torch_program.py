@@ -19,7 +19,8 @@ def test_torch_program_gives_our_answers(number: int) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is an extra")
     from bgdata.formats.onnx.torch_program import torch_bytes
 
-    boards, networks = all_boards(1500, seed=23), random_networks(number)
+    boards = all_boards(1500, seed=23)
+    networks = random_networks(number)
     files = {"name": ""}
     program = torch.export.load(io.BytesIO(torch_bytes(networks, {"name": "mine"})), extra_files=files).module()
     expected = NetworkPlayer(networks, BearoffEvaluator().arrays).evaluate_many(boards).chances

@@ -14,7 +14,7 @@ from bgdata.game.codec import Boards
 from bgdata.store.table import Table
 from tests.evaluation.sample_networks import random_networks
 from tests.formats.onnx.boards import all_boards
-from tests.formats.onnx.runs import REASON, opened
+from tests.formats.onnx.runs import REASON, load_model
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +42,12 @@ def content(table: Table, write: Any) -> bytes:
 
 def test_file_gives_our_answers(table: Table, content: bytes, boards: Boards) -> None:
     expected = NetworkPlayer(open_networks(table), BearoffEvaluator().arrays).evaluate_many(boards).chances
-    np.testing.assert_array_equal(opened(content)(boards), expected)
+    np.testing.assert_array_equal(load_model(content)(boards), expected)
 
 
 def test_answers_do_not_depend_on_threads(content: bytes, boards: Boards) -> None:
     few = boards[::3]
-    np.testing.assert_array_equal(opened(content, 3)(few), opened(content, 1)(few))
+    np.testing.assert_array_equal(load_model(content, 3)(few), load_model(content, 1)(few))
 
 
 def test_same_network_gives_the_same_bytes(write: Any, table: Table, content: bytes) -> None:

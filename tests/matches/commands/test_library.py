@@ -12,7 +12,7 @@ from click.testing import Result
 from bgdata.warehouse import open_whole
 from tests.command_line import run
 from tests.imports.importing import Imports
-from tests.matches.kinds.test_match_analysis import MATCH, analyse_texts
+from tests.matches.kinds.test_match_analysis import BEAVERS, MATCH, analyse_texts
 
 
 @pytest.fixture
@@ -120,26 +120,65 @@ def test_aliases_are_one_player(library: Path) -> None:
     assert both["field_rating"] is None
 
 
-def test_odd_player_names_are_shown_literally(imports: Imports, tmp_path: Path) -> None:
-    """Names with markup, SQL or terminal escapes, and long names, are shown as they are in lists, reports and pages. A
-    line of more than 500 bytes is quarantined."""
+HOSTILE = ("<b>ann</b>", "a'; drop table games--", "\x1b[31mann", "ann" * 100, 'a"%{}$', "ann\u202e", "ann" * 200)
+TREE = """(;FF[4]GM[6]AP[GNU Backgammon:1.07]MI[length:3][game:0][ws:0][bs:0]PW[{0}]PB[bob]EV[{0}]PC[{0}]DT[{0}]RE[W+1]
+;W[31hefe];B[41ablp];W[66xrxrmgmg];B[32adln]C[{0}];W[double];B[drop])"""
+
+
+@pytest.mark.parametrize("form", ["mat", "sgf"])
+def test_odd_player_names_are_shown_literally(imports: Imports, tmp_path: Path, form: str) -> None:
+    """Markup, SQL, escapes of terminals and long names stay what they are, in lists, reports and pages, as do dates,
+    events, places and remarks. A line of .mat of more than 500 bytes is quarantined."""
     root = imports.warehouse.root
-    names = ["<b>ann</b>", "a'; drop table games--", "\x1b[31mann", "ann" * 100, 'a"%{}$', "ann\u202e", "ann" * 200]
-    analyse_texts(
-        imports, "m", *(MATCH.replace(" ann : 0                    ", f" {name} : 0          ") for name in names)
-    )
+    texts = [
+        TREE.replace("{0}", name) if form == "sgf" else MATCH.replace(" ann : 0                    ", f" {name} : 0 ")
+        for name in HOSTILE
+    ]
+    analyse_texts(imports, "m", *texts)
     players = [str(row["player_0"]) for row in figures(run(root, "matches", "--format", "json"))]
-    assert len(players) == len(names) - 1
-    texts = [run(root, "matches").stdout]
+    assert len(players) == len(HOSTILE) - (form == "mat")
+    assert max(map(len, players)) == (500 if form == "sgf" else 300)
+    told = [run(root, "matches").stdout]
     for player in players:
         page = tmp_path / "page.html"
         found = figures(run(root, "matches", player, "--format", "json", "--page", page))
         assert found[0]["decisions"] == 4
-        texts += [page.read_text(), run(root, "matches", player).stdout]
-        assert "<b>ann" not in texts[-2]
-    assert not {"\x1b", "\u202e"} & set("".join(texts))
-    (reason,) = {row["reason"] for row in imports.warehouse.rows("select reason from quarantine where line = 4")}
-    assert reason == "expected at most 500 bytes in a line"
+        told += [page.read_text(), run(root, "matches", player).stdout]
+        assert "<b>ann" not in told[-2]
+    told += [run(root, *command).output for command in (("luck", f"{imports.folder}/m-2.mat"), ("quiz", players[2]))]
+    assert not {"\x1b", "\u202e"} & set("".join(told))
+    reasons = {row["reason"] for row in imports.warehouse.rows("select reason from quarantine where line = 4")}
+    assert reasons == ({"expected at most 500 bytes in a line"} if form == "mat" else set())
+
+
+def test_library_of_bad_files(imports: Imports) -> None:
+    """Illegal plays, other variants and lines that are cut off are set aside with the reason; games that have no end,
+    swapped columns and beavers are analysed; the views count what is left."""
+    bad = {
+        "illegal": MATCH.replace("ann", "ida").replace("24/23 8/5", "24/23 8/4"),
+        "variant": f'; [Variation "Hypergammon"]\n{MATCH.replace("ann", "vera")}',
+        "cut": MATCH.replace("ann", "cara")[:-7],
+        "swapped": MATCH.replace("ann", "sue").replace(
+            " sue : 0                        bob : 1", " bob : 1                        sue : 0"
+        ),
+        "money": BEAVERS.replace("ann", "mona"),
+    }
+    analyse_texts(imports, "m", *bad.values())
+    found = imports.warehouse.rows("select source, line, reason from quarantine where reason not like '%see line%'")
+    names = [f"m-{number}.mat" for number in range(len(bad))]
+    assert [(row["source"], row["line"], row["reason"].partition(" (")[0]) for row in found] == [
+        (names[0], 12, "expected a legal play"),
+        (names[1], 4, "expected backgammon, got a record of 'Hypergammon'"),
+        (names[1], 11, "expected backgammon, got a record of 'Hypergammon'"),
+        (names[2], 12, "expected checker moves such as 24/18, bar/21* or 6/off(2)"),
+    ]
+    query = "select player, matches, decisions from players order by player"
+    played = {str(row["player"]): (row["matches"], row["decisions"]) for row in imports.warehouse.rows(query)}
+    assert played == {"bob": (4, 10), "cara": (1, 3), "ida": (1, 3), "mona": (1, 2), "sue": (1, 5)}
+    errors = "select distinct player from my_errors"
+    assert {str(row["player"]) for row in imports.warehouse.rows(errors)} <= played.keys()
+    listed = figures(run(imports.warehouse.root, "matches", "--format", "json"))
+    assert {row["player_0"] for row in listed} == {"cara", "ida", "mona", "sue"}
 
 
 def test_wrong_requests_are_refused(library: Path, tmp_path: Path) -> None:

@@ -247,6 +247,10 @@ def test_names_outside_an_archive_are_refused(tmp_path: Path, name: str) -> None
             unpack_archive(path, tmp_path)
 
 
+def test_unprintable_letters_in_names_of_an_archive_are_replaced(tmp_path: Path) -> None:
+    assert [each.name for each in unpack_archive(archive_of(tmp_path, "\x1b[31ma\n.mat"), tmp_path)] == ["_[31ma_.mat"]
+
+
 def test_cut_archive_is_refused(tmp_path: Path) -> None:
     path = archive_of(tmp_path)
     path.write_bytes(path.read_bytes()[:-30])

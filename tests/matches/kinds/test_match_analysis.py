@@ -13,7 +13,7 @@ import pytest
 import bgdata
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.kinds.match_equity import PUBLISHED
-from bgdata.errors import InvalidParameterError, UsageError
+from bgdata.errors import InvalidParameterError, MissingTableError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.matches.acts import ActKind, CubeValues, JudgedAct, totals_of
 from bgdata.matches.kinds.match_analysis import DATASET, MatchAnalysisParameters
@@ -238,7 +238,8 @@ def test_wrong_parameters_are_refused(change: dict[str, Any], message: str) -> N
 
 
 def test_missing_source_is_refused(imports: Imports) -> None:
-    with pytest.raises(UsageError, match="expected files to import; try: bgdata import matches FILE"):
+    imports.build("matches", [imports.file("mine.mat", MATCH)])
+    with pytest.raises(MissingTableError, match=r"no matches/none in .* \(have: mine\)"):
         imports.warehouse.build("match_analysis", recipe("none"))
 
 

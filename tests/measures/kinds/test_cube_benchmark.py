@@ -19,10 +19,10 @@ from bgdata.evaluation.cube_answers import (
     CubeQuestion,
     GameLimits,
     gnubg_values,
+    lookahead_values,
     model_values,
     roll_out_by_bgsage,
     roll_out_by_gnubg,
-    values_looked_ahead,
 )
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.programs import BgsagePlayer
@@ -307,8 +307,8 @@ def test_values_at_0_ply_equal_the_cube_model() -> None:
     rules = CubeRules(met=published_met())
     player = LookaheadPlayer(shipped_player())
     by_model = model_values(player, QUESTIONS, rules, local=False)
-    assert values_looked_ahead(player, QUESTIONS, rules) == pytest.approx(by_model, abs=1e-5)
-    ahead = values_looked_ahead(LookaheadPlayer(shipped_player(), 1), QUESTIONS, rules)
+    assert lookahead_values(player, QUESTIONS, rules) == pytest.approx(by_model, abs=1e-5)
+    ahead = lookahead_values(LookaheadPlayer(shipped_player(), 1), QUESTIONS, rules)
     assert ahead == pytest.approx(by_model, abs=0.15)
     assert not np.allclose(ahead, by_model, atol=1e-3)
     assert Position(QUESTIONS[0].position.id) == BLITZ

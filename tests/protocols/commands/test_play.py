@@ -265,7 +265,7 @@ def echoed(answer: Ask) -> Ask:
     return ask
 
 
-def test_person_doubles_and_the_program_takes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_user_doubles_and_the_program_takes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     """The user may double before the roll only, and not again while the program owns the cube; undo takes the double
     back."""
     mine = your_plays(SEED, player)[0]
@@ -293,13 +293,13 @@ def test_person_doubles_and_the_program_takes(player: LookaheadPlayer, capsys: p
     assert talked.session.now.stakes == Stakes(MONEY, Cube(2, CubeOwner.OPPONENT))
 
 
-def test_person_doubles_and_the_program_passes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_user_doubles_and_the_program_passes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     talked = cube_talk(player, "double", words=("pass",))
     assert capsys.readouterr().out.endswith(": double\nrandom-0ply passes\n\nYou win 1 point\n")
     assert (talked.session.is_over, talked.session.points) == (True, (1, 0))
 
 
-def test_person_answers_a_double_of_the_program(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_user_answers_a_double_of_the_program(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     """The user takes or passes a double; other commands are refused until then, and undo goes back before it."""
     mine = your_plays(SEED, player)[0]
     answers = ("", mine, "hint", "", "beaver", "resign", "board", "undo", mine, "take", "undo", "t", "board", "p")

@@ -80,7 +80,7 @@ def judge_claim(claim: Claim, *values: Any, tables: dict[str, Any] | None = None
         ({"published": "mostly"}, 0.49, "disagrees"),
     ],
 )
-def test_status_of_an_answer(change: dict[str, Any], answer: Any, status: str) -> None:
+def test_judge_claim_gives_the_expected_status(change: dict[str, Any], answer: Any, status: str) -> None:
     assert judge_claim(replace(CLAIM, **change), answer) == (round_answer(answer), status, "so")
 
 

@@ -388,7 +388,7 @@ def test_shares_in_batches_equal_draws_from_all_rows(uneven_warehouse: Warehouse
     assert share_deviation(pooled_feed(uneven_warehouse, 1), column) > 100  # whole blocks in random order
 
 
-def test_neighbours_in_a_batch_have_nothing_in_common(uneven_warehouse: Warehouse) -> None:
+def test_neighbours_in_a_batch_are_from_different_games(uneven_warehouse: Warehouse) -> None:
     batches = list(pooled_feed(uneven_warehouse))
     same = [
         (batch.rows[1:] // 50 == batch.rows[:-1] // 50) & (batch.versions[1:] == batch.versions[:-1])

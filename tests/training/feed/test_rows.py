@@ -135,7 +135,7 @@ def test_shuffling_matches_the_reference(key: tuple[int, ...], count: int) -> No
     assert random_order(key, count).tolist() == shuffled(key, count)
 
 
-def test_every_order_is_as_likely() -> None:
+def test_every_random_order_is_equally_likely() -> None:
     counts: dict[tuple[int, ...], int] = {}
     for seed in range(6000):
         order = tuple(random_order((seed,), 3).tolist())
@@ -366,7 +366,7 @@ def read_all(root: Path) -> None:
             pass
 
 
-def test_nothing_is_written(labels: Warehouse, labels_root: Path) -> None:
+def test_reading_batches_writes_no_files(labels: Warehouse, labels_root: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in labels_root.rglob("*")}
     assert len(before) > 8
     list(labels.batches({CONTACT: 1, LABELS: 1}, features="race"))
@@ -443,7 +443,7 @@ def test_pandas_reads_the_parquet_file(table: Table) -> None:
     assert np.array_equal(frame[CHANCES].to_numpy(), table.array("chances"))
 
 
-def test_polars_reads_it(table: Table) -> None:
+def test_polars_reads_the_parquet_file(table: Table) -> None:
     polars = pytest.importorskip("polars")
     lazy = polars.scan_parquet(table.parquet).filter(polars.col("win") > 0.5)
     frame = lazy.select(polars.col("board").list.to_array(26), *CHANCES).collect()

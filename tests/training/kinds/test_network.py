@@ -177,7 +177,7 @@ def corrupted(table: Table, array: str, place: Any, value: Any) -> Corrupted:
         ("weights", slice(-40, None), np.negative, "expected .* points per game within 0.0000"),  # its last layer
     ],
 )
-def test_damage_is_found(small_root: Path, array: str, place: Any, value: Any, message: str) -> None:
+def test_check_finds_changed_values(small_root: Path, array: str, place: Any, value: Any, message: str) -> None:
     table, inputs = open_smallest(small_root)
     with pytest.raises(CheckFailedError, match=message) as error:
         check_sample(DATASET, corrupted(table, array, place, value), inputs, 50, np.random.default_rng(0))

@@ -139,7 +139,7 @@ def test_verify_plays_test_games_again(small_root: Path) -> None:
 
 
 @pytest.mark.parametrize(("array", "place", "value"), [("tests", (1, 0), 0.5), ("weights", slice(-60, None), 30_000)])
-def test_damage_is_found(small_root: Path, array: str, place: Any, value: float) -> None:
+def test_check_finds_changed_values(small_root: Path, array: str, place: Any, value: float) -> None:
     table, inputs = open_smallest(small_root)
     values = np.array(table.array(array))
     values[place] = value

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff import two_sided
-from bgdata.bearoff.two_sided import Block, Scale, Solved, Window
+from bgdata.bearoff.two_sided import Block, Scale, SolvedBlocks, Window
 from bgdata.errors import CorruptFileError, DigestMismatchError, StorageError
 from bgdata.store.job import CHECKPOINT_ERRORS, Job, read_sealed, seal_record
 from bgdata.store.storage import is_shortage, remove_folder, storage_errors, write_file
@@ -110,7 +110,7 @@ class Parts:
             if found.hexdigest() != expected:
                 raise DigestMismatchError(f"expected SHA-256 {expected[:16]}... of {path}, found another")
 
-    def put(self, window: Window, group: int, solved: Solved) -> None:
+    def put(self, window: Window, group: int, solved: SolvedBlocks) -> None:
         """Store solved values twice: as solved, for later batches, and encoded, for rows. For the writing thread."""
         with storage_errors("write", self._partial):
             if self._file is None:

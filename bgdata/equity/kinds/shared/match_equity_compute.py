@@ -17,7 +17,7 @@ TEXTS = ("mets", "titles", "descriptions", "forms", "formulas", "notices")
 
 
 @dataclass(frozen=True)
-class DescribedTable:
+class MetWithDescription:
     """A match equity table with its description; `met` is None for a table that is given by a formula."""
 
     name: str
@@ -32,7 +32,7 @@ class DescribedTable:
     notice: str = ""
 
 
-def arrays_of_tables(tables: Sequence[DescribedTable]) -> dict[str, Array]:
+def arrays_of_tables(tables: Sequence[MetWithDescription]) -> dict[str, Array]:
     """Store match equity tables, which must be sorted by name, as TABLE_ARRAYS and CELL_ARRAYS."""
     columns = [[getattr(table, name) for table in tables] for name in ("name", "title", "description", "form")]
     columns.append([json.dumps(table.formula, sort_keys=True) if table.formula else "" for table in tables])
