@@ -62,11 +62,11 @@ class Column:
             return self.missing
         if self.quantity is None:
             text = str(value)
-            return text if text.isprintable() else "".join(map(_escaped, text))
+            return text if text.isprintable() else "".join(map(_escape_letter, text))
         return self.quantity.text(value, row.get(self.error) if self.error else None)
 
 
-def _escaped(letter: str) -> str:
+def _escape_letter(letter: str) -> str:
     return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
 
 

@@ -45,7 +45,7 @@ def quiz(site: Site, request: Request) -> Page:
         given |= {"from": sources[0]["from"] or "", "player": sources[0]["player"] or ""}
     chosen = chosen_questions(site, given, sources)
     number = integer_parameter(given, "number", 1, least=1, most=MOST)
-    answered, right = counted(given)
+    answered, right = count_answers(given)
     shown: dict[str, Any] = {
         "sources": sources,
         "given": {name: given.get(name, "") for name in NAMES},
@@ -91,7 +91,7 @@ def quiz(site: Site, request: Request) -> Page:
     return Page("quiz.html", shown | after | more, quiz_row(sources, len(chosen), number, question, answer, choices))
 
 
-def counted(given: Mapping[str, str]) -> tuple[int, int]:
+def count_answers(given: Mapping[str, str]) -> tuple[int, int]:
     """The questions answered so far in this quiz, and how many of them rightly. Raises UsageError if these are not
     numbers."""
     answered, right = (integer_parameter(given, name, 0, most=MOST) for name in COUNTED)
