@@ -80,7 +80,7 @@ def test_pandas_and_polars_read_splits(published: Path) -> None:
         assert rows["board"].dtype == pl.Array(pl.Int8, 26)
 
 
-def test_duckdb_reads_the_folder_and_a_web_server(published: Path, address: str) -> None:
+def test_duckdb_reads_the_folder_and_a_web_server(published: Path, published_address: str) -> None:
     config = split_config(published)
     expected = row_counts(published)[config]["train"]
     query = "select count(*), count(distinct game) from read_parquet(?)"
@@ -88,7 +88,7 @@ def test_duckdb_reads_the_folder_and_a_web_server(published: Path, address: str)
         local = connection.execute(query, [f"{published}/data/{config}/train-*.parquet"]).fetchall()
         assert local[0][0] == expected
         connection.register_filesystem(web_files())
-        where = f"{address}/data/{config}/train-00000-of-00001.parquet"
+        where = f"{published_address}/data/{config}/train-00000-of-00001.parquet"
         assert connection.execute(query, [where]).fetchall() == local
 
 
@@ -106,12 +106,12 @@ def web_files() -> Any:
     return Dated(skip_instance_cache=True)
 
 
-def test_web_server_gives_parts_of_files(address: str) -> None:
+def test_web_server_gives_parts_of_files(published_address: str) -> None:
     """The web server of these tests answers range requests, which readers of Parquet need for the end of a file."""
-    whole = fetch(f"{address}/datapackage.json")
+    whole = fetch(f"{published_address}/datapackage.json")
     package = json.loads(whole)
     resource = package["resources"][0]
-    request = urllib.request.Request(f"{address}/{resource['path']}", headers={"Range": "bytes=-4"})
+    request = urllib.request.Request(f"{published_address}/{resource['path']}", headers={"Range": "bytes=-4"})
     with urllib.request.urlopen(request) as answer:
         assert (answer.status, answer.read()) == (206, b"PAR1")
 

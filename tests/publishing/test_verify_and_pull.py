@@ -146,17 +146,17 @@ def test_pull_makes_a_warehouse_with_the_same_digests(published: Path, small_roo
     assert "0 versions, 0 files" in output_of(tmp_path / "mine", "pull", published)
 
 
-def test_folder_is_pulled_from_a_web_server(address: str, published: Path, tmp_path: Path) -> None:
-    shown = output_of(tmp_path / "mine", "pull", address, "selfplay_labels", "bearoff_two_sided", "--dry-run")
+def test_folder_is_pulled_from_a_web_server(published_address: str, published: Path, tmp_path: Path) -> None:
+    shown = output_of(tmp_path / "mine", "pull", published_address, "selfplay_labels", "bearoff_two_sided", "--dry-run")
     assert "would pull" in shown
-    output_of(tmp_path / "mine", "pull", address, "selfplay_labels", "bearoff_two_sided")
+    output_of(tmp_path / "mine", "pull", published_address, "selfplay_labels", "bearoff_two_sided")
     mine = bgdata.open_warehouse(tmp_path / "mine")
     names = {version.name for version in read_contents(published).versions}
     found = {table.name for table in mine.versions()}
     assert found == {name for name in names if name.startswith(("selfplay_labels/", "bearoff_two_sided/"))}
     with mine.connect() as connection:
         assert connection.sql("select count(*) from selfplay_labels").fetchall()[0][0] > 0
-    assert "no hypergammon" in error_of(run(tmp_path / "mine", "pull", address, "hypergammon"), 1)
+    assert "no hypergammon" in error_of(run(tmp_path / "mine", "pull", published_address, "hypergammon"), 1)
 
 
 def test_damaged_files_are_not_pulled(copied: Path, tmp_path: Path) -> None:
