@@ -272,7 +272,7 @@ def collect_files(
             raise MissingFileError(f"expected {_what(declared)} in {path}, found none{among}")
         if len(wanted) < len(inside):
             progress.note(f"{path}: left out {len(inside) - len(wanted)} of {len(inside)} files: not {_what(declared)}")
-        found += wanted
+        found += _without_packed_copies(wanted, progress)
     return found
 
 
@@ -307,6 +307,16 @@ def _is_wanted(kind: Any, path: Path, progress: Progress) -> bool:
         return error is None
     except OSError as failure:
         raise StorageError(f"expected to read {path}, found: {cause(failure)}") from failure
+
+
+def _without_packed_copies(paths: Sequence[Path], progress: Progress) -> list[Path]:
+    """These files without those beside which an unpacked file of the same name lies, such as `a.mat.gz` beside `a.mat`:
+    rows name a file as if it were unpacked."""
+    there = set(paths)
+    copies = [path for path in paths if path.with_name(unpacked_name(path.name)) in there - {path}]
+    for path in copies:
+        progress.note(f"left out: {path}: {unpacked_name(path.name)} lies beside it")
+    return [path for path in paths if path not in copies]
 
 
 def _what(kind: Any) -> str:

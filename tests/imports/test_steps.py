@@ -78,6 +78,20 @@ def test_folder_is_read_with_subfolders(empty: Warehouse, tmp_path: Path) -> Non
             import_files(empty, kind, [folder / "d"], Silence(), name="x")
 
 
+def test_packed_copies_beside_their_files_are_left_out(empty: Warehouse, tmp_path: Path) -> None:
+    folder = tmp_path / "lists"
+    (folder / "more").mkdir(parents=True)
+    for path in ("a", "a.gz", "b.gz", "more/b"):
+        content = b"4HPwATDgc/ABMA\n"
+        (folder / path).write_bytes(gzip.compress(content) if path.endswith(".gz") else content)
+    notes = Notes()
+    table = import_files(empty, "positions", [folder], notes)
+    assert [file.name for file in table.manifest.raw_files] == ["a", "lists:b.gz", "more:b"]
+    assert [text for text in notes.texts if "left out" in text] == [f"left out: {folder}/a.gz: a lies beside it"]
+    with pytest.raises(UsageError, match=r"^expected files of different names, got .*a 2 times"):
+        import_files(empty, "positions", [folder / "a", folder / "a.gz"], Silence())
+
+
 def test_damaged_packed_lists_of_a_folder_are_left_out(empty: Warehouse, tmp_path: Path) -> None:
     """Damaged packed files in a folder are left out, each with a message; one that is named itself is refused."""
     folder = tmp_path / "lists"

@@ -10,7 +10,9 @@ import duckdb
 import bgdata
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.xgid import parse_xgid
+from bgdata.kinds import SQL
 from bgdata.matches.commands.report import error_parts
+from bgdata.matches.pages.library import played_since
 from bgdata.matches.pages.quiz import boards_of
 from bgdata.matches.quiz import Question
 from bgdata.matches.rows import PARTS, answer_board, decisions_of
@@ -60,6 +62,18 @@ def test_report_counts_decisions_at_the_score_of_who_decides() -> None:
         ("play", "4-away against 3-away"), ("double", "5-away against 2-away"), ("answer", "3-away against 4-away"),
         ("answer", "money"),
     ]  # fmt: skip
+
+
+def test_dates_of_all_forms_are_compared() -> None:
+    """The report since a date has the matches of this date and later, in whatever form their files write dates."""
+    with duckdb.connect() as connection:
+        connection.execute((SQL / "matches" / "macros" / "iso_date.sql").read_text())
+        connection.execute("""create table imported_matches as select 'mine' as variant, * from (values
+            (0, '2026.11.24'), (1, '11/30/26'), (2, '2026-11-25'), (3, '11/24/2026'), (4, null), (5, '25.11.2026')
+        ) _(match, date)""")
+        condition = played_since("matches/mine/r7-00000000", "2026-11-25")
+        rows = connection.sql(f"select match from imported_matches where true {condition} order by match").fetchall()
+    assert rows == [(1,), (2,), (5,)]
 
 
 def test_matches_show_their_results(client: TestClient, site_root: Path) -> None:

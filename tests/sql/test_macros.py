@@ -48,6 +48,19 @@ def test_epc_equals_its_formula(connection: Connection) -> None:
     assert single_value(connection, "epc(1)") == pytest.approx(float(average_roll), abs=1e-15)
 
 
+@each(
+    ["text", "expected"],
+    [
+        ("2026-11-03", "2026-11-03"), ("2026.11.03", "2026-11-03"), ("2026/1/4", "2026-01-04"),
+        ("11/03/26", "2026-11-03"), ("11/3/2026", "2026-11-03"), ("30/11/2026", "2026-11-30"),
+        ("3.11.2026", "2026-11-03"), ("2026-11", "2026-11"), ("31/31/26", "31/31/26"), ("", ""), (None, None),
+    ],
+)  # fmt: skip
+def test_dates_are_written_alike(connection: Connection, text: str | None, expected: str | None) -> None:
+    """Slashes have the month first if that is possible. A text that is not a whole date is returned as it is."""
+    assert single_value(connection, "iso_date(?)", text) == expected
+
+
 def test_binomial_equals_python(connection: Connection) -> None:
     found = connection.sql("select n, r, binomial(n, r) from range(0, 50) a(n), range(0, 60) b(r)").fetchall()
     assert {(n, r): value for n, r, value in found} == {(n, r): comb(n, r) for n in range(50) for r in range(60)}

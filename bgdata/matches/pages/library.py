@@ -138,8 +138,8 @@ def games_of(site: Site, analysis: str) -> str:
 def played_since(source: str, since: str) -> str:
     """The condition that the match of a decision was played on a date or later, by the import of a version of games."""
     variant = source.split("/")[1] if source else ""
-    dated = f"select match from imported_matches where variant = {sql_text(variant)} and date >= {sql_text(since)}"
-    return f" and match in ({dated})"
+    dated = f"variant = {sql_text(variant)} and iso_date(date) >= {sql_text(since)}"
+    return f" and match in (select match from imported_matches where {dated})"
 
 
 def games_address(site: Site, source: str) -> str:
