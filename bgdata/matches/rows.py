@@ -38,16 +38,27 @@ SURE = 1.96  # standard errors of an interval that holds in 95 of 100 cases
 AVERAGE = 5  # matches of a moving average
 
 
-def decisions_of(names: Sequence[str], analysis: str) -> str:
+def decisions_of(names: Sequence[str], analysis: str, since: str = "") -> str:
     """The SQL of all decisions of an analysis, a variant of match_analysis. Its column `is_own` marks those of the
-    player who has these names. `away` is what the player who decides needs, so for answers it is the taker's."""
+    player who has these names. `away` is what the player who decides needs, so for answers it is the taker's. `date` is
+    the date of the match; null if the file gives none, or the games were imported again after they were analysed.
+    `since` leaves out matches before this date, and those without a date."""
     own = ", ".join(f"player_named({sql_text(name)})" for name in names)
     return f"""
-        select * replace (player_named(player_name) as player_name, player_named(other_name) as other_name,
+        select match_analysis.* replace (
+                player_named(player_name) as player_name, player_named(other_name) as other_name,
                 if(subject = 'answer', opponent_away, away) as away,
                 if(subject = 'answer', away, opponent_away) as opponent_away),
-            player_named(match_analysis.player_name) in ({own}) as is_own
-        from match_analysis where variant = {sql_text(analysis)}"""
+            player_named(match_analysis.player_name) in ({own}) as is_own, date
+        from match_analysis left join (
+            select match, iso_date(date) as date from imported_matches where variant in (
+                select games.variant from lineage join versions games
+                    on games.dataset = input_dataset and games.variant = input_variant and games.version = input_version
+                where lineage.dataset = 'match_analysis' and lineage.variant = {sql_text(analysis)}
+                    and lineage.is_current and role = 'source' and games.is_current
+            )
+        ) using (match)
+        where variant = {sql_text(analysis)}{f" and date >= {sql_text(since)}" if since else ""}"""
 
 
 def report_rows(rows_of: RowsOf, decisions: str) -> list[Row]:
@@ -80,11 +91,12 @@ def answer_board(row: Row, prefix: str, width: int = WIDTH) -> str:
 
 def part_rows(rows_of: RowsOf, decisions: str, part: str) -> Sequence[Row]:
     """The rows of one part of the report, such as `theme`, with the greatest losses first; the rows of matches are
-    ordered by name. `margin` is half of the 95 % interval of the rating. `decisions` is the SQL of `decisions_of`."""
-    order = "name" if part == "match" else "loss desc, name"
+    ordered by date, then by number. `margin` is half of the 95 % interval of the rating. `decisions` is the SQL of
+    `decisions_of`."""
+    order = "own.date nulls last, name" if part == "match" else "loss desc, name"
     return rows_of(
         f"""with summed as (
-            select {PARTS[part]} as name, is_own,
+            select {PARTS[part]} as name, is_own, min(date) as date,
                 count(*) filter (where is_decision) as decisions,
                 sum(loss) as loss,
                 1000 * {SURE} * stddev_samp(loss) filter (where is_decision)

@@ -12,7 +12,6 @@ from bgdata.game.board_svg import format_board_svg
 from bgdata.game.xgid import parse_xgid
 from bgdata.kinds import SQL
 from bgdata.matches.commands.report import error_parts
-from bgdata.matches.pages.library import played_since
 from bgdata.matches.pages.quiz import boards_of
 from bgdata.matches.quiz import Question
 from bgdata.matches.rows import PARTS, answer_board, decisions_of
@@ -48,32 +47,50 @@ def test_answers_to_doubles_are_drawn_from_the_side_that_answers() -> None:
     assert "on roll, 4-away, 51 pips" in asked
 
 
+def library_connection() -> duckdb.DuckDBPyConnection:
+    """A connection with the tables of a library of six matches, of one decision each."""
+    connection = duckdb.connect()
+    connection.execute("create macro player_named(name) as name")
+    connection.execute((SQL / "matches" / "macros" / "iso_date.sql").read_text())
+    connection.execute("""create table match_analysis as
+        select 'mine' as variant, 'ben' as player_name, 'anna' as other_name, * from (values
+            (0, 'play', 4, 3), (1, 'double', 5, 2), (2, 'answer', 4, 3), (3, 'answer', null, null),
+            (4, 'play', 4, 3), (5, 'play', 4, 3)
+        ) _(match, subject, away, opponent_away)""")
+    connection.execute("""create table imported_matches as select 'games' as variant, * from (values
+        (0, '2026.11.24'), (1, '11/30/26'), (2, '2026-11-25'), (3, '11/24/2026'), (4, null), (5, '25.11.2026')
+    ) _(match, date)""")
+    connection.execute("""create table versions as
+        select 'matches' as dataset, 'games' as variant, 'r7-0' as version, true as is_current""")
+    connection.execute("""create table lineage as
+        select 'match_analysis' as dataset, 'mine' as variant, true as is_current, 'source' as role,
+            'matches' as input_dataset, 'games' as input_variant, 'r7-0' as input_version""")
+    return connection
+
+
 def test_report_counts_decisions_at_the_score_of_who_decides() -> None:
     """The report counts an answer to a double at the score of the player who answers, although the table has the
     doubler's."""
-    with duckdb.connect() as connection:
-        connection.execute("create macro player_named(name) as name")
-        connection.execute("""create table match_analysis as
-            select 'mine' as variant, 'ben' as player_name, 'anna' as other_name, * from (values
-                ('play', 4, 3), ('double', 5, 2), ('answer', 4, 3), ('answer', null, null)
-            ) _(subject, away, opponent_away)""")
-        rows = connection.sql(f"select subject, {PARTS['score']} from ({decisions_of(['ben'], 'mine')})").fetchall()
-    assert rows == [
+    with library_connection() as connection:
+        rows = connection.sql(
+            f"select subject, {PARTS['score']} from ({decisions_of(['ben'], 'mine')}) order by match"
+        ).fetchall()
+    assert rows[:4] == [
         ("play", "4-away against 3-away"), ("double", "5-away against 2-away"), ("answer", "3-away against 4-away"),
         ("answer", "money"),
     ]  # fmt: skip
 
 
 def test_dates_of_all_forms_are_compared() -> None:
-    """The report since a date has the matches of this date and later, in whatever form their files write dates."""
-    with duckdb.connect() as connection:
-        connection.execute((SQL / "matches" / "macros" / "iso_date.sql").read_text())
-        connection.execute("""create table imported_matches as select 'mine' as variant, * from (values
-            (0, '2026.11.24'), (1, '11/30/26'), (2, '2026-11-25'), (3, '11/24/2026'), (4, null), (5, '25.11.2026')
-        ) _(match, date)""")
-        condition = played_since("matches/mine/r7-00000000", "2026-11-25")
-        rows = connection.sql(f"select match from imported_matches where true {condition} order by match").fetchall()
-    assert rows == [(1,), (2,), (5,)]
+    """A report since a date has the matches of this date and later, in whatever form their files write dates."""
+    with library_connection() as connection:
+        rows = connection.sql(f"select match, date from ({decisions_of(['ben'], 'mine', '2026-11-25')})").fetchall()
+        assert sorted(rows) == [(1, "2026-11-30"), (2, "2026-11-25"), (5, "2026-11-25")]
+        rows = connection.sql(f"select match from ({decisions_of(['ben'], 'mine')}) where date is null").fetchall()
+        assert rows == [(4,)]
+        connection.execute("update versions set version = 'r7-1'")  # imported again after the analysis
+        (count,) = connection.sql(f"select count(date) from ({decisions_of(['ben'], 'mine')})").fetchall()[0]
+        assert count == 0
 
 
 def test_matches_show_their_results(client: TestClient, site_root: Path) -> None:

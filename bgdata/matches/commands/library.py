@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import click
@@ -16,7 +17,10 @@ from bgdata.rows import COUNT, Column, table_lines
 from bgdata.store.storage import write_file
 from bgdata.warehouse import Warehouse
 
-LIBRARY = "select date, player_0, player_1, match_length, n_games, event, place, source, imports from library"
+LIBRARY = """
+select date, player_0, player_1, match_length, n_games, event, place, source, imports from library
+where date >= $since or $since = ''
+"""
 LIBRARY_COLUMNS = (
     *(Column(name) for name in ("date", "player_0", "player_1")),
     *(Column(name, COUNT) for name in ("match_length", "n_games")),
@@ -30,6 +34,11 @@ analysis_option = click.option("--analysis", metavar="NAME", help="Variant of ma
 @click.argument("player", required=False)
 @click.option("--alias", "aliases", multiple=True, metavar="NAME", help="Another name of the PLAYER.  [default: none]")
 @analysis_option
+@click.option(
+    "--since",
+    metavar="DATE",
+    help="Leave out matches before this date, such as 2026-11-30, and those without a date.  [default: none]",
+)
 @errors_option
 @page_option
 @format_option
@@ -40,6 +49,7 @@ def matches(
     player: str | None,
     aliases: tuple[str, ...],
     analysis: str | None,
+    since: str | None,
     errors: int,
     page: Path | None,
     form: str,
@@ -55,24 +65,36 @@ def matches(
 
     \b
       bgdata matches
-      bgdata matches ann --page ann.html
+      bgdata matches ann --page ann.html --since 2026-11-01
       bgdata matches ann --alias "Ann B." --format json
     """
+    first = iso_day(since) if since is not None else ""
     if player is None:
         if page or aliases or analysis:
             raise UsageError("expected a PLAYER with --page, --alias and --analysis, got none")
-        found = warehouse.rows(LIBRARY)
+        found = warehouse.rows(LIBRARY, {"since": first})
         show_rows(found, form, table_lines(LIBRARY_COLUMNS, found))
         return
     names = (player, *aliases)
-    decisions = decisions_of(names, chosen_analysis(warehouse, analysis))
+    decisions = decisions_of(names, chosen_analysis(warehouse, analysis), first)
     figures = report_rows(warehouse.rows, decisions)
     if not figures:
-        raise MissingTableError(f"no analysed decisions of {cite(player)} in {warehouse.root}; try: bgdata matches")
+        when = f" since {first}" if first else ""
+        raise MissingTableError(
+            f"no analysed decisions of {cite(player)}{when} in {warehouse.root}; try: bgdata matches"
+        )
     worst = worst_rows(warehouse.rows, decisions, errors)
     if page:
         write_file(page, format_report(player, figures, worst).encode())
     show_rows(figures, form, report_lines(player, figures, worst))
+
+
+def iso_day(text: str) -> str:
+    """The date in a text such as 2026-11-30, in this form. Raises UsageError if it is none."""
+    try:
+        return str(date.fromisoformat(text))
+    except ValueError:
+        raise UsageError(f"expected --since with a date such as 2026-11-30, got {cite(text)}") from None
 
 
 def chosen_analysis(warehouse: Warehouse, analysis: str | None) -> str:

@@ -12,7 +12,6 @@ from bgdata.errors import BgdataError, MissingTableError, cite
 from bgdata.game.xgid import parse_xgid
 from bgdata.matches.rows import FIGURES, PARTS, answer_board, decisions_of, report_rows, trend_charts, worst_rows
 from bgdata.rows import table_cells, whole_rows
-from bgdata.store.names import sql_text
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.charts import chart_svg
 from bgdata.web.position_request import integer_parameter
@@ -86,7 +85,7 @@ def report(site: Site, player: str, analysis: str, since: str) -> Page:
         raise MissingTableError(f"no analysed decisions of {cite(player)}{by}; see the players at /matches")
     chosen = analysis or analyses[0]
     source = site.keep(("source of", chosen), lambda: games_of(site, chosen))
-    decisions = decisions_of([player], chosen) + (played_since(source, since) if since else "")
+    decisions = decisions_of([player], chosen, since)
 
     def read() -> tuple[list[Row], list[Row]]:
         figures = [dict(row) for row in report_rows(site.rows, decisions)]
@@ -133,13 +132,6 @@ def games_of(site: Site, analysis: str) -> str:
         return warehouse.made_from(warehouse.open_reference(f"match_analysis/{analysis}"))["source"].name
     except BgdataError:
         return ""
-
-
-def played_since(source: str, since: str) -> str:
-    """The condition that the match of a decision was played on a date or later, by the import of a version of games."""
-    variant = source.split("/")[1] if source else ""
-    dated = f"variant = {sql_text(variant)} and iso_date(date) >= {sql_text(since)}"
-    return f" and match in (select match from imported_matches where {dated})"
 
 
 def games_address(site: Site, source: str) -> str:

@@ -63,6 +63,27 @@ def test_parts_of_a_report_sum_to_the_whole(library: Path) -> None:
     assert "by theme" in text
 
 
+def test_matches_without_a_date_are_left_out_since_a_date(library: Path) -> None:
+    assert figures(run(library, "matches", "--since", "2000-01-01", "--format", "json")) == []
+    done = run(library, "matches", "ann", "--since", "2000-01-01")
+    assert done.exit_code == 1
+    assert "no analysed decisions of 'ann' since 2000-01-01" in done.output
+    for wrong in ("yesterday", "11/30/26", ""):
+        done = run(library, "matches", "--since", wrong)
+        assert done.exit_code == 2
+        assert f"expected --since with a date such as 2026-11-30, got {wrong!r}" in done.output
+
+
+def test_matches_of_a_report_are_ordered_by_date(imports: Imports) -> None:
+    """The trend shows matches in the order in which they were played, not that of their files."""
+    later, first = (f'; [EventDate "{date}"]\n' for date in ("2026.11.30", "11/03/26"))
+    analyse_texts(imports, "m", later + MATCH, first + MATCH.replace("bob", "cid").replace("24/23", "24/22"))
+    found = figures(run(imports.warehouse.root, "matches", "ann", "--format", "json"))
+    assert [row["name"] for row in found if row["part"] == "match"] == ["002 against cid", "001 against bob"]
+    recent = figures(run(imports.warehouse.root, "matches", "ann", "--since", "2026-11-25", "--format", "json"))
+    assert [row["name"] for row in recent if row["part"] == "match"] == ["001 against bob"]
+
+
 def test_page_has_boards(library: Path, tmp_path: Path) -> None:
     page = tmp_path / "ann.html"
     assert run(library, "matches", "ann", "--page", page).exit_code == 0
