@@ -56,7 +56,8 @@ class JudgementParameters(Parameters):
 
 class JudgedDecisions(Dataset[JudgementParameters]):
     """Kind `judged_decisions`: the decisions of a set, with the values of a judge. One row per decision, in the order
-    of the set; the plays are ordered by the judge's values."""
+    of the set; the plays are ordered by the judge's values. `network` names the judge, a network or a program, and
+    `loss_standard_error` comes from the standard errors of both equities."""
 
     name = "judged_decisions"
     made_again = BY_PLAYERS

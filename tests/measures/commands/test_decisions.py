@@ -19,7 +19,7 @@ ROLLER = ("--network", "tiny", "--trials", "72", "--truncate", "1")
 @pytest.fixture
 def unscored(warehouse: Warehouse) -> Warehouse:
     """A warehouse without imports and scores."""
-    for kind in ("gnubg_benchmark", "benchmark_scores", "rollout_decisions"):
+    for kind in ("gnubg_benchmark", "benchmark_scores", "rollout_decisions", "judged_decisions"):
         shutil.rmtree(warehouse.root / kind)
     return bgdata.open_warehouse(warehouse.root)
 

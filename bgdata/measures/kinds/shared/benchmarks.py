@@ -27,7 +27,7 @@ DECISIONS = TableShape(
         Column("n_legal_plays", "INTEGER", "plays", "All legal plays, null if imported"),
         Column("game", "INTEGER", "", "Game of the corpus that the decision is from, null if imported"),
         Column("turn", "INTEGER", "", "Turn of that game, null if imported"),
-        replace(NETWORK_COLUMN, meaning="Network or program that rolled out, and its version; null if imported"),
+        replace(NETWORK_COLUMN, meaning=f"{NETWORK_COLUMN.meaning}; null if imported"),
     ),
     ("decision",),
     shared=True,
@@ -50,8 +50,7 @@ PLAYS = TableShape(
             "loss_standard_error",
             "DOUBLE",
             "points",
-            "Standard error of loss: from the differences block by block, or in judged_decisions from those of both "
-            "equities; null if imported",
+            "Standard error of loss, from the differences block by block; null if imported",
         ),
         Column("trials", "BIGINT", "games", "Games played, null if imported"),
     ),
