@@ -98,7 +98,6 @@ def test_best_play_of_a_roll_is_found(hand: Hand) -> None:
 
 def test_cube_at_a_score_is_found(hand: Hand) -> None:
     hand.page.goto(f"/position/{START}?met=published-12")
-    hand.press(hand.page.get_by_text("Set up a position"))
     hand.choose(hand.page.locator("select[name=own]"), "5")
     hand.page.wait_for_url("**away=5-5**")
     hand.choose(hand.page.locator("select[name=theirs]"), "3")
@@ -124,10 +123,10 @@ def test_worst_error_of_a_player_is_found(hand: Hand, host: str) -> None:
     follow(hand, "Matches")
     hand.press(hand.page.locator("tbody th a").first)
     hand.page.locator("h1", has_text="Decisions of ").wait_for()
-    hand.press(hand.page.get_by_role("link", name="last week"))
-    hand.page.locator("[aria-current]", has_text="last week").wait_for()
-    hand.press(hand.page.get_by_role("link", name="all matches"))
-    hand.page.locator("[aria-current]", has_text="all matches").wait_for()
+    hand.press(hand.page.get_by_role("link", name="last week").first)
+    hand.page.locator("[aria-current]", has_text="last week").first.wait_for()
+    hand.press(hand.page.get_by_role("link", name="all matches").last)
+    hand.page.locator("[aria-current]", has_text="all matches").first.wait_for()
     hand.press(hand.page.get_by_role("link", name="worst errors"))
     hand.page.wait_for_url("**#worst")
     losses = [float(text.split(" loses ")[1].split()[0]) for text in hand.page.locator(".errors h3").all_inner_texts()]

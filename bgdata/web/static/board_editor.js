@@ -66,7 +66,8 @@ class Editor {
       event.preventDefault();
       this.send(event.submitter);
     });
-    this.form.querySelector(".at-once").addEventListener("change", (event) => this.choose(event.target));
+    for (const part of this.form.querySelectorAll(".at-once"))
+      part.addEventListener("change", (event) => this.choose(event.target));
     this.turn();
   }
 
