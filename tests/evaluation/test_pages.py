@@ -288,6 +288,7 @@ COUNTS = {f"p{point}": str(count) for point, count in enumerate(Position(POSITIO
         ({"q": START, "away": "3-5", "cube": "2"}, f"{START}?away=3-5&cube=2"),
         (COUNTS | {"edit": "1", "q": START, "roll": "21", "away": "", "owner": ""}, f"{POSITION}?roll=21"),
         ({}, START),
+        ({"q": "", "roll": "21"}, f"{START}?roll=21"),
     ],
 )
 def test_editor_leads_to_a_position(client: TestClient, fields: dict[str, str], expected: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -113,5 +114,7 @@ def test_matches_are_listed_since_a_date(client: TestClient) -> None:
     rows = client.get("/matches.json").json()["matches"]
     found = client.get("/matches.json", params={"since": "2000"}).json()["matches"]
     assert found == [row for row in rows if row["date"] and row["date"] >= "2000"] != rows
+    shown = client.get("/matches", params={"since": "2000-01-01"}).text
+    assert re.search(r'href="/matches\?player=[^"]+&amp;since=2000-01-01#worst"', shown), "errors since the same date"
     assert "No match since then." in read(client, "/matches?since=9999-01-01").text
     assert "<b>" not in client.get("/matches", params={"since": '"><b>'}).text
