@@ -308,8 +308,8 @@ def row_arrays(mets: Sequence[MatchEquity | None]) -> dict[str, NDArray[Any]]:
 
 
 def decode_texts(arrays: Arrays, name: str) -> list[str]:
-    """Decode the strings that are stored as two arrays: the bytes of all, `name`, and the places where each ends,
-    `name`_ends."""
+    """Decode the strings that are stored as two arrays: the array `name` has the bytes of all, and the array called
+    `name` with `_ends` behind it the places where each ends."""
     letters, ends = np.asarray(arrays[name]).tobytes(), np.asarray(arrays[f"{name}_ends"]).tolist()
     return [letters[begin:end].decode() for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
 
