@@ -38,11 +38,11 @@ SURE = 1.96  # standard errors of an interval that holds in 95 of 100 cases
 AVERAGE = 5  # matches of a moving average
 
 
-def decisions_of(names: Sequence[str], analysis: str, since: str = "") -> str:
+def decisions_of(names: Sequence[str], analysis: str, source: str, since: str = "") -> str:
     """The SQL of all decisions of an analysis, a variant of match_analysis. Its column `is_own` marks those of the
     player who has these names. `away` is what the player who decides needs, so for answers it is the taker's. `date` is
-    the date of the match; null if the file gives none, or the games were imported again after they were analysed.
-    `since` leaves out matches before this date, and those without a date."""
+    the date of the match by the import `source`, as by `import_of`; null if the file gives none. `since` leaves out
+    matches before this date, and those without a date."""
     own = ", ".join(f"player_named({sql_text(name)})" for name in names)
     return f"""
         select match_analysis.* replace (
@@ -51,12 +51,7 @@ def decisions_of(names: Sequence[str], analysis: str, since: str = "") -> str:
                 if(subject = 'answer', away, opponent_away) as opponent_away),
             player_named(match_analysis.player_name) in ({own}) as is_own, date
         from match_analysis left join (
-            select match, iso_date(date) as date from imported_matches where variant in (
-                select games.variant from lineage join versions games
-                    on games.dataset = input_dataset and games.variant = input_variant and games.version = input_version
-                where lineage.dataset = 'match_analysis' and lineage.variant = {sql_text(analysis)}
-                    and lineage.is_current and role = 'source' and games.is_current
-            )
+            select match, iso_date(date) as date from imported_matches where 'matches/' || variant = {sql_text(source)}
         ) using (match)
         where variant = {sql_text(analysis)}{f" and date >= {sql_text(since)}" if since else ""}"""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bgdata.equity.cube import CubeRules, check_rules
-from bgdata.errors import InvalidGameError
+from bgdata.errors import BgdataError, InvalidGameError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.formats.matches import Game, Match, missing_parts
 from bgdata.imports.steps import STANDARD_INPUT
@@ -80,3 +80,15 @@ def judge_all(
             progress.advance(1)
         judged.append(AnalysedGame(each.match, each.game, whole_game(analyst, each.record, acts)))
     return judged
+
+
+def import_of(warehouse: Warehouse, analysis: str) -> str:
+    """The import whose games a variant of match_analysis is about, as kind/variant; empty if it cannot be read, or was
+    made again since."""
+    try:
+        source = warehouse.made_from(warehouse.open_reference(f"match_analysis/{analysis}"))["source"].name
+        kind, variant, version = source.split("/")
+        is_current = warehouse.open(kind, variant).folder.name == version
+    except (BgdataError, ValueError):
+        return ""
+    return f"{kind}/{variant}" if is_current else ""

@@ -61,11 +61,6 @@ def library_connection() -> duckdb.DuckDBPyConnection:
     connection.execute("""create table imported_matches as select 'games' as variant, * from (values
         (0, '2026.11.24'), (1, '11/30/26'), (2, '2026-11-25'), (3, '11/24/2026'), (4, null), (5, '25.11.2026')
     ) _(match, date)""")
-    connection.execute("""create table versions as
-        select 'matches' as dataset, 'games' as variant, 'r7-0' as version, true as is_current""")
-    connection.execute("""create table lineage as
-        select 'match_analysis' as dataset, 'mine' as variant, true as is_current, 'source' as role,
-            'matches' as input_dataset, 'games' as input_variant, 'r7-0' as input_version""")
     return connection
 
 
@@ -74,7 +69,7 @@ def test_report_counts_decisions_at_the_score_of_who_decides() -> None:
     doubler's."""
     with library_connection() as connection:
         rows = connection.sql(
-            f"select subject, {PARTS['score']} from ({decisions_of(['ben'], 'mine')}) order by match"
+            f"select subject, {PARTS['score']} from ({decisions_of(['ben'], 'mine', 'matches/games')}) order by match"
         ).fetchall()
     assert rows[:4] == [
         ("play", "4-away against 3-away"), ("double", "5-away against 2-away"), ("answer", "3-away against 4-away"),
@@ -85,12 +80,14 @@ def test_report_counts_decisions_at_the_score_of_who_decides() -> None:
 def test_dates_of_all_forms_are_compared() -> None:
     """A report since a date has the matches of this date and later, in whatever form their files write dates."""
     with library_connection() as connection:
-        rows = connection.sql(f"select match, date from ({decisions_of(['ben'], 'mine', '2026-11-25')})").fetchall()
+        recent = decisions_of(["ben"], "mine", "matches/games", "2026-11-25")
+        rows = connection.sql(f"select match, date from ({recent})").fetchall()
         assert sorted(rows) == [(1, "2026-11-30"), (2, "2026-11-25"), (5, "2026-11-25")]
-        rows = connection.sql(f"select match from ({decisions_of(['ben'], 'mine')}) where date is null").fetchall()
+        decisions = decisions_of(["ben"], "mine", "matches/games")
+        rows = connection.sql(f"select match from ({decisions}) where date is null").fetchall()
         assert rows == [(4,)]
-        connection.execute("update versions set version = 'r7-1'")  # imported again after the analysis
-        (count,) = connection.sql(f"select count(date) from ({decisions_of(['ben'], 'mine')})").fetchall()[0]
+        undated = decisions_of(["ben"], "mine", "")  # imported again after the analysis
+        (count,) = connection.sql(f"select count(date) from ({undated})").fetchall()[0]
         assert count == 0
 
 

@@ -68,6 +68,8 @@ def matches(
       bgdata matches ann --page ann.html --since 2026-11-01
       bgdata matches ann --alias "Ann B." --format json
     """
+    from bgdata.matches.steps import import_of
+
     first = iso_day(since) if since is not None else ""
     if player is None:
         if page or aliases or analysis:
@@ -76,7 +78,8 @@ def matches(
         show_rows(found, form, table_lines(LIBRARY_COLUMNS, found))
         return
     names = (player, *aliases)
-    decisions = decisions_of(names, chosen_analysis(warehouse, analysis), first)
+    chosen = chosen_analysis(warehouse, analysis)
+    decisions = decisions_of(names, chosen, import_of(warehouse, chosen), first)
     figures = report_rows(warehouse.rows, decisions)
     if not figures:
         when = f" since {first}" if first else ""

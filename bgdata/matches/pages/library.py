@@ -8,9 +8,10 @@ from typing import Any
 
 from starlette.requests import Request
 
-from bgdata.errors import BgdataError, MissingTableError, cite
+from bgdata.errors import MissingTableError, cite
 from bgdata.game.xgid import parse_xgid
 from bgdata.matches.rows import FIGURES, PARTS, answer_board, decisions_of, report_rows, trend_charts, worst_rows
+from bgdata.matches.steps import import_of
 from bgdata.rows import table_cells, whole_rows
 from bgdata.web.answer import Page, address, position_path
 from bgdata.web.charts import chart_svg
@@ -84,15 +85,15 @@ def report(site: Site, player: str, analysis: str, since: str) -> Page:
         by = f" in match_analysis/{cite(analysis)}" if analysis else ""
         raise MissingTableError(f"no analysed decisions of {cite(player)}{by}; see the players at /matches")
     chosen = analysis or analyses[0]
-    source = site.keep(("source of", chosen), lambda: games_of(site, chosen))
-    decisions = decisions_of([player], chosen, since)
+    source = site.keep(("import of", chosen), lambda: import_of(site.warehouse, chosen))
+    decisions = decisions_of([player], chosen, source, since)
 
     def read() -> tuple[list[Row], list[Row]]:
         figures = [dict(row) for row in report_rows(site.rows, decisions)]
         return figures, [dict(row) for row in worst_rows(site.rows, decisions, ERRORS)]
 
     figures, worst = site.keep(("report", player, chosen, since), read)
-    games = games_address(site, source)
+    games = source and f"/game/{source}"
     by_part = {part: [row for row in figures if row["part"] == part] for part in (*PARTS, "field")}
     shown_ = {
         "player": player,
@@ -123,25 +124,6 @@ ERROR_COLUMNS = (
 def error_columns(row: Mapping[str, Any]) -> Row:
     """The columns of an error that are part of the page's JSON."""
     return {name: row[name] for name in ERROR_COLUMNS}
-
-
-def games_of(site: Site, analysis: str) -> str:
-    """The version of the games of an analysis, kind/variant/version; empty if it cannot be read."""
-    warehouse = site.warehouse
-    try:
-        return warehouse.made_from(warehouse.open_reference(f"match_analysis/{analysis}"))["source"].name
-    except BgdataError:
-        return ""
-
-
-def games_address(site: Site, source: str) -> str:
-    """The address under which the games of a version are shown; empty if they have been imported again since."""
-    try:
-        kind, variant, version = source.split("/")
-        is_current = site.warehouse.open(kind, variant).folder.name == version
-    except (BgdataError, ValueError):
-        return ""
-    return f"/game/{kind}/{variant}" if is_current else ""
 
 
 def error_row(row: Row, games: str) -> Row:

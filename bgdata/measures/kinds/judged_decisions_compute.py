@@ -108,9 +108,7 @@ class Judge:
         begin, count = (int(arrays[f"decisions_{name}"][row]) for name in ("first_plays", "n_plays"))
         boards = np.asarray(arrays["plays_boards"][begin : begin + count])
         high, low = np.asarray(arrays["decisions_dice"][row]).tolist()
-        seed = (
-            int(arrays["decisions_seeds"][row]) + 1
-        )  # the dice of the set's own rollouts are those of the seed itself
+        seed = int(arrays["decisions_seeds"][row]) + 1  # the set's own rollouts have the dice of the seed itself
 
         def roll_out_round(plays: Array, number: int) -> tuple[Values, Values]:
             return self.roll_out(arrays["decisions_boards"][row], (high, low), boards[plays], seed + number)
