@@ -19,9 +19,9 @@ rolls = st.sampled_from(ROLLS)
 PLAYS_FROM_START = [15, 16, 17, 14, 18, 17, 8, 8, 9, 9, 10, 14, 14, 14, 7, 42, 75, 73, 52, 4, 11]
 
 
-def position(own: dict[int, int], opponent: dict[int, int]) -> Position:
+def position(own: dict[int, int], opponent: dict[int, int], opponent_bar: int = 0) -> Position:
     """A position of checkers on the mover's points; 25 is its bar."""
-    board = [0] * 26
+    board = [opponent_bar] + [0] * 25
     for point, count in own.items():
         board[point] = count
     for point, count in opponent.items():
