@@ -108,6 +108,7 @@ def test_cube_above_default_limit_raises_the_xgid_limit() -> None:
         ("4HPwATDgc/ABM", "position id: expected 14 characters in a position id, got 13"),
         ("4HPwATDgc!ABMA", "position id: expected letters of a position id, got '!' at character 10"),
         ("4HPwATDgc-ABMA", "position id: expected letters of a position id, got '-' at character 10"),
+        ("4HPwATDgc/ABMA=", "position id: expected letters of a position id, got '=' at character 15"),
         ("4HPwATDgc/ABMB", "position id: expected one of A, Q, g, w as the last of 14 characters, got 'B'"),
         ("4HPwATDgc/ABMA:", "gnubg id: expected 12 characters in a match id, got 0"),
         ("4HPwATDgc/ABMA:cAkAAAAAAA_E", "gnubg id: expected letters of a match id, got '_' at character 11"),
