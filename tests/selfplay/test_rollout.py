@@ -392,6 +392,7 @@ def test_no_positions_give_empty_results() -> None:
         (Limits((1 << 40) + 20), "at most 1,099,511,627,776 trials, got 1099511627796"),  # a multiple of 36
         (Limits(72, 0.0, 72), "a standard error above 0, got 0.0"),
         (Limits(72, math.nan, 72), "a standard error above 0, got nan"),
+        (Limits(72, 1e-200, 72), "a standard error from 1e-50 to 1000, got 1e-200"),
         (Limits(72, 0.1, -72), "most trials to be a multiple of 72, got -72"),
         (Limits(72, 0.1, 36), "most trials to be a multiple of 72, got 36"),
     ],
