@@ -7,6 +7,7 @@ import math
 import random
 import statistics
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -288,10 +289,10 @@ def test_corpus_does_not_depend_on_threads_and_batches(corpus_with_luck: Corpus)
     with threads(1):
         assert_same(self_play(network(), GAMES, SEED, with_luck=True), corpus_with_luck)
     later_games = self_play(network(), 5, SEED, first=7, with_luck=True)
-    outcomes, begins, offsets, *turns = corpus_with_luck
-    first_turn, end = offsets[7], offsets[12]
-    games_7_to_11 = [outcomes[7:12], begins[7:12], offsets[7:13] - first_turn]
-    assert_same(later_games, Corpus(*games_7_to_11, *(values[first_turn:end] for values in turns)))
+    offsets = corpus_with_luck.offsets
+    expected: list[Any] = [corpus_with_luck.outcomes[7:12], corpus_with_luck.begins[7:12], offsets[7:13] - offsets[7]]
+    expected += [values[offsets[7] : offsets[12]] for values in corpus_with_luck[3:]]
+    assert_same(later_games, Corpus(*expected))
 
 
 def test_measuring_luck_does_not_change_the_corpus(corpus_with_luck: Corpus) -> None:

@@ -135,7 +135,8 @@ def enumerated_chances(chooser: Chooser, boards: Boards) -> NDArray[np.float64]:
     # backwards: the mean over the rolls of the chances after each
     chances = np.zeros((0, 5))
     for positions, followers in zip(positions_by_turn[-2::-1], followers_by_turn[::-1], strict=True):
-        after_turn = turned_chances(chances)
+        after_turn = chances[:, [0, 3, 4, 1, 2]]  # of the player who moved
+        after_turn[:, 0] = 1 - after_turn[:, 0]
         outcomes = game_outcomes(positions)
         ends = [outcomes > 0, outcomes > 1, outcomes > 2, outcomes < -1, outcomes < -2]
         chances = np.stack(ends, axis=1).astype(np.float64)
