@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,8 +70,8 @@ def sample_contents(kind: str) -> dict[str, bytes]:
 
 def write_files(imports: Imports, kind: str, ending: str = "") -> list[Path]:
     """Write the sample files, packed if the ending says so."""
-    pack = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}[ending]
-    return [imports.file(f"{name}{ending}", pack(content)) for name, content in sample_contents(kind).items()]
+    packs: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}
+    return [imports.file(f"{name}{ending}", packs[ending](content)) for name, content in sample_contents(kind).items()]
 
 
 def all_rows(imports: Imports, table: Table) -> list[list[tuple[Any, ...]]]:
