@@ -23,13 +23,13 @@ def row(*chances: float | str) -> str:
     return "<row>\n" + "".join(f"<me>{chance}</me>\n" for chance in chances) + "</row>\n"
 
 
-def post_crawford_table(player: str, *chances: float) -> str:
+def after_crawford(player: str, *chances: float) -> str:
     return f'<post-crawford-table type="explicit" player="{player}">\n{row(*chances)}</post-crawford-table>\n'
 
 
 def xml(
     rows: str = row(0.5, "0.70") + row(0.3, ".5"),
-    post: str = post_crawford_table("both", 0.5, 0.49),
+    post: str = after_crawford("both", 0.5, 0.49),
     length: str = "2",
     head: str = HEAD,
     pre: str = 'type="explicit"',
@@ -68,7 +68,7 @@ def test_table_for_equal_players_is_read() -> None:
 
 
 def test_table_may_favour_a_side() -> None:
-    post = post_crawford_table("1", 0.49, 0.48) + post_crawford_table("0", 0.51, 0.5)
+    post = after_crawford("1", 0.49, 0.48) + after_crawford("0", 0.51, 0.5)
     table = parse_table(xml(row(0.51, 0.72) + row(0.32, 0.51), post))
     assert not table.is_symmetric
     _, post_crawford_0, post_crawford_1 = chance_lists(table)
@@ -94,7 +94,7 @@ def test_parameters_of_a_formula_are_read() -> None:
 
 
 def test_table_may_have_fewer_post_crawford_chances() -> None:
-    assert chance_lists(parse_table(xml(post=post_crawford_table("both", 0.5))))[1] == [0.5]
+    assert chance_lists(parse_table(xml(post=after_crawford("both", 0.5))))[1] == [0.5]
 
 
 HEADS = ("", f"\n# a comment\n\n{HEAD}", f"\ufeff{HEAD}", "<!-- \xe4 -->")
@@ -123,18 +123,18 @@ WRONG: list[tuple[bytes, str, str]] = [  # content, text of the bad line, reason
     (xml(length="65"), "<description>", "expected a length of 1 to 64, or -1 for a formula"),
     (xml(length="two"), "<description>", "expected a length of 1 to 64, or -1 for a formula"),
     (xml(row(0.5, 0.7) + row(0.3)), "<row>", "expected 2 chances in the row, found 1"),
-    (xml(post=post_crawford_table("both", 0.5, 0.4, 0.3)), "<row>", "expected up to 2 chances in the row, found 3"),
-    (xml(post=post_crawford_table("both")), "<row>", "expected up to 2 chances in the row, found 0"),
-    (xml(post=post_crawford_table("both", 0.6)), "<post-crawford", "expected chances at 1-away 1-away that sum to 1"),
+    (xml(post=after_crawford("both", 0.5, 0.4, 0.3)), "<row>", "expected up to 2 chances in the row, found 3"),
+    (xml(post=after_crawford("both")), "<row>", "expected up to 2 chances in the row, found 0"),
+    (xml(post=after_crawford("both", 0.6)), "<post-crawford", "expected chances at 1-away 1-away that sum to 1"),
     (
         xml(row(0.5, 0.71) + row(0.3, 0.5)),
         "<pre-crawford-table",
         "expected the same chances for both sides, as the post-crawford table says, found others at 1-away 2-away",
     ),
     (xml(post=""), "<met>", "expected a post-crawford table for player both, or for 0 and 1"),
-    (xml(post=post_crawford_table("0", 0.5)), "<met>", "expected a post-crawford table for player both, or for 0 and 1"),
-    (xml(post=2 * post_crawford_table("0", 0.5)), "<post-", "expected one post-crawford table for .*, or 0 and 1, found 0"),
-    (xml(post=post_crawford_table("2", 0.5)), "<post-", "expected one post-crawford table for .*, or 0 and 1, found 2"),
+    (xml(post=after_crawford("0", 0.5)), "<met>", "expected a post-crawford table for player both, or for 0 and 1"),
+    (xml(post=2 * after_crawford("0", 0.5)), "<post-", "expected one post-crawford table for .*, or 0 and 1, found 0"),
+    (xml(post=after_crawford("2", 0.5)), "<post-", "expected one post-crawford table for .*, or 0 and 1, found 2"),
     (xml(pre='type="magic"'), "<pre-crawford-table", "expected the type explicit, zadeh, mec, found magic"),
     (xml(pre='type="mec"'), "<pre-crawford-table", "expected one <parameters> in <pre-crawford-table>, found 0"),
     (xml().replace(b"<name>A &amp; B</name>", b""), "<info>", "expected one <name> in <info>, found 0"),
@@ -246,14 +246,14 @@ def test_tables_of_gnubg_are_read(name: str) -> None:
     path = INSTALLED / f"{name}.xml"
     if not path.is_file():
         pytest.skip(f"no {path} (Debian package gnubg-data)")
-    length, chances, after_crawford = PUBLISHED[name]
+    length, chances, published = PUBLISHED[name]
     table = parse_table(path.read_bytes())
     before, post_crawford, _ = chance_lists(table)
     assert table.length == len(before) == length
     assert len(post_crawford) == (24 if name in ("g11", "mec26") else length)
     for away, opponent_away, mwc in chances:
         assert before[away - 1][opponent_away - 1] == pytest.approx(mwc, abs=1e-9)
-    assert post_crawford[1:5] == pytest.approx(after_crawford, abs=1e-6)
+    assert post_crawford[1:5] == pytest.approx(published, abs=1e-6)
     assert "permitted in any medium without royalty" in table.notice
 
 
