@@ -202,6 +202,7 @@ def test_best_play_leaves_the_opponent_the_least(ply: int, stakes: Stakes) -> No
         (value,) = cubeful_values(EVALUATE, NO_TABLES, opponents, after, row.evaluation.ply)
         assert row.cubeful_equity is not None
         if isinstance(stakes.score, MatchScore):
+            assert row.mwc is not None
             assert row.mwc == pytest.approx(1 - value, abs=1e-6)
             lose, win = published_met().after(stakes.score, -2), published_met().after(stakes.score, 2)
             assert row.cubeful_equity == pytest.approx(2 * (row.mwc - lose) / (win - lose) - 1, abs=1e-5)
