@@ -137,7 +137,9 @@ class Notes(Silence):
 
 def toy_warehouse(root: Path, **changes: dataset.Dataset[Count]) -> Warehouse:
     """A warehouse with the toys; `changes` replaces declarations."""
-    return Warehouse(root, all_kinds() | {"squares": Squares(), "square_sums": SquareSums(), **changes})
+    return Warehouse(
+        root, Kinds({"squares": Squares(), "square_sums": SquareSums(), **changes}, sql=all_kinds().sql.folders)
+    )
 
 
 def whole_versions(warehouse: Warehouse) -> list[str]:
