@@ -1,6 +1,5 @@
 """The DuckDB file: derived, commented, readable by other clients, and updated after every change."""
 
-import dataclasses
 import os
 import re
 import shutil
@@ -23,13 +22,11 @@ from bgdata.store.checks import connect_tables, define_version
 from bgdata.store.dataset import Column, Computed
 from bgdata.store.locked_sql import QueryLimits
 from bgdata.store.progress import Silence
-from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.rows import listing_rows
 from tests.store import processes
-from tests.store.test_verify import update_manifest
-from tests.store.toy import GONE, Count, Squares, overwrite, problems, toy_warehouse
+from tests.store.toy import DAMAGES, GONE, Count, Squares, overwrite, problems, toy_warehouse, update_manifest
 from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
@@ -262,30 +259,6 @@ def test_kind_on_a_missing_disk_is_named(toys: Warehouse) -> None:
     (toys.root / "squares").symlink_to("/nowhere/squares")
     with pytest.raises(StorageError, match="expected the folder /nowhere/squares, to which the link"):
         toys.connect()
-
-
-DAMAGES: dict[str, Callable[[Table], object]] = {
-    "longer": lambda table: overwrite(table.parquet, table.parquet.read_bytes() + b"x"),
-    "truncated": lambda table: overwrite(table.parquet, table.parquet.read_bytes()[:-4]),
-    "junk": lambda table: overwrite(table.parquet, table.parquet.read_bytes()[:-4] + b"junk"),
-    "missing": lambda table: table.parquet.unlink(),
-    "a link": lambda table: replace_by_broken_link(table.parquet),
-    "a pipe": lambda table: replace_by_pipe(table.parquet),
-    "no manifest": lambda table: (table.folder / "manifest.json").unlink(),
-    "other manifest": lambda table: overwrite(table.folder / "manifest.json", b"{}"),
-    "other parameters": lambda table: dataclasses.replace(table.manifest, parameters={"size": 40}).save(table.folder),
-    "other variant": lambda table: dataclasses.replace(table.manifest, parameters={"count": 40}).save(table.folder),
-}
-
-
-def replace_by_broken_link(path: Path) -> None:
-    path.rename(path.parent / "other")
-    path.symlink_to("other")
-
-
-def replace_by_pipe(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
 
 
 @pytest.mark.slow

@@ -29,16 +29,14 @@ from bgdata.store.arrays import save_array
 from bgdata.store.dataset import Build, Recheck, drawn_sample_text, sample_text
 from bgdata.store.linked import move_aside
 from bgdata.store.lockfile import save_lock
-from bgdata.store.manifest import FileEntry
 from bgdata.store.parquet import first_difference
 from bgdata.store.progress import Silence
-from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.store.verify import Comparison, Finding, Status, finding_of, verify, verify_files
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands import verify as cli_verify
 from bgdata.warehouse.commands.verify import in_order_of_repair, repair_version, verify_warehouse
-from tests.store.toy import Count, Squares, overwrite, toy_warehouse, whole_versions
+from tests.store.toy import Count, Squares, overwrite, toy_warehouse, update_manifest, whole_versions
 
 TEN = Count(10)
 SUM_OF_SQUARES = 285  # of 0 to 9
@@ -81,15 +79,6 @@ def flip_bit(path: Path, seed: int = 1) -> None:
     data = bytearray(path.read_bytes())
     data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
     overwrite(path, bytes(data))
-
-
-def update_manifest(table: Table) -> None:
-    """Make the manifest of a version match its files again, as after a careful forgery."""
-    files = [
-        FileEntry(entry.name, (table.folder / entry.name).stat().st_size, sha256_file(table.folder / entry.name))
-        for entry in table.manifest.files
-    ]
-    dataclasses.replace(table.manifest, files=files).save(table.folder)
 
 
 def test_undamaged_warehouse_passes(toys: Warehouse) -> None:
