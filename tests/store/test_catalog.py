@@ -197,7 +197,8 @@ def test_catalog_of_an_unknown_folder_is_rewritten(toys: Warehouse, tmp_path: Pa
 def test_moved_read_only_warehouse_can_be_queried(toys: Warehouse, tmp_path: Path) -> None:
     """A warehouse that was moved and cannot be written can be queried; its catalog is not rewritten."""
     toys.build("squares", TEN)
-    moved = toy_warehouse(shutil.move(toys.root, tmp_path / "moved"))
+    shutil.move(toys.root, tmp_path / "moved")
+    moved = toy_warehouse(tmp_path / "moved")
     for folder in (moved.root, moved.staging):
         folder.chmod(0o555)
     with processes.bare_thread() as thread:
@@ -218,7 +219,8 @@ def mend_and_read_catalog(root: Path, barrier: Any) -> None:
 
 def test_moved_warehouse_can_be_opened_by_many_at_once(toys: Warehouse, tmp_path: Path) -> None:
     toys.build("squares", TEN)
-    moved = shutil.move(toys.root, tmp_path / "moved")
+    moved = tmp_path / "moved"
+    shutil.move(toys.root, moved)
     barrier = processes.barrier(4)
     processes.run_all([(mend_and_read_catalog, moved, barrier)] * 4)
     assert plain_client_value(moved / "catalog.duckdb", LARGEST) == 81
