@@ -52,15 +52,6 @@ def test_all_kinds_share_the_quarantine(imports: Imports) -> None:
     assert view == [(kind, "nonsense 1") for kind in sorted(IMPORTED)]
 
 
-def test_manifest_groups_rare_reasons(imports: Imports) -> None:
-    text = "".join(f"{'1 ' * number}\n" for number in range(7, 60)) + "# x\n" + samples.TRAINING_ROW.decode()
-    table = imports.text("gnubg_training", text)
-    reasons = [name for name in table.manifest.statistics if name.startswith("quarantined: ")]
-    assert len(reasons) == 21
-    assert table.manifest.statistics["quarantined: other reasons"] == 33
-    assert counts(table) == (55, 1, 1, 53)
-
-
 OVER = "expected a position of a game that goes on"
 ILLEGAL = "expected plays that are legal for the roll"
 
