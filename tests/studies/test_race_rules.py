@@ -41,8 +41,8 @@ def test_every_rule_has_a_reference() -> None:
 
 @pytest.mark.parametrize("rule", reference.BY_LAYOUT)
 def test_rules_match_their_references(rule: str) -> None:
-    expected = [reference.BY_LAYOUT[rule](own, other) for own, other in random_pairs()]
-    assert [tuple(race_decision(rule, own, other)) for own, other in random_pairs()] == expected
+    expected = [reference.BY_LAYOUT[rule](on_roll, opponent) for on_roll, opponent in random_pairs()]
+    assert [tuple(race_decision(rule, on_roll, opponent)) for on_roll, opponent in random_pairs()] == expected
     assert len(set(expected)) >= 4  # all of no double, double, redouble and pass occur
 
 
@@ -52,9 +52,12 @@ def test_rules_of_effective_pips_match_their_references(rule: str) -> None:
     random = np.random.default_rng(12)
     counts = random.integers(56, 900, (1000, 2)) / 8
     counts[:, 1] = counts[:, 0] + random.integers(-40, 120, 1000) / 8
-    expected = [reference.BY_EFFECTIVE_PIPS[rule](Fraction(own), Fraction(other)) for own, other in counts.tolist()]
-    found = [tuple(race_decision(rule, [1], [1], (own, other))) for own, other in counts.tolist()]
-    assert found == expected
+    expected = [
+        reference.BY_EFFECTIVE_PIPS[rule](Fraction(on_roll), Fraction(opponent))
+        for on_roll, opponent in counts.tolist()
+    ]
+    decisions = [tuple(race_decision(rule, [1], [1], (on_roll, opponent))) for on_roll, opponent in counts.tolist()]
+    assert decisions == expected
     assert len(set(expected)) >= 4
 
 
@@ -101,7 +104,7 @@ def test_published_example_of_effective_pips_is_reproduced() -> None:
 
 
 def test_penalized_pips_include_counts_of_keith_and_thorp() -> None:
-    layouts = np.array([own for own, _ in random_pairs()[:600]], np.int8)
+    layouts = np.array([on_roll for on_roll, _ in random_pairs()[:600]], np.int8)
     keith = Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1)
     assert penalized_pips(layouts, keith).tolist() == [reference.keith_count(layout) for layout in layouts.tolist()]
     thorp = Penalties(ace=1, checker=2, point=1)

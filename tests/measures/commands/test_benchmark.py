@@ -43,12 +43,12 @@ def test_benchmark_files_are_imported_and_scored(imports: Imports) -> None:
     ]
     assert float(contact["low"]) <= float(contact["error_rate"]) <= float(contact["high"])
     # again, on all imported sets, or on one
-    shown = json.loads(output_of(imports.warehouse.root, "benchmark", "pubeval", "--format", "json"))
-    assert [(row["benchmark"], row["error_rate"]) for row in shown] == [
+    rows = json.loads(output_of(imports.warehouse.root, "benchmark", "pubeval", "--format", "json"))
+    assert [(row["benchmark"], row["error_rate"]) for row in rows] == [
         (row["benchmark"], pytest.approx(float(row["error_rate"]))) for row in (contact, race)
     ]
-    shown = json.loads(output_of(imports.warehouse.root, "benchmark", "random", "--on", "race", "--format", "json"))
-    assert [(row["player"], row["benchmark"]) for row in shown] == [("random", "gnubg_benchmark/race")]
+    rows = json.loads(output_of(imports.warehouse.root, "benchmark", "random", "--on", "race", "--format", "json"))
+    assert [(row["player"], row["benchmark"]) for row in rows] == [("random", "gnubg_benchmark/race")]
     assert "percent best" in output_of(imports.warehouse.root, "benchmark", "pubeval")
 
 
@@ -62,15 +62,17 @@ def test_sets_are_found_by_name_and_version(imports: Imports) -> None:
 
     def scored(*sets: str) -> list[tuple[str, str, int]]:
         options = [argument for name in sets for argument in ("--on", name)]
-        shown = json.loads(output_of(root, "benchmark", "pubeval", *options, "--format", "json"))
-        return [(row["benchmark"], row["version"], row["decisions"]) for row in shown]
+        rows = json.loads(output_of(root, "benchmark", "pubeval", *options, "--format", "json"))
+        return [(row["benchmark"], row["version"], row["decisions"]) for row in rows]
 
-    first, other, second = ((*table.name.rsplit("/", 1), rows) for table, rows in zip(tables, (1, 2, 3), strict=True))
-    assert scored() == [second, other]
-    assert scored("contact2") == scored("gnubg_benchmark/contact2") == [other]
-    assert scored("contact") == [second]
-    assert scored(tables[0].name) == [first]
-    assert sorted(scored(tables[0].name, tables[2].name)) == sorted([first, second])
+    old_contact, contact2, new_contact = (
+        (*table.name.rsplit("/", 1), rows) for table, rows in zip(tables, (1, 2, 3), strict=True)
+    )
+    assert scored() == [new_contact, contact2]
+    assert scored("contact2") == scored("gnubg_benchmark/contact2") == [contact2]
+    assert scored("contact") == [new_contact]
+    assert scored(tables[0].name) == [old_contact]
+    assert sorted(scored(tables[0].name, tables[2].name)) == sorted([old_contact, new_contact])
     message = f"no gnubg_benchmark/contact/r2-00000000 in {root} "
     error = error_of(run(root, "benchmark", "pubeval", "--on", "gnubg_benchmark/contact/r2-00000000"), 1)
     assert error.startswith(message)
@@ -91,12 +93,12 @@ def test_games_print_points_and_shares(imports: Imports) -> None:
     """A series of games is printed as points and shares, as text, JSON and CSV, and stored by player, opponent and
     seed."""
     root = imports.warehouse.root
-    shown = output_of(root, "benchmark", "pubeval", "--against", "random", "--games", "40")
+    output = output_of(root, "benchmark", "pubeval", "--against", "random", "--games", "40")
     assert re.fullmatch(
         r"pubeval \(0-ply\) against random \(0-ply\): \+\d\.\d{4} \+/- 0\.\d{4} points per game in 40 games of "
         r"\d+\.\d turns\nwon \d+\.\d %, with a gammon or more \d+\.\d %, with a backgammon \d+\.\d %; "
         r"lost a gammon or more \d+\.\d %, a backgammon \d+\.\d %\n",
-        shown,
+        output,
     )
     (row,) = json.loads(output_of(root, "benchmark", "random", "--games", "40", "--seed", "3", "--format", "json"))
     assert row["player"] == "random"
@@ -105,9 +107,8 @@ def test_games_print_points_and_shares(imports: Imports) -> None:
     assert row["ply"] == 0
     assert row["points_per_game"] < -1
     entries = csv.DictReader(output_of(root, "benchmark", "random", "--games", "40", "--format", "csv").splitlines())
-    assert [entry["percent_gammons_lost"] for entry in entries] != [
-        str(row["percent_gammons_lost"])
-    ]  # the seed differs
+    (other_seed,) = entries
+    assert other_seed["percent_gammons_lost"] != str(row["percent_gammons_lost"])
     assert sorted(imports.warehouse.variants("game_scores")) == [
         "pubeval-0ply-against-random-0ply-40-seed-2",
         "random-0ply-against-pubeval-0ply-40-seed-2",
@@ -120,14 +121,14 @@ def test_luck_option_adds_luck_adjusted_result(network_root: Path, tmp_path: Pat
     root = tmp_path / "warehouse"
     shutil.copytree(network_root, root)
     series = ("benchmark", "pubeval", "--against", "random", "--games", "4")
-    plain, judged = output_of(root, *series), output_of(root, *series, "--luck")
-    assert judged.startswith(plain.removesuffix("\n"))
+    without_luck, with_luck = output_of(root, *series), output_of(root, *series, "--luck")
+    assert with_luck.startswith(without_luck.removesuffix("\n"))
     assert re.fullmatch(
         r"\nluck-adjusted: \+\d\.\d{4} \+/- \d\.\d{4} points per game, \d+\.\d times less noise\n",
-        judged.removeprefix(plain.removesuffix("\n")),
+        with_luck.removeprefix(without_luck.removesuffix("\n")),
     )
     (row,) = json.loads(output_of(root, *series, "--luck", "--format", "json"))
-    assert f"luck-adjusted: {row['hedged_points_per_game']:+.4f} +/- {row['hedged_standard_error']:.4f} " in judged
+    assert f"luck-adjusted: {row['hedged_points_per_game']:+.4f} +/- {row['hedged_standard_error']:.4f} " in with_luck
     (row,) = json.loads(output_of(root, *series, "--format", "json"))
     assert (row["hedged_points_per_game"], row["hedged_standard_error"]) == (None, None)
 
@@ -139,8 +140,8 @@ def test_network_is_scored_under_its_full_name(imports: Imports) -> None:
         output_of(imports.warehouse.root, "benchmark", "network", "--bm", path, "--format", "csv").splitlines()
     )
     assert (row["player"], row["decisions"]) == (name, "2")
-    shown = output_of(imports.warehouse.root, "benchmark", "network", "--games", "4")
-    assert shown.startswith(f"{name} (0-ply) against pubeval (0-ply): ")
+    output = output_of(imports.warehouse.root, "benchmark", "network", "--games", "4")
+    assert output.startswith(f"{name} (0-ply) against pubeval (0-ply): ")
 
 
 def test_invalid_game_options_are_refused(imports: Imports) -> None:

@@ -63,14 +63,14 @@ def test_rows_equal_the_chances_of_the_player(small_root: Path) -> None:
     boards = np.ascontiguousarray(references(warehouse).array("boards"))
     expected = open_named_evaluator("network/tiny", 0, warehouse, tables=False).evaluate_many(boards).chances
     with warehouse.connect() as connection:
-        found = connection.sql(
+        rows = connection.sql(
             f"select s.row, {', '.join(f's.{name}' for name in CHANCES)}, s.cubeless_equity, s.equity_error, "
             "s.cubeless_equity::double - r.cubeless_equity, s.standard_error = r.standard_error, "
             "(s.theme, s.split, s.game, s.position_id, s.class) = (r.theme, r.split, r.game, r.position_id, r.class) "
             "from reference_scores s join reference_positions r using (row) order by row"
         ).fetchall()
-    assert [row[0] for row in found] == list(range(ROWS))
-    for row, chances in zip(found, expected, strict=True):
+    assert [row[0] for row in rows] == list(range(ROWS))
+    for row, chances in zip(rows, expected, strict=True):
         assert row[1:6] == tuple(chances.tolist())
         win, *others = (float(chance) for chance in chances)
         assert row[6] == pytest.approx(2 * win - 1 + others[0] + others[1] - others[2] - others[3], abs=1e-6)
@@ -123,15 +123,13 @@ def test_figures_of_the_manifest_equal_sums_over_rows(small_root: Path) -> None:
 def test_view_has_every_quantity_by_theme(warehouse: Warehouse) -> None:
     """The view shows every quantity by theme for two players, one of them with bearoff tables."""
     other = warehouse.build(DATASET.name, recipe_of(warehouse, 1))
-    with warehouse.connect() as connection:
-        relation = connection.sql("from reference_errors")
-        rows = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+    rows = warehouse.rows("from reference_errors")
     for table in (small_table(warehouse), other):
         recipe = table.manifest.parameters
-        own = [row for row in rows if (row["ply"], row["has_tables"]) == (recipe["ply"], recipe["tables"])]
+        player_rows = [row for row in rows if (row["ply"], row["has_tables"]) == (recipe["ply"], recipe["tables"])]
         expected = expected_figures(warehouse, table.manifest.variant)
-        assert len(own) == len(expected) == 2 * (1 + len(THEMES)) * len(QUANTITIES)
-        for row in own:
+        assert len(player_rows) == len(expected) == 2 * (1 + len(THEMES)) * len(QUANTITIES)
+        for row in player_rows:
             assert (row["player"], row["player_version"]) == ("network/tiny", recipe["version"])
             assert f"{row['reference']}/{row['reference_version']}" == references(warehouse).name
             figures, errors = expected[row["split"], row["theme"], row["quantity"]]
@@ -145,11 +143,11 @@ def test_view_has_every_quantity_by_theme(warehouse: Warehouse) -> None:
 
 def test_scores_on_another_version_are_left_out(warehouse: Warehouse) -> None:
     """Scores on a version that is not current are left out, because their rows are other positions."""
-    old = references(warehouse)
-    other = warehouse.build(REFERENCE.name, replace(REFERENCE.smallest, trials=144))
-    assert other.manifest.variant == old.manifest.variant
-    assert other.folder != old.folder
-    for table, count in ((other, 0), (old, 180)):
+    current = references(warehouse)
+    other_version = warehouse.build(REFERENCE.name, replace(REFERENCE.smallest, trials=144))
+    assert other_version.manifest.variant == current.manifest.variant
+    assert other_version.folder != current.folder
+    for table, count in ((other_version, 0), (current, 180)):
         warehouse.use(table)
         with warehouse.connect() as connection:
             assert connection.sql("select count(*) from reference_errors").fetchall() == [(count,)]
@@ -157,11 +155,11 @@ def test_scores_on_another_version_are_left_out(warehouse: Warehouse) -> None:
 
 def test_theme_without_positions_has_no_figures(small_root: Path) -> None:
     table = small_table(bgdata.open_warehouse(small_root))
-    kept = np.asarray(table.array("themes")) != THEMES.index("blitz")
-    arrays = {name: np.asarray(values)[kept] for name, values in table.arrays().items()}
-    found = ReferenceScoresComputation(DATASET).statistics(Computed(SMALLEST, arrays))
-    assert [name for name in found if "blitz" in name] == []
-    assert found["test_all_positions"] == ROWS / 2 - 1
+    is_other_theme = np.asarray(table.array("themes")) != THEMES.index("blitz")
+    arrays = {name: np.asarray(values)[is_other_theme] for name, values in table.arrays().items()}
+    statistics = ReferenceScoresComputation(DATASET).statistics(Computed(SMALLEST, arrays))
+    assert [name for name in statistics if "blitz" in name] == []
+    assert statistics["test_all_positions"] == ROWS / 2 - 1
 
 
 def test_verify_finds_changed_chances(small_root: Path) -> None:

@@ -15,14 +15,14 @@ SIZE = ("--table", "6x6")
 
 def test_rules_are_printed_side_by_side(small_root: Path) -> None:
     """The command prints each rule with its losses, the least first, and the formulas of the found rules."""
-    head, about, _, _, *lines = output_of(small_root, "race-rules", CORPUS, *SIZE).splitlines()
+    head, units, _, _, *lines = output_of(small_root, "race-rules", CORPUS, *SIZE).splitlines()
     table = bgdata.open_warehouse(small_root).open("race_rules", "6x6-of-pubeval-20-seed-3")
     figures = table.manifest.statistics
     assert head == (
         f"{table.name}: 851,929 pairs of layouts; {figures['played_positions']} positions of the corpus, "
         f"{figures['longer_positions']} of them longer"
     )
-    assert about.startswith("mean loss in thousandths of a point per unit cube")
+    assert units.startswith("mean loss in thousandths of a point per unit cube")
     rules = [line.split() for line in lines[: len(NAMES)]]
     found = lines[len(NAMES) :]
     assert sorted(rule[0] for rule in rules) == sorted(NAMES)

@@ -18,7 +18,6 @@ from bgdata.studies.race_rules import NAMES, RULES, Penalties
 from bgdata.studies.race_scores import is_tested
 from bgdata.studies.race_search import STARTS, FoundRule
 from tests.reference import race_rules as reference
-from tests.subtests import each
 
 CHECKERS = 6
 FEW_GAMES = RaceRuleParameters("pubeval", "2", games=300, seed=3, checkers=CHECKERS)
@@ -37,13 +36,13 @@ def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def turns_by_pair(root: Path) -> Counter[tuple[tuple[int, ...], tuple[int, ...]]]:
     """In how many turns of the corpus each pair of layouts of the table occurs."""
     boards = bgdata.open_warehouse(root).open("selfplay", "pubeval-300-seed-3").array("turn_boards")
-    found: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
+    turns: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
     for board in boards.tolist():
         own = tuple(max(count, 0) for count in board)
         other = tuple(max(-count, 0) for count in reversed(board))
         if all(0 < sum(side[1:7]) == sum(side) <= CHECKERS for side in (own, other)):
-            found[own[1:7], other[1:7]] += 1
-    return found
+            turns[own[1:7], other[1:7]] += 1
+    return turns
 
 
 Row = tuple[str, str, str, int, float, float]
@@ -60,8 +59,8 @@ def rows(root: Path) -> list[Row]:
         ).fetchall()
 
 
-@each("rule", list(reference.BY_LAYOUT))
-@each(("weighting", "part"), [("played", "all"), ("played", "tested"), ("longer", "all")])
+@pytest.mark.parametrize("rule", list(reference.BY_LAYOUT))
+@pytest.mark.parametrize(("weighting", "part"), [("played", "all"), ("played", "tested"), ("longer", "all")])
 def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighting: str, part: str) -> None:
     """What a rule loses in the positions of the corpus equals a sum over turns in plain Python."""
     exact = TwoSidedTable(bgdata.open_warehouse(root).open("bearoff_two_sided", "6x6"))
@@ -72,7 +71,7 @@ def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighti
         if weighting == "longer" and min(sum(own), sum(other)) < 5:
             continue
         pair = position_index(own), position_index(other)
-        if part == "tested" and not is_tested(*(np.array([each]) for each in pair))[0]:
+        if part == "tested" and not is_tested(*(np.array([index]) for index in pair))[0]:
             continue
         equities = exact.probe(list(own), list(other))
         taken = 2 * equities.opponent_owned
@@ -83,10 +82,10 @@ def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighti
                 lost[n] += count * abs(margin)
                 wrong[n] += count * (abs(margin) > 1e-5)
     assert occurrences > 20
-    found = [row[3:] for row in rows if row[:3] == (rule, weighting, part)]
-    assert [row[0] for row in found] == [occurrences] * 3
-    assert [row[1] for row in found] == pytest.approx(lost, abs=1e-4)
-    assert [row[2] for row in found] == pytest.approx(wrong)
+    rule_rows = [row[3:] for row in rows if row[:3] == (rule, weighting, part)]
+    assert [row[0] for row in rule_rows] == [occurrences] * 3
+    assert [row[1] for row in rule_rows] == pytest.approx(lost, abs=1e-4)
+    assert [row[2] for row in rule_rows] == pytest.approx(wrong)
 
 
 def test_rows_of_the_smallest_version_are_complete(small_root: Path) -> None:
@@ -134,7 +133,7 @@ def test_found_rules_lose_no_more_than_keiths_in_training(rows: list[Row]) -> No
 
 
 def test_searched_pairs_are_all_or_a_uniform_sample() -> None:
-    pairs = [each.tolist() for each in searched_pairs(3)]
+    pairs = [side.tolist() for side in searched_pairs(3)]
     assert pairs == [[1, 1, 1, 2, 2, 2, 3, 3, 3], [1, 2, 3] * 3]
     for side in searched_pairs(5004):
         counts = np.bincount(side, minlength=5005)

@@ -80,11 +80,6 @@ def test_epoch_has_each_row_of_the_split_once(label_warehouse: Warehouse, split:
     assert feed.row_count == len(expected)
 
 
-def test_splits_have_about_80_10_and_10_percent_of_the_positions() -> None:
-    splits = splits_of_hashes(position_hashes(label_boards()))
-    assert np.bincount(splits) / len(splits) == pytest.approx([0.8, 0.1, 0.1], rel=0.15)
-
-
 def test_batches_hold_the_values_of_their_rows(label_warehouse: Warehouse) -> None:
     feed = small_block_feed(label_warehouse, BOTH_LABELS, features="tesauro-196")
     tables = [label_warehouse.open_reference(version) for version in feed.versions]
