@@ -154,7 +154,7 @@ CUBE, MOVE, END_OF_GAME = 2, 3, 4  # kinds of records, in their byte 8
 
 
 def test_games_from_set_up_positions_are_set_aside() -> None:
-    """So is the position in an .xgp file, which is read as such a game."""
+    """The position in an .xgp file is read as such a game."""
 
     def put_four_checkers_on_point_6(record: memoryview) -> None:
         if record[8] == MOVE:

@@ -115,7 +115,6 @@ def test_hand_made_files_equal_those_of_gnubg(make_file: MakeFile, options: str,
 @needs_gnubg_tool("makebearoff", "bearoffdump")
 @pytest.mark.parametrize("options", ["-o 4", "-o 4 -c", "-o 4 -g", "-o 4 -c -g", "-o 4 -n"])
 def test_one_sided_probe_equals_bearoffdump(make_file: MakeFile, options: str) -> None:
-    """Chances and means of pairs of positions are those that bearoffdump prints."""
     table = open_as(gnubg_bearoff.GnubgOneSided, make_file(options))
     for player, opponent in [(0, 5), (9, 3700), (3875, 8), (3060, 3874), (1234, 2345)]:
         text = dump(table.path, player * len(table) + opponent)

@@ -112,7 +112,6 @@ def test_left_out_take_and_joined_rolls_of_gnubg_are_read() -> None:
 
 
 def test_files_of_other_programs_are_read() -> None:
-    """A file with a byte order mark, ratings, other comments, illegal plays and joined moves is read."""
     text = """\
 \ufeff; [Site "XG Gammon"]
 ; [Player 1 "Ann"]

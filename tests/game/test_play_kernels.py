@@ -116,8 +116,6 @@ def test_fill_plays_counts_all_plays_and_writes_as_many_as_fit(rows: int) -> Non
 
 
 def test_boards_with_most_plays_fit() -> None:
-    """The plays of fifteen single checkers without blocks, and of other boards with very many plays, fit into MAX_PLAYS
-    rows."""
     spread = np.zeros((3, 26), np.int8)
     spread[0, 10:25] = 1
     spread[1, 5:20] = 1
@@ -137,7 +135,6 @@ def test_no_boards_have_no_plays() -> None:
 
 
 def test_invalid_boards_and_rolls_are_refused() -> None:
-    """Arrays of another shape or type, impossible dice and illegal boards raise an error that names the row."""
     board = np.array([START.board], np.int8)
     with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\], got int64\[1, 26\]"):
         play_kernels.batch_plays(board.astype(np.int64), np.array([[3, 1]]))

@@ -55,7 +55,6 @@ def test_answers_equal_those_of_the_kernels(boards: Boards, number: int, size: f
 
 
 def test_boards_of_a_single_class_are_answered(boards: Boards) -> None:
-    """Answers stay the same if some classes have no boards in a batch."""
     networks = random_networks(1)
     ask = function_of(lambda value: chances_of(networks, value))
     for rows in (0, 1, 2):
@@ -96,7 +95,6 @@ def test_finished_games_have_certain_chances(boards: Boards) -> None:
 
 
 def test_limits_equal_those_of_the_kernels(boards: Boards) -> None:
-    """Chances that exceed those that contain them are limited as by the kernels, on every board."""
     given = np.array([0.4, 0.6, 0.3, 0.7, 0.8], np.float32)
     running = boards[game_outcomes(boards) == 0]
     found = compute_values(

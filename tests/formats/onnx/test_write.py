@@ -56,7 +56,6 @@ def test_same_network_gives_the_same_bytes(write: Any, table: Table, content: by
 
 
 def test_file_has_properties(table: Table, content: bytes) -> None:
-    """The file is valid ONNX and says its name, version, digest, licence, inputs and outputs."""
     import onnx
 
     model = onnx.load_from_string(content)
