@@ -299,7 +299,7 @@ def test_stopped_build_resumes_on_the_other_disk(
     table = warehouse.build("squares", TEN, progress=notes, directory=disk if with_option else None)
     assert notes.texts[0] == "going on with squares/10 from finished arrays"
     assert notes.texts[1].endswith(f", in {disk}/squares/10")
-    assert kind.times == 1
+    assert kind.computations == 1
     assert table.folder.resolve().is_relative_to(disk)
     assert list(warehouse.staging.iterdir()) == []
 
