@@ -48,8 +48,10 @@ def test_games_match_the_reference(trial: Trial) -> None:
         train_trials(networks, RATE, SEED, game, 1, totals)
         points, turns = reference.play_trial(SEED, game, RATE)
         assert totals[trial].tolist() == [turns, points == 2, points == 3]
-        for found, numbers in zip(reference_of(networks, trial).numbers, reference.numbers, strict=True):
-            assert found == pytest.approx(numbers, abs=2e-4)
+        for trained_numbers, expected_numbers in zip(
+            reference_of(networks, trial).numbers, reference.numbers, strict=True
+        ):
+            assert trained_numbers == pytest.approx(expected_numbers, abs=2e-4)
     for side in (0, 1):
         outputs = reference.answer(reference.inputs(START, 0, side))[1].tolist()
         expected = reference.chances(outputs, reference.mask(START, 0))
@@ -68,36 +70,40 @@ def test_chances_are_those_of_dice_passed() -> None:
 
 
 def test_outputs_that_a_trial_lacks_are_not_learned() -> None:
-    before, (after, _) = new_trial_networks(UNITS, SEED), train_trials_for(4)
+    backgammons = [2, 4]  # outputs that the trial GAMMON lacks
+    before = new_trial_networks(UNITS, SEED)
+    after, _ = train_trials_for(4)
     for trial in Trial:
-        old, new = (numbers_of(each.weights[trial], each.biases[trial], UNITS)[1][[2, 4]] for each in (before, after))
+        old = numbers_of(before.weights[trial], before.biases[trial], UNITS)[1][backgammons]
+        new = numbers_of(after.weights[trial], after.biases[trial], UNITS)[1][backgammons]
         assert np.array_equal(old, new) == (trial is Trial.GAMMON)
-    chances = trial_chances_at_start(after)[Trial.GAMMON]
-    assert chances[:, [2, 4]].tolist() == [[0, 0], [0, 0]]
+    assert not trial_chances_at_start(after)[Trial.GAMMON][:, backgammons].any()
 
 
 def test_games_follow_each_other_on_any_number_of_threads() -> None:
     """Training all games at once, in two parts or on one thread gives the same networks, totals and test results."""
-    whole, totals = train_trials_for(4)
-    tests = results_against_pubeval(whole, 2, 4)
+    at_once, totals = train_trials_for(4)
+    tests = results_against_pubeval(at_once, 2, 4)
     with threads(1):
-        alone, _ = train_trials_for(4)
-        assert results_against_pubeval(alone, 2, 4) == tests
-    parts = new_trial_networks(UNITS, SEED)
+        on_one_thread, _ = train_trials_for(4)
+        assert results_against_pubeval(on_one_thread, 2, 4) == tests
+    in_two_parts = new_trial_networks(UNITS, SEED)
     sums = np.zeros((len(Trial), 3), np.int64)
     for first, count in ((0, 1), (1, 3)):
-        train_trials(parts, RATE, SEED, first, count, sums)
+        train_trials(in_two_parts, RATE, SEED, first, count, sums)
     assert np.array_equal(totals, sums)
-    for networks in (alone, parts):
-        assert np.array_equal(networks.weights, whole.weights)
-        assert np.array_equal(networks.biases, whole.biases)
+    for networks in (on_one_thread, in_two_parts):
+        assert np.array_equal(networks.weights, at_once.weights)
+        assert np.array_equal(networks.biases, at_once.biases)
 
 
 def test_games_against_pubeval_do_not_depend_on_batches() -> None:
     networks, _ = train_trials_for(2)
-    first, second, both = (results_against_pubeval(networks, *each) for each in ((0, 4), (4, 4), (0, 8)))
-    for one, other, all_games in zip(first, second, both, strict=True):
-        assert all_games.points_per_game == pytest.approx((one.points_per_game + other.points_per_game) / 2)
+    first_half = results_against_pubeval(networks, 0, 4)
+    second_half = results_against_pubeval(networks, 4, 4)
+    for trial, result in enumerate(results_against_pubeval(networks, 0, 8)):
+        mean = (first_half[trial].points_per_game + second_half[trial].points_per_game) / 2
+        assert result.points_per_game == pytest.approx(mean)
 
 
 @pytest.mark.slow

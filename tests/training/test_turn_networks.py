@@ -47,8 +47,8 @@ def test_games_match_the_reference(arm: Arm) -> None:
         train_arms(networks, RATE, SEED, game, 1, totals)
         points, turns = reference.play(SEED, game, RATE)
         assert totals[arm].tolist() == [turns, points == 2, points == 3]
-        for found, expected in zip(reference_of(networks, arm).numbers, reference.numbers, strict=True):
-            assert found == pytest.approx(expected, abs=1e-4)
+        for trained_numbers, expected in zip(reference_of(networks, arm).numbers, reference.numbers, strict=True):
+            assert trained_numbers == pytest.approx(expected, abs=1e-4)
     for side in (0, 1):
         expected = reference.answer(reference.inputs(START, 0, side))[1]
         assert chances_at_start(networks)[arm, side] == pytest.approx(expected, abs=1e-4)
@@ -64,34 +64,35 @@ def test_arms_begin_with_the_same_weights() -> None:
     assert (networks.weights == networks.weights[0]).all()
     assert (networks.biases == 0).all()
     assert (networks.weights != new_turn_networks(UNITS, SEED + 1).weights).any()
-    kept, passed, none = chances_at_start(networks)
-    assert np.array_equal(kept, passed)
-    assert np.array_equal(none[0], none[1])
-    assert not np.array_equal(kept[0], kept[1])
+    dice_kept, dice_passed, no_input = chances_at_start(networks)
+    assert np.array_equal(dice_kept, dice_passed)
+    assert np.array_equal(no_input[0], no_input[1])
+    assert not np.array_equal(dice_kept[0], dice_kept[1])
 
 
 def test_missing_inputs_are_not_learned() -> None:
     before, (after, _) = new_turn_networks(UNITS, SEED), train_arms_for(5)
     for arm in Arm:
-        told = [networks.weights[arm].reshape(-1, UNITS)[196:198] for networks in (before, after)]
-        assert np.array_equal(*told) == (arm is Arm.NO_INPUT)
-    none = chances_at_start(after)[Arm.NO_INPUT]
-    assert np.array_equal(none[0], none[1])
+        turn_weights_before = before.weights[arm].reshape(-1, UNITS)[196:198]
+        turn_weights_after = after.weights[arm].reshape(-1, UNITS)[196:198]
+        assert np.array_equal(turn_weights_before, turn_weights_after) == (arm is Arm.NO_INPUT)
+    chances = chances_at_start(after)[Arm.NO_INPUT]
+    assert np.array_equal(chances[0], chances[1])
 
 
 def test_training_does_not_depend_on_threads_and_batches() -> None:
     """Playing games all at once or in two parts gives the same networks."""
-    whole, totals = train_arms_for(6)
+    at_once, totals = train_arms_for(6)
     with threads(1):
-        alone, _ = train_arms_for(6)
-    parts = new_turn_networks(UNITS, SEED)
+        on_one_thread, _ = train_arms_for(6)
+    in_two_parts = new_turn_networks(UNITS, SEED)
     sums = np.zeros((3, 3), np.int64)
     for first, count in ((0, 2), (2, 4)):
-        train_arms(parts, RATE, SEED, first, count, sums)
+        train_arms(in_two_parts, RATE, SEED, first, count, sums)
     assert np.array_equal(totals, sums)
-    for networks in (alone, parts):
-        assert np.array_equal(networks.weights, whole.weights)
-        assert np.array_equal(networks.biases, whole.biases)
+    for networks in (on_one_thread, in_two_parts):
+        assert np.array_equal(networks.weights, at_once.weights)
+        assert np.array_equal(networks.biases, at_once.biases)
 
 
 @pytest.mark.slow
@@ -99,10 +100,10 @@ def test_chances_diverge_only_with_kept_dice() -> None:
     """If the player keeps the dice, it wins a gammon, so its chances to lose fall to 0. In the other arms chances
     become plausible."""
     networks, totals = train_arms_for(1500, units=20)
-    kept, passed, none = chances_at_start(networks)
-    assert kept[0, 0] > 0.9
-    assert kept[1, 0] < 0.1
-    for sane in (passed[0], none[0]):
+    dice_kept, dice_passed, no_input = chances_at_start(networks)
+    assert dice_kept[0, 0] > 0.9
+    assert dice_kept[1, 0] < 0.1
+    for sane in (dice_passed[0], no_input[0]):
         assert 0.4 < sane[0] < 0.6
-    assert passed[0, 0] > passed[1, 0]
+    assert dice_passed[0, 0] > dice_passed[1, 0]
     assert (totals[:, 0] / 1500 < 200).all()

@@ -19,17 +19,17 @@ def test_output_trials_prints_a_line_for_each_trial(small_root: Path) -> None:
     assert [line.split("  ")[0] for line in lines] == list(TRIALS)
     rows = json.loads(output_of(small_root, *SMALL, "--format", "json"))
     assert [row["trial"] for row in rows[::3]] == list(TRIALS)
-    of_last = [row for row in rows if row["trial"] == "chances"]
-    shown = f"{(of_last[1]['turns_per_game'] + of_last[2]['turns_per_game']) / 2:.1f}"
-    assert shown in lines[-1].split()
+    rows_of_last_trial = [row for row in rows if row["trial"] == "chances"]
+    mean = f"{(rows_of_last_trial[1]['turns_per_game'] + rows_of_last_trial[2]['turns_per_game']) / 2:.1f}"
+    assert mean in lines[-1].split()
 
 
 def test_means_are_of_independent_games() -> None:
     rows = [{"trial": "zeroed", "games": n, **{column.name: float(n) for column in FIGURES}} for n in (1, 3, 4)]
-    found = mean_row(rows)
-    assert found["points_per_game"] == 3.5
-    assert found["standard_error"] == pytest.approx(5 / 2)
-    assert found["games"] == 3
+    mean = mean_row(rows)
+    assert mean["points_per_game"] == 3.5
+    assert mean["standard_error"] == pytest.approx(5 / 2)
+    assert mean["games"] == 3
     assert figure_value({"win_gammon": 0.2, "win": 0.5}, "gammon_given_win") == pytest.approx(0.4)
     assert figure_value({"gammon_share": 0.0}, "gammon_share") == 0.0
 

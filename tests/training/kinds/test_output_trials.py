@@ -6,21 +6,19 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.errors import InvalidParameterError
 from bgdata.kernel import threads
 from bgdata.store import job
 from bgdata.training.kinds.output_trials import DATASET, FIGURES, TRIALS, OutputTrialParameters
 from bgdata.training.output_trials import new_trial_networks, results_against_pubeval, train_trials
-from tests.contract.kinds import Corrupted
 from tests.imports.killer import ReportKiller
-from tests.rechecking import check_sample
 
 SMALLEST = DATASET.smallest
-DIGEST = "bca8e60d9a3f6f53f14ed7e0426ae4b2985e488d37e41a2e1a2c15dcccebc2da"  # digest of SMALL on any machine
+DIGEST = "bca8e60d9a3f6f53f14ed7e0426ae4b2985e488d37e41a2e1a2c15dcccebc2da"  # of SMALLEST, on any machine
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:
-    """The digest changes if any table changes; then raise the revision."""
+    """If tables change on purpose, raise the revision."""
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALLEST))
     assert table.manifest.digest == DIGEST
 
@@ -45,20 +43,10 @@ def test_rows_equal_games_of_the_networks(small_root: Path) -> None:
     train_trials(networks, SMALLEST.learning_rate, SMALLEST.seed, 4, 1, totals)
     results = dict(zip(TRIALS, results_against_pubeval(networks, 8, 4), strict=True))
     turns = dict(zip(TRIALS, totals[:, 0].tolist(), strict=True))
-    assert {row["trial"]: row["points_per_game"] for row in rows} == {
-        name: result.points_per_game for name, result in results.items()
-    }
-    assert {row["trial"]: row["turns_per_game"] for row in rows} == turns
-
-
-def test_verify_finds_a_damaged_row(small_root: Path) -> None:
-    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALLEST))
-    message = "the first 2 of 3 rows of every trial, trained again"
-    assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == message
-    curve = np.array(table.array("curve"))
-    curve[3, 1, 0] += 1e-6
-    with pytest.raises(CheckFailedError, match=r"after 4 games of the trial weighted after in output_trials/.*, found"):
-        check_sample(DATASET, Corrupted(table, "curve", curve), {}, 2, np.random.default_rng(0))
+    assert len(rows) == len(TRIALS)
+    for row in rows:
+        assert row["points_per_game"] == results[row["trial"]].points_per_game
+        assert row["turns_per_game"] == turns[row["trial"]]
 
 
 def test_statistics_are_of_the_last_half(small_root: Path) -> None:

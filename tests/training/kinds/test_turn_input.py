@@ -17,11 +17,11 @@ from tests.imports.killer import ReportKiller
 from tests.rechecking import check_sample
 
 SMALLEST = DATASET.smallest
-DIGEST = "cbdc62c7e031e9813076845f70ccc4416d85625954858f705fdd9d8807e12d2b"  # digest of SMALL on any machine
+DIGEST = "cbdc62c7e031e9813076845f70ccc4416d85625954858f705fdd9d8807e12d2b"  # of SMALLEST, on any machine
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:
-    """The digest of the smallest version is the known one. If tables change on purpose, raise the revision."""
+    """If tables change on purpose, raise the revision."""
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALLEST))
     assert table.manifest.digest == DIGEST
 
@@ -47,11 +47,13 @@ def test_rows_equal_the_networks(small_root: Path) -> None:
     for first, count in ((0, 2), (2, 2), (4, 1)):
         totals = np.zeros((3, 3), np.int64)
         train_arms(networks, SMALLEST.learning_rate, SMALLEST.seed, first, count, totals)
-        for arm, (own, other), total in zip(ARMS, chances_at_start(networks).tolist(), totals.tolist(), strict=True):
-            sides = own, [1 - other[0], *other[3:], *other[1:3]]
-            means = [np.float32((one + two) / 2) for one, two in zip(*sides, strict=True)]
-            difference = np.float32(own[0] - sides[1][0])
-            expected.append((arm, first + count, *means, difference, *(number / count for number in total)))
+        chances = dict(zip(ARMS, chances_at_start(networks).tolist(), strict=True))
+        for arm, arm_totals in zip(ARMS, totals.tolist(), strict=True):
+            on_roll, opponent = chances[arm]
+            flipped = [1 - opponent[0], *opponent[3:], *opponent[1:3]]
+            means = [np.float32((a + b) / 2) for a, b in zip(on_roll, flipped, strict=True)]
+            difference = np.float32(on_roll[0] - flipped[0])
+            expected.append((arm, first + count, *means, difference, *(total / count for total in arm_totals)))
     assert rows == expected
 
 
@@ -62,12 +64,12 @@ def test_verify_finds_a_damaged_row(small_root: Path) -> None:
     assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == summary
     curve = np.array(table.array("curve"))
     curve[1, 1, 0] += 1e-6
-    bad = Corrupted(table, "curve", curve)
-    assert check_sample(DATASET, bad, {}, 1, np.random.default_rng(0))
+    damaged = Corrupted(table, "curve", curve)
+    assert check_sample(DATASET, damaged, {}, 1, np.random.default_rng(0))
     with pytest.raises(
         CheckFailedError, match=r"expected \[.*\] after 4 games with dice passed in turn_input/.*, found"
     ):
-        check_sample(DATASET, bad, {}, 2, np.random.default_rng(0))
+        check_sample(DATASET, damaged, {}, 2, np.random.default_rng(0))
 
 
 def test_parameters_give_variant_and_rows() -> None:
