@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -241,7 +242,7 @@ class FakeBgsage:
 def test_bgsage_is_asked_in_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds with different seeds are averaged until both standard errors are small enough."""
     module = FakeBgsage()
-    monkeypatch.setitem(__import__("sys").modules, "bgsage", module)
+    monkeypatch.setitem(sys.modules, "bgsage", module)
     rollout = roll_out_by_bgsage(QUESTIONS[2], GameLimits(0, 100, 0.02, 1000), 6)
     assert module.settings["eval_level"] == "rollout"
     assert (module.settings["truncation_depth"], module.settings["decision_ply"]) == (0, 1)

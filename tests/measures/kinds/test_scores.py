@@ -136,14 +136,14 @@ def test_values_are_rows_of_their_player(warehouse: Warehouse) -> None:
     source = warehouse.build("reference_scores", recipe)
     parameters = ScoresParameters("network/tiny", 0, player.version, (VersionRef.parse(source.name),))
     warehouse.build(DATASET.name, parameters)
-    with warehouse.connect() as connection:
-        rows = connection.sql(
-            "select measure, against, value, value_error, unit, sample_size, source_version from scores "
-            "where variant = 'network-tiny-0ply'"
-        ).fetchall()
-    figures = source.manifest.statistics
-    expected = (figures["test_all_rmse"], figures["test_all_rmse_standard_error"], "points", 14, source.name)
-    assert rows == [("equity_rmse", reference.name.rpartition("/")[0], *expected)]
+    (row,) = warehouse.rows("from scores where variant = 'network-tiny-0ply'")
+    assert row["measure"] == "equity_rmse"
+    assert row["against"] == reference.name.rpartition("/")[0]
+    assert row["value"] == source.manifest.statistics["test_all_rmse"]
+    assert row["value_error"] == source.manifest.statistics["test_all_rmse_standard_error"]
+    assert row["unit"] == "points"
+    assert row["sample_size"] == 14
+    assert row["source_version"] == source.name
     message = (
         r"^expected results of network/tiny \(0-ply\) 0123abcd, got reference_scores/.* of network/tiny \(0-ply\) "
     )

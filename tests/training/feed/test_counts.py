@@ -232,7 +232,7 @@ def test_pages_of_every_version_are_released_while_a_pool_is_filled(
 
 
 def test_arrays_in_parts_give_the_same_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And no array is read as a whole."""
+    """They are never read as a whole."""
     games = np.arange(len(label_boards()), dtype=np.int32) // 20
     write_labels(tmp_path, GNUBG_LABELS, label_boards(), games=games)
     write_labels(tmp_path, ROLLOUT_LABELS, label_boards()[::2])

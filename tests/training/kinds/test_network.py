@@ -54,10 +54,8 @@ def test_digest_is_the_same_on_one_thread_and_after_a_kill(
 ) -> None:
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     with threads(1):
-        with pytest.raises(KeyboardInterrupt):
-            warehouse_with_bearoffs.build(
-                DATASET.name, SMALLEST, progress=Killer(rounds=3)
-            )  # in the middle of a row of the curve
+        with pytest.raises(KeyboardInterrupt):  # in the middle of a row of the curve
+            warehouse_with_bearoffs.build(DATASET.name, SMALLEST, progress=Killer(rounds=3))
         progress = Killer(rounds=99)
         assert warehouse_with_bearoffs.build(DATASET.name, SMALLEST, progress=progress).manifest.digest == DIGEST
     assert "going on with network/tiny after step 3 of 4" in progress.notes

@@ -33,9 +33,7 @@ from bgdata.kernel import read_only, threads
 from bgdata.store import job
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
-from bgdata.studies.kinds.contact_parts import DATASET as CONTACT_PARTS
 from bgdata.training.feed.rows import Batch
-from bgdata.training.kinds import network_compute
 from bgdata.training.kinds.supervised_network import CLASSES, DATASET, SupervisedParameters, WeightedLabels, best_epoch
 from bgdata.training.networks import layer_views
 from bgdata.warehouse import Warehouse
@@ -157,13 +155,6 @@ def test_check_finds_changed_values(small_root: Path, array: str, place: Any, va
         check_sample(DATASET, Corrupted(table, array, read_only(values)), inputs, 50, np.random.default_rng(0))
 
 
-def test_results_of_some_test_games_are_compared_with_a_margin(
-    small_root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(network_compute, "MIN_GAMES", 10)  # the sample repeats 10 of the 20 games
-    check_sample(DATASET, *open_smallest(small_root), 1, np.random.default_rng(0))
-
-
 def test_named_versions_give_the_same_network(warehouse_with_labels: Warehouse) -> None:
     """Labels named by version are no inputs, but give the same network as labels named by variant."""
     names = {
@@ -253,11 +244,6 @@ def test_networks_learn_with_added_inputs(warehouse_with_labels: Warehouse) -> N
     assert networks.shapes[:, :2].tolist() == [[2, 256], [3, 260], [3, 260]]
     weights, _ = layer_views(networks, 2)[0]
     assert weights[196:].any()
-
-
-def test_labels_given_twice_are_refused() -> None:
-    with pytest.raises(InvalidParameterError, match=r"^expected labels once, "):
-        CONTACT_PARTS.check_parameters(replace(CONTACT_PARTS.smallest, labels=2 * CONTACT_PARTS.smallest.labels))
 
 
 # ----------------------------------------------------------------- wrong inputs
