@@ -17,7 +17,7 @@ from bgdata.bearoff.layouts import Plays, all_layouts, all_plays
 from bgdata.evaluation.bearoff import GAMMON_STUDY, open_bearoff
 from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.warehouse import Warehouse
-from tests.evaluation.test_bearoff import boards_of
+from tests.evaluation.test_bearoff import bearoff_boards
 from tests.reference.bearoff import layouts
 from tests.reference.bearoff_chances import approximate_game, equity, exact_game
 
@@ -84,7 +84,7 @@ def combined_errors(exact: NDArray[np.float32], points: int, checkers: int, ware
         rows = slice(start, start + 500)
         sides = np.repeat(full[rows], len(other), axis=0), np.tile(other, (len(full[rows]), 1))
         for first in range(2):
-            found = evaluator.evaluate_many(boards_of(sides[first], sides[1 - first]))
+            found = evaluator.evaluate_many(bearoff_boards(sides[first], sides[1 - first]))
             assert (found.sources == BearoffSource.COMBINED).all()
             win, win_gammon, _, lose_gammon, _ = found.chances.astype(np.float64).T
             equities = (2 * win - 1 + win_gammon - lose_gammon).reshape(-1, len(other))

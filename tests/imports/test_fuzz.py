@@ -7,9 +7,7 @@ import random
 import pytest
 
 from bgdata.errors import NoRowsError
-from tests.faults.corrupting import corrupt_lines
 from tests.faults.lines import FORMATS, Lines, Sessions
-from tests.formats import sessions
 from tests.imports.importing import IMPORTED, Imports, counts
 from tests.reference.text_rows import lines_of
 from tests.store.toy import problems
@@ -36,7 +34,6 @@ def test_every_importer_has_corrupted_files() -> None:
 
 @pytest.mark.parametrize("kind", IMPORTED)
 def test_random_bytes_are_refused(imports: Imports, kind: str) -> None:
-    """Files of random bytes are refused by every importer, whatever their ending."""
     chance = random.Random(kind)
     for name in ("contact.txt", "contact.jsonl", "contact.sgf"):
         text = chance.randbytes(50_000)
@@ -45,9 +42,3 @@ def test_random_bytes_are_refused(imports: Imports, kind: str) -> None:
         if name != "contact.sgf" or kind != "matches":  # which has trees instead of lines
             assert f"none in {len(lines_of(text))} lines: " in str(caught.value)
     assert list(imports.warehouse.versions()) == []
-
-
-def test_every_line_of_a_corrupted_match_is_counted(imports: Imports) -> None:
-    """Every line of a corrupted match file is accounted for."""
-    text = corrupt_lines(sessions.MAT.encode().splitlines(keepends=True), LINES, random.Random("lines"))
-    assert counts(imports.text("matches", text))[0] == len(lines_of(text))
