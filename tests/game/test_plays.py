@@ -247,10 +247,7 @@ NOTATION = "expected checker moves such as 'bar/22* 6/5(2)', got "
 @each(
     ("before", "roll", "text", "expected"),
     [
-        (START, "62", "24/18, 13/11", "legal: 24/18 13/11"),
-        (START, "62", "13/11,24/18", "legal: 24/18 13/11"),
         (START, "26", "  13 / 11 ;  24-18\n", "legal: 24/18 13/11"),
-        (START, "66", "24/18 13/7 24/18 13/7", "legal: 24/18(2) 13/7(2)"),
         (BAR_AND_BLOCKS, "31", "BAR / 24 , bar/22 *", "illegal: the opponent holds 24"),
         (position({25: 1, 8: 2}, {20: 1, 5: 2}), "52", "8/6, Bar/20*", "legal: bar/20* 8/6"),
         (position({25: 1, 8: 2}, {20: 1, 5: 2}), "52", "25/20 8/6", "legal: bar/20* 8/6"),

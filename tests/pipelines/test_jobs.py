@@ -30,7 +30,7 @@ def test_every_variant_is_built_once_after_its_inputs(tmp_path: Path, is_all: bo
 
 
 def test_shipped_variants_of_a_kind_are_one_job(tmp_path: Path) -> None:
-    """And no other job waits for them."""
+    """No other job waits for them."""
     from pipelines.build import default_jobs, is_shipped
 
     warehouse = bgdata.open_warehouse(tmp_path)

@@ -52,7 +52,7 @@ def train(networks: FloatNetworks, boards: Boards, wanted: Chances, rate: float 
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("number", [0, 1, 3, 4])  # also two and three hidden layers, and rectified units
 def test_one_step_follows_the_gradient(number: int, squared: bool) -> None:
-    """As the reference does, without a change of the other networks."""
+    """Weights change as in the reference, and other networks stay as they are."""
     before = random_floats(number, size=3, seed=number + 1)
     for which in range(3):
         row = np.flatnonzero(which == sample_classes())[7]

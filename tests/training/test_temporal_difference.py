@@ -209,7 +209,7 @@ def test_records_do_not_depend_on_threads_and_batches(record: Record, networks: 
 
 @pytest.mark.parametrize("trace", [0.0, 0.3, 0.7, 1.0])
 def test_targets_equal_lambda_returns(trace: float) -> None:
-    """By brute force, from random values. A table covers one position in ten, and the last game is cut."""
+    """A table covers one position in ten, and the last game is cut."""
     generator = np.random.default_rng(5)
     turns = np.array([1, 2, 3, 8, 25, 25], np.int32)
     chances = generator.random((len(turns), 26, 5), np.float32)

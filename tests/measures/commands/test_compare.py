@@ -1,8 +1,5 @@
 """Tests of `bgdata compare`: players by theme and on the same decisions, as text, data and picture, and errors."""
 
-from __future__ import annotations
-
-import csv
 import json
 import re
 import shutil
@@ -59,25 +56,21 @@ def test_themes_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path) -> N
     assert (tmp_path / "themes.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_theme_rows_are_written_as_csv_and_json(warehouse: Warehouse) -> None:
-    """CSV and JSON have the rows of the view `reference_errors` for the split and quantity, in the players' order."""
+def test_theme_rows_are_written_as_json(warehouse: Warehouse) -> None:
+    """JSON has the rows of the view `reference_errors` for the split and quantity, in the players' order."""
     options = ("compare", *reversed(PLAYERS), "--split", "validation", "--quantity", "lose_gammon")
-    json_rows = json.loads(output_of(warehouse.root, *options, "--format", "json"))
-    assert [(row["player"], row["ply"]) for row in json_rows[:: len(GROUPS)]] == [
+    rows = json.loads(output_of(warehouse.root, *options, "--format", "json"))
+    assert [(row["player"], row["ply"]) for row in rows[:: len(GROUPS)]] == [
         ("network/tiny", 1),
         ("network/tiny", 0),
     ]
-    assert [row["theme"] for row in json_rows] == 2 * list(GROUPS)
-    with warehouse.connect() as connection:
-        relation = connection.sql(
-            "from reference_errors where split = 'validation' and quantity = 'lose_gammon' and has_tables"
-        )
-        expected = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
-    order = [(row["player"], row["ply"], row["theme"]) for row in json_rows]
+    assert [row["theme"] for row in rows] == 2 * list(GROUPS)
+    expected = warehouse.rows(
+        "from reference_errors where split = 'validation' and quantity = 'lose_gammon' and has_tables"
+    )
+    order = [(row["player"], row["ply"], row["theme"]) for row in rows]
     expected.sort(key=lambda row: order.index((row["player"], row["ply"], row["theme"])))
-    assert json_rows == expected
-    csv_rows = list(csv.DictReader(output_of(warehouse.root, *options, "--format", "csv").splitlines()))
-    assert [float(row["rmse"]) for row in csv_rows] == [row["rmse"] for row in json_rows]
+    assert rows == expected
 
 
 def test_default_players_by_theme_are_all_with_results(small_root: Path) -> None:
@@ -135,30 +128,28 @@ def test_error_rates_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path)
 
 
 def test_rows_equal_those_of_the_views(warehouse: Warehouse) -> None:
-    """JSON and CSV have the rates of the view `benchmark_summary` and the differences of `benchmark_differences`."""
-    options = ("compare", "pubeval", "random", "network/tiny", "--on", OWN_SET)
-    json_rows = json.loads(output_of(warehouse.root, *options, "--format", "json"))
-    assert [(row["player"], row["benchmark"]) for row in json_rows] == [
-        (name, OWN_SET) for name in ("pubeval", "random", "network/tiny")
-    ]
-    with warehouse.connect() as connection:
-        rates = connection.sql(
-            "select player, error_rate, standard_error, best_share from benchmark_summary "
-            f"where benchmark = '{OWN_SET}'"
-        ).fetchall()
-        differences = connection.sql(
-            "select player, same_choices, difference, standard_error, rollout_standard_error "
-            f"from benchmark_differences where benchmark = '{OWN_SET}' and other_player = 'pubeval'"
-        ).fetchall()
-    names = ["player", "error_rate", "standard_error", "best_share"]
-    assert {tuple(row[name] for name in names) for row in json_rows} == set(rates)
-    names = ["player", "same_choices", "difference", "difference_standard_error", "rollout_standard_error"]
-    assert {tuple(row[name] for name in names) for row in json_rows[1:]} == set(differences)
-    assert [row["other_player"] for row in json_rows] == [None, "pubeval", "pubeval"]
-    for row in json_rows[1:]:
-        assert row["difference"] == pytest.approx(row["error_rate"] - json_rows[0]["error_rate"])
-    csv_rows = list(csv.DictReader(output_of(warehouse.root, *options, "--format", "csv").splitlines()))
-    assert [float(row["error_rate"]) for row in csv_rows] == [row["error_rate"] for row in json_rows]
+    players = ("pubeval", "random", "network/tiny")
+    rows = json.loads(output_of(warehouse.root, "compare", *players, "--on", OWN_SET, "--format", "json"))
+    assert [row["player"] for row in rows] == list(players)
+    for row in rows:
+        assert row["benchmark"] == OWN_SET
+        (summary,) = warehouse.rows(
+            f"from benchmark_summary where benchmark = '{OWN_SET}' and player = '{row['player']}'"
+        )
+        for column in ("error_rate", "standard_error", "best_share"):
+            assert row[column] == summary[column]
+    pubeval, *others = rows
+    assert pubeval["other_player"] is None
+    for row in others:
+        assert row["other_player"] == "pubeval"
+        (difference,) = warehouse.rows(
+            f"from benchmark_differences where benchmark = '{OWN_SET}' and player = '{row['player']}' "
+            "and other_player = 'pubeval'"
+        )
+        for column in ("same_choices", "difference", "rollout_standard_error"):
+            assert row[column] == difference[column]
+        assert row["difference_standard_error"] == difference["standard_error"]
+        assert row["difference"] == pytest.approx(row["error_rate"] - pubeval["error_rate"])
 
 
 def test_default_players_on_benchmarks_are_all_with_scores(warehouse: Warehouse) -> None:

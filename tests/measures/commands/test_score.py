@@ -1,8 +1,5 @@
 """Tests of `bgdata score`: all measures, reuse of stored figures, and lines about what is left out."""
 
-from __future__ import annotations
-
-import csv
 import json
 import re
 import shutil
@@ -140,43 +137,39 @@ def shipped_slug() -> str:
     return full_name("network").replace("/", "-")
 
 
-def test_rows_are_written_as_csv_and_json(warehouse: Warehouse) -> None:
-    """CSV and JSON have a row for every figure and every difference, with the same columns."""
-    few = ("score", "pubeval", *FEW_GAMES, "--no-programs")
-    json_rows = json.loads(output_of(warehouse.root, *few, "--format", "json"))
-    with warehouse.connect() as connection:
-        relation = connection.sql("select * exclude variant from scores where variant = 'pubeval-0ply'")
-        figure_rows = [row for row in json_rows if row["measure"] != "error_rate_difference"]
-        assert [tuple(row.values()) for row in figure_rows] == relation.fetchall()
-        assert list(json_rows[0]) == relation.columns
-    assert {row["against"].split()[1] for row in json_rows if row not in figure_rows} == {f"{shipped_slug()}-0ply"}
-    csv_rows = list(csv.DictReader(output_of(warehouse.root, *few, "--format", "csv").splitlines()))
-    assert [row["measure"] for row in csv_rows] == [row["measure"] for row in json_rows]
-    assert "points_per_game" not in {row["measure"] for row in json_rows}  # no player plays against itself
+def test_rows_are_written_as_json(warehouse: Warehouse) -> None:
+    """There is a row for every figure and every difference, with the same columns."""
+    options = ("score", "pubeval", *FEW_GAMES, "--no-programs", "--format", "json")
+    rows = json.loads(output_of(warehouse.root, *options))
+    figures = [row for row in rows if row["measure"] != "error_rate_difference"]
+    assert figures == warehouse.rows("select * exclude variant from scores where variant = 'pubeval-0ply'")
+    assert "points_per_game" not in {row["measure"] for row in rows}  # no player plays against itself
+    for row in rows:
+        assert list(row) == list(rows[0])
+        if row["measure"] == "error_rate_difference":
+            assert row["against"].endswith(f" {shipped_slug()}-0ply")
 
 
 def test_values_by_theme_equal_those_of_plain_sql(warehouse: Warehouse) -> None:
     """RMSE, MAE and bias by theme equal those that plain SQL computes from the rows of both tables."""
     rows = json.loads(output_of(warehouse.root, "score", "network/tiny", *NO_GAMES, "--format", "json"))
     rows_by_measure = {(row["measure"], row["against"]): row for row in rows if row["unit"] in ("points", "chance")}
-    reference = "reference_positions/2-by-tiny-seed-1"
-    with warehouse.connect() as connection:
-        for quantity in ("cubeless_equity", *CHANCES):
-            name = quantity.removeprefix("cubeless_")
-            for theme, against in (("%", reference), ("blitz", f"{reference} blitz")):
-                ((rmse, mae, bias, count),) = connection.sql(
-                    "select sqrt(avg(error ** 2)), avg(abs(error)), avg(error), count(*) "
-                    f"from (select s.{quantity}::double - r.{quantity} as error "
-                    "from reference_scores s join reference_positions r using (row) "
-                    f"where s.variant like 'network-tiny-0ply-on-%' and r.split = 'test' and r.theme like '{theme}')"
-                ).fetchall()
-                for figure, expected in (("rmse", rmse), ("mae", mae), ("bias", bias)):
-                    row = rows_by_measure.pop((f"{name}_{figure}", against))
-                    assert row["value"] == pytest.approx(expected, rel=1e-9, abs=1e-12)
-                    assert row["sample_size"] == count
-                    assert row["unit"] == ("points" if name == "equity" else "chance")
-                    assert (row["value_error"] is None) == (count == 1), "a single game has no standard error"
-                    assert row["source_version"].startswith("reference_scores/network-tiny-0ply-on-")
+    for quantity in ("cubeless_equity", *CHANCES):
+        name = quantity.removeprefix("cubeless_")
+        for theme, against in (("%", REFERENCE), ("blitz", f"{REFERENCE} blitz")):
+            (expected,) = warehouse.rows(
+                "select sqrt(avg(error ** 2)) as rmse, avg(abs(error)) as mae, avg(error) as bias, count(*) as count "
+                f"from (select s.{quantity}::double - r.{quantity} as error "
+                "from reference_scores s join reference_positions r using (row) "
+                f"where s.variant like 'network-tiny-0ply-on-%' and r.split = 'test' and r.theme like '{theme}')"
+            )
+            for figure in ("rmse", "mae", "bias"):
+                row = rows_by_measure.pop((f"{name}_{figure}", against))
+                assert row["value"] == pytest.approx(expected[figure], rel=1e-9, abs=1e-12)
+                assert row["sample_size"] == expected["count"]
+                assert row["unit"] == ("points" if name == "equity" else "chance")
+                assert (row["value_error"] is None) == (expected["count"] == 1)  # a single game has no error
+                assert row["source_version"].startswith("reference_scores/network-tiny-0ply-on-")
     assert len(rows_by_measure) == 3 * 6 * (len(THEMES) - 1)
 
 
@@ -186,18 +179,15 @@ def test_differences_are_from_the_named_rivals(warehouse: Warehouse) -> None:
     rows = json.loads(output_of(warehouse.root, *options))
     (own_set,) = (f"rollout_decisions/{variant}" for variant in warehouse.variants("rollout_decisions"))
     (row,) = (row for row in rows if row["against"] == f"{own_set} random-0ply")
-    with warehouse.connect() as connection:
-        differences = connection.sql(
-            "select 1000 * (a.loss - b.loss) "
-            "from benchmark_choices a join benchmark_choices b using (benchmark, decision) "
-            f"where benchmark = '{own_set}' and a.player = 'network/tiny' and b.player = 'random' "
-            "and a.ply = 0 and b.ply = 0"
-        ).fetchall()
-    losses = [loss for (loss,) in differences]
-    assert row["value"] == pytest.approx(mean(losses))
-    assert row["value_error"] == pytest.approx(stdev(losses) / len(losses) ** 0.5)
-    assert (row["measure"], row["sample_size"]) == ("error_rate_difference", 3)
-    assert not [row for row in rows if row["measure"] == "points_per_game"]
+    choices = warehouse.rows(f"from benchmark_choices where benchmark = '{own_set}' and ply = 0 order by decision")
+    losses = [choice["loss"] for choice in choices if choice["player"] == "network/tiny"]
+    losses_of_random = [choice["loss"] for choice in choices if choice["player"] == "random"]
+    differences = [1000 * (loss - other) for loss, other in zip(losses, losses_of_random, strict=True)]
+    assert row["measure"] == "error_rate_difference"
+    assert row["sample_size"] == len(differences) == 3
+    assert row["value"] == pytest.approx(mean(differences))
+    assert row["value_error"] == pytest.approx(stdev(differences) / len(differences) ** 0.5)
+    assert "points_per_game" not in {row["measure"] for row in rows}
 
 
 def test_picture_shows_the_figures_of_the_table(warehouse: Warehouse, tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Tests of the kind `benchmark_scores`: small sets by hand, and players on the published rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -108,40 +106,43 @@ def imports(memory_path: Path) -> Imports:
 
 
 def test_rows_of_pubeval_equal_its_choices(imports: Imports) -> None:
-    """Rows have PubEval's choices with their ranks and losses, and the summary has the manifest's statistics."""
     table = scores(imports)
     benchmark = imports.warehouse.open("gnubg_benchmark", "contact")
     assert table.folder.parent.name == "pubeval-0ply-imported-contact"
     assert table.manifest.parameters["benchmark"]["version"] == benchmark.folder.name
     assert table.manifest.inputs == {"benchmark": f"gnubg_benchmark/contact@{benchmark.manifest.digest}"}
-    chosen = table.array("chosen")
-    with imports.warehouse.connect() as connection:
-        rows = connection.sql("select decision, next_position_id, rank, loss from benchmark_scores").fetchall()
-        assert connection.sql(
-            "select s.class = d.class from benchmark_scores s join benchmark_decisions d using (decision)"
-        ).fetchall() == [(True,), (True,)]
-        assert connection.sql(
-            "select s.decision, coalesce(p.rank, -1) from benchmark_scores s left join benchmark_plays p "
-            "on p.decision = s.decision and p.position_id = s.next_position_id order by 1"
-        ).fetchall() == list(enumerate(table.array("ranks").tolist()))
-        (summary,) = connection.sql("from benchmark_summary").fetchall()
-    ids = [Position(board).id for board in chosen.tolist()]
-    ranks = [rank if rank >= 0 else None for rank in table.array("ranks").tolist()]
-    assert rows == list(zip(range(2), ids, ranks, table.array("losses").tolist(), strict=True))
+    rows = imports.warehouse.rows("from benchmark_scores order by decision")
+    assert len(rows) == 2
+    for decision, row in enumerate(rows):
+        assert row["decision"] == decision
+        assert row["next_position_id"] == Position(table.array("chosen")[decision].tolist()).id
+        rank = table.array("ranks")[decision]
+        assert row["rank"] == (rank if rank >= 0 else None)
+        assert row["loss"] == table.array("losses")[decision]
+        (judged,) = imports.warehouse.rows(f"from benchmark_decisions where decision = {decision}")
+        assert row["class"] == judged["class"]
+        plays = imports.warehouse.rows(f"from benchmark_plays where decision = {decision}")
+        ranks = {play["position_id"]: play["rank"] for play in plays}
+        assert row["rank"] == ranks.get(row["next_position_id"])
+
+
+def test_summary_has_the_statistics_of_the_manifest(imports: Imports) -> None:
+    table = scores(imports)
     statistics = table.manifest.statistics
+    assert statistics["error_rate"] == pytest.approx(1000 * np.mean(table.array("losses")))
+    (summary,) = imports.warehouse.rows("from benchmark_summary")
     names = ("error_rate", "standard_error", "error_rate_low", "error_rate_high", "unlisted_share", "best_share")
-    assert summary == (
+    assert list(summary.values()) == [
         "pubeval",
         0,
         "2",
         "gnubg_benchmark/contact",
-        benchmark.folder.name,
+        imports.warehouse.open("gnubg_benchmark", "contact").folder.name,
         None,
         "contact",
         2,
         *(statistics[name] for name in names),
-    )
-    assert statistics["error_rate"] == pytest.approx(1000 * np.mean(table.array("losses")))
+    ]
 
 
 def test_new_benchmark_version_has_new_scores(imports: Imports) -> None:
@@ -153,8 +154,8 @@ def test_new_benchmark_version_has_new_scores(imports: Imports) -> None:
     assert [table.manifest.statistics["decisions"] for table in (old_scores, new_scores)] == [2, 4]
     versions = {table.manifest.parameters["benchmark"]["version"] for table in (old_scores, new_scores)}
     assert versions == {table.folder.name for table in imports.warehouse.versions("gnubg_benchmark", "contact")}
-    with imports.warehouse.connect() as connection:
-        assert connection.sql("select decisions from benchmark_summary").fetchall() == [(4,)]
+    (summary,) = imports.warehouse.rows("from benchmark_summary")
+    assert summary["decisions"] == 4
 
 
 def test_smallest_parameters_name_the_sample(imports: Imports) -> None:
@@ -168,8 +169,10 @@ def test_benchmark_without_decisions_has_no_error_rate(imports: Imports) -> None
     """The scores on a benchmark without decisions, such as a file with rollouts only, have no error rate."""
     imports.text("gnubg_benchmark", "#R JIGHPAABDAOAHDPAABDA 0.47 0.12 0.005 0.14 0.006\n")
     assert scores(imports).manifest.statistics["decisions"] == 0
-    with imports.warehouse.connect() as connection:
-        assert connection.sql("select decisions, error_rate, class from benchmark_summary").fetchall() == [(0, 0, None)]
+    (summary,) = imports.warehouse.rows("from benchmark_summary")
+    assert summary["decisions"] == 0
+    assert summary["error_rate"] == 0
+    assert summary["class"] is None
 
 
 @pytest.mark.parametrize(

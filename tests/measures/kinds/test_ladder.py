@@ -1,7 +1,5 @@
 """Tests of the kind `ladder`: ratings by hand and in simulations, rows, SQL and errors."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from dataclasses import replace
@@ -131,18 +129,16 @@ def test_rows_of_the_smallest_ladder_equal_its_ratings(small_root: Path) -> None
     pairs = (outcomes[::2] + outcomes[1::2]) / 2
     error = pairs.std(ddof=1) / len(pairs) ** 0.5
     expected = fit_ratings(2, 0, [Pairing(0, 1, pairs.mean(), error)], 3.0)
-    with warehouse.connect() as connection:
-        rows = connection.sql("select * exclude variant from ladder order by rank").fetchall()
-        (pairing,) = connection.sql("select * exclude variant from ladder_pairings").fetchall()
+    pubeval, random = warehouse.rows("select * exclude variant from ladder order by rank")
+    assert list(pubeval.values()) == [1, "pubeval", 0, "2", 0.0, 0.0, 0.0, 0.0, 1, 40]
     rating = expected.values[1]
     rating_error = expected.covariances[1][1] ** 0.5
-    assert rows[0] == (1, "pubeval", 0, "2", 0.0, 0.0, 0.0, 0.0, 1, 40)
-    assert rows[1][:4] == (2, "random", 0, "1")
-    assert rows[1][4:8] == pytest.approx(
-        (rating, rating_error, rating - LEVEL * rating_error, rating + LEVEL * rating_error)
-    )
-    assert pairing[:5] == ("pubeval", 0, "random", 0, 40)
-    assert pairing[5:] == pytest.approx((pairs.mean(), error, pairs.mean(), 0), abs=1e-7)
+    interval = (rating - LEVEL * rating_error, rating + LEVEL * rating_error)
+    assert list(random.values())[:4] == [2, "random", 0, "1"]
+    assert list(random.values())[4:8] == pytest.approx([rating, rating_error, *interval])
+    (pairing,) = warehouse.rows("select * exclude variant from ladder_pairings")
+    assert list(pairing.values())[:5] == ["pubeval", 0, "random", 0, 40]
+    assert list(pairing.values())[5:] == pytest.approx([pairs.mean(), error, pairs.mean(), 0], abs=1e-7)
     assert table.manifest.statistics == {
         "players": 2, "pairings": 1, "games": 40, "chi_square": 0.0, "degrees_of_freedom": 0
     }  # fmt: skip
@@ -168,12 +164,15 @@ def test_parts_with_the_same_dice_are_refused(warehouse: Warehouse) -> None:
 
 
 def test_view_joins_ladders_by_play(warehouse: Warehouse) -> None:
-    with warehouse.connect() as connection:
-        rows = connection.sql(
-            "select player_name, cubeless_rating, money_rating, match_length from ladder_by_play"
-        ).fetchall()
-        (rating,) = connection.sql("select rating from ladder where rank = 2").fetchall()
-    assert rows == [("pubeval", 0.0, None, None), ("random", rating[0], None, None)]
+    pubeval, random = warehouse.rows("from ladder_by_play")
+    (second,) = warehouse.rows("from ladder where rank = 2")
+    assert pubeval["player_name"] == "pubeval"
+    assert pubeval["cubeless_rating"] == 0.0
+    assert random["player_name"] == "random"
+    assert random["cubeless_rating"] == second["rating"]
+    for row in (pubeval, random):
+        assert row["money_rating"] is None
+        assert row["match_length"] is None
 
 
 def test_missing_games_skip_the_check(warehouse: Warehouse) -> None:

@@ -1,7 +1,5 @@
 """Tests of the kinds `game_scores` and `cubeful_scores`: games, statistics, verification and errors."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -96,14 +94,16 @@ def test_luck_equals_that_of_the_judge(root_with_luck: Path) -> None:
     games, lucks = play_games_with_luck(PubEval(), RandomPlayer(), judge.chooser, 4, 2)
     assert table.array("lucks").tolist() == lucks.tolist()
     assert set(table.manifest.inputs) == {"network", "two_sided", "one_sided", "gammon"}
-    with warehouse.connect() as connection:
-        rows = connection.sql("select outcome, net_luck, hedged_points from game_scores").fetchall()
-        (summary,) = connection.sql("select hedged_points_per_game, hedged_standard_error from game_summary").fetchall()
+    rows = warehouse.rows("from game_scores order by number")
     hedged = games.outcomes - lucks
-    assert rows == list(zip(games.outcomes.tolist(), lucks.tolist(), hedged.tolist(), strict=True))
+    assert [row["outcome"] for row in rows] == games.outcomes.tolist()
+    assert [row["net_luck"] for row in rows] == lucks.tolist()
+    assert [row["hedged_points"] for row in rows] == hedged.tolist()
+    (summary,) = warehouse.rows("from game_summary")
     statistics = table.manifest.statistics
-    assert summary == (statistics["hedged_points_per_game"], statistics["hedged_standard_error"])
-    assert summary == (hedged.mean(), pair_error(games.numbers, hedged))
+    assert summary["hedged_points_per_game"] == statistics["hedged_points_per_game"] == hedged.mean()
+    error = pair_error(games.numbers, hedged)
+    assert summary["hedged_standard_error"] == statistics["hedged_standard_error"] == error
 
 
 def test_changed_luck_is_found(root_with_luck: Path) -> None:
@@ -143,16 +143,14 @@ def test_cubeful_rows_equal_the_games(warehouse: Warehouse) -> None:
     players = [open_named_player(name, 0, warehouse, tables=False) for name in ("network/tiny", "network/contact-160")]
     games = play_cubeful((players[0], players[1]), CubefulRules(), 6, parameters.seed)
     points = np.where(games.column("winner") == np.arange(6) % 2, 1, -1) * games.column("points")
-    with warehouse.connect() as connection:
-        rows = connection.sql(
-            "select net_points, games_played, turns, net_luck from cubeful_scores "
-            f"where variant = '{CUBEFUL.slug(parameters)}'"
-        ).fetchall()
-    assert rows == [
-        (outcome, 1, turns, None)
-        for outcome, turns in zip(points.tolist(), games.column("turns").tolist(), strict=True)
-    ]
-    assert table.manifest.statistics["points_per_game"] == points.mean() < 0  # the tiny network is weak
+    rows = warehouse.rows(f"from cubeful_scores where variant = '{CUBEFUL.slug(parameters)}' order by number")
+    assert [row["net_points"] for row in rows] == points.tolist()
+    assert [row["turns"] for row in rows] == games.column("turns").tolist()
+    for row in rows:
+        assert row["games_played"] == 1
+        assert row["net_luck"] is None
+    assert table.manifest.statistics["points_per_game"] == points.mean()
+    assert points.mean() < 0  # the tiny network is weak
 
 
 def test_match_results_are_plus_or_minus_one(small_root: Path) -> None:

@@ -1,7 +1,5 @@
 """Tests of the exact referee: its decisions, losses against a recursive reference, and the kind `referee_scores`."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 
@@ -217,7 +215,7 @@ def test_rows_equal_the_arrays(small_root: Path) -> None:
 
 
 def test_summary_equals_the_losses(small_root: Path) -> None:
-    """Its standard error treats games as clusters."""
+    """The standard error treats games as clusters."""
     warehouse = bgdata.open_warehouse(small_root)
     table = small_scores(warehouse)
     (summary,) = warehouse.rows("from referee_summary")

@@ -1,7 +1,5 @@
 """Tests of the kind `reference_positions`: samples by theme, rows, digests, errors and verification."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +11,7 @@ import bgdata
 from bgdata.errors import CheckFailedError, MissingTableError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.chances import CHANCES, cubeless_equities
 from bgdata.evaluation.choices import Chooser, chosen_boards
 from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.game.board import START_BOARD
@@ -41,10 +39,9 @@ from bgdata.selfplay.rollout import Limits, RolloutSettings, roll_out
 from bgdata.selfplay.splits import SPLITS, halves_of_games
 from bgdata.selfplay.training_games import Start
 from bgdata.store.dataset import Context
-from bgdata.store.table import Table
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.warehouse import Warehouse
-from tests.contract.kinds import Corrupted
+from tests.contract.kinds import Corrupted, smallest_version
 from tests.evaluation.sample_networks import pips_networks, pips_player
 from tests.rechecking import check_sample, inputs_of
 from tests.selfplay.test_training_games import start_boards
@@ -88,15 +85,19 @@ def test_every_theme_has_equally_many_positions(sample: Positions) -> None:
     assert halves == {(int(theme), half): COUNT // 2 for theme in Theme for half in expected}
 
 
-def test_positions_are_distinct_undecided_and_from_all_sources(sample: Positions) -> None:
-    """Positions are distinct, small bearoffs and decided races are left out, and no source contributes more than twice
-    its share."""
+def test_positions_are_distinct_and_in_order(sample: Positions) -> None:
     assert len(np.unique(position_hashes(sample.boards))) == len(sample.boards)
-    pairs = list(zip(sample.themes.tolist(), sample.games.tolist(), strict=True))
-    assert pairs == sorted(set(pairs))
+    places = list(zip(sample.themes.tolist(), sample.games.tolist(), strict=True))
+    assert places == sorted(set(places))
+
+
+def test_small_bearoffs_and_decided_races_are_left_out(sample: Positions) -> None:
     assert (position_classes(sample.boards) != PositionClass.BEAROFF_TWO_SIDED).all()
     chances = chances_by_pips(sample.boards[sample.themes >= Theme.RACE])
     assert (np.minimum(chances, 1 - chances).max(axis=1) > 0.05).all()
+
+
+def test_no_source_gives_more_than_twice_its_share(sample: Positions) -> None:
     sources = game_plan(sample.games, 4).sources.tolist()
     halves = halves_of_games(SEED, sample.games).tolist()
     positions_by_source = Counter(zip(sample.themes.tolist(), halves, sources, strict=True))
@@ -239,44 +240,42 @@ def test_numbers_out_of_range_raise() -> None:
         play_games(PUBEVAL, PUBEVAL, seed=-1)
 
 
-def small_table(warehouse: Warehouse) -> Table:
-    return warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
-
-
 def test_rows_equal_rollouts(small_root: Path) -> None:
-    """Every column equals a rollout of its position; each theme has one position in each split."""
     warehouse = bgdata.open_warehouse(small_root)
-    table = small_table(warehouse)
+    table = smallest_version(warehouse.root, DATASET)
     chooser = open_roller(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse)).chooser
     boards = np.ascontiguousarray(table.array("boards"))
     result = roll_out(boards, chooser, Limits(72, 0.0001, 144), 1, RolloutSettings("exact", 2))
-    with warehouse.connect() as connection:
-        columns = (
-            "row, theme, board, win, lose_backgammon, cubeless_equity, standard_error, trials, is_reached, network"
-        )
-        found = connection.sql(f"select {columns} from reference_positions order by row").fetchall()
-    version = warehouse.open("network", "tiny").folder.name
-    chances = result.legal_chances()
-    for row, values in enumerate(found):
-        assert values[:2] == (row, Theme(position_themes(boards)[row]).label)
-        assert list(values[2]) == boards[row].tolist()
-        assert values[3:6] == (chances[row, 0], chances[row, 4], cubeless_equities(chances)[row])
-        error = result.equity_standard_errors[row]
-        assert values[6:] == (error, result.trials[row], bool(error <= 0.0001), f"network/tiny/{version}")
-    assert len(found) == ROWS
     assert set(result.trials.tolist()) == {72, 144}
-    with warehouse.connect() as connection:
-        kinds = connection.sql("select theme, split, source from reference_positions").fetchall()
+    chances = result.legal_chances()
+    equities = cubeless_equities(chances)
+    version = warehouse.open("network", "tiny").folder.name
+    rows = warehouse.rows("from reference_positions order by row")
+    assert len(rows) == ROWS
+    for number, row in enumerate(rows):
+        assert row["row"] == number
+        assert row["theme"] == Theme(position_themes(boards)[number]).label
+        assert list(row["board"]) == boards[number].tolist()
+        assert [row[name] for name in CHANCES] == chances[number].tolist()
+        assert row["cubeless_equity"] == equities[number]
+        assert row["standard_error"] == result.equity_standard_errors[number]
+        assert row["trials"] == result.trials[number]
+        assert row["is_reached"] == (result.equity_standard_errors[number] <= 0.0001)
+        assert row["network"] == f"network/tiny/{version}"
+
+
+def test_each_theme_has_a_position_in_each_split(small_root: Path) -> None:
+    rows = bgdata.open_warehouse(small_root).rows("from reference_positions")
     expected = [(theme, split) for theme in THEMES for split in ("validation", "test")]
-    assert sorted((theme, split) for theme, split, _ in kinds) == sorted(expected)
-    sources = {source for *_, source in kinds}
+    assert sorted((row["theme"], row["split"]) for row in rows) == sorted(expected)
+    sources = {row["source"] for row in rows}
     assert len(sources) > 2
     assert sources <= set(SMALLEST.sources)
 
 
 def test_statistics_are_given_by_theme(small_root: Path) -> None:
     """The manifest's statistics, in all and by theme, equal sums over the arrays."""
-    table = small_table(bgdata.open_warehouse(small_root))
+    table = smallest_version(small_root, DATASET)
     statistics = table.manifest.statistics
     errors = np.asarray(table.array("equity_standard_errors"))
     rows = np.asarray(table.array("themes")) == Theme.BACK_GAME_ON_ROLL
@@ -291,21 +290,20 @@ def test_statistics_are_given_by_theme(small_root: Path) -> None:
 
 def test_training_leaves_positions_out(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    assert small_table(warehouse).name in benchmark_versions(warehouse)
+    assert smallest_version(warehouse.root, DATASET).name in benchmark_versions(warehouse)
     with pytest.raises(
         UsageError, match=r"expected a kind that has positions with chances: .*, got reference_positions"
     ):
         labelled_versions(warehouse, DATASET.name)
-    with warehouse.connect() as connection:
-        left_out_ids = {row[0] for row in connection.sql("select position_id(board) from benchmark_boards").fetchall()}
-        reference_ids = {row[0] for row in connection.sql("select position_id from reference_positions").fetchall()}
-    assert reference_ids <= left_out_ids
+    left_out = warehouse.rows("select position_id(board) as id from benchmark_boards")
+    references = warehouse.rows("select position_id as id from reference_positions")
+    assert {row["id"] for row in references} <= {row["id"] for row in left_out}
 
 
 def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`verify` draws positions from their games again, rolls some out again, and finds a changed turn."""
     warehouse = bgdata.open_warehouse(small_root)
-    table = small_table(warehouse)
+    table = smallest_version(warehouse.root, DATASET)
     inputs = inputs_of(warehouse, DATASET, SMALLEST)
     generator = np.random.default_rng(0)
     message = check_sample(DATASET, table, inputs, ROWS, generator)
@@ -323,7 +321,7 @@ def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytes
 def test_network_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
     """A network of the warehouse, named by version, rolls out positions and is a source of games."""
     version = warehouse.open("network", "tiny").folder.name
-    small = small_table(warehouse)
+    small = smallest_version(warehouse.root, DATASET)
     table = warehouse.build(DATASET.name, replace(SMALLEST, network_version=version))
     assert np.array_equal(table.array("chances"), small.array("chances"))
     named = tuple(source.replace("network", f"network/tiny/{version}") for source in SMALLEST.sources)

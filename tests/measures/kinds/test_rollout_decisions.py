@@ -1,7 +1,5 @@
 """Tests of the kind `rollout_decisions`: decisions, plays, digests, resuming, errors and export."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,12 +24,13 @@ from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.rollout import Limits, RolloutSettings
 from bgdata.selfplay.rollout_decisions import Window, roll_out_decision
-from bgdata.selfplay.splits import splits_of_games
+from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.dataset import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.export import write_text
+from tests.contract.kinds import smallest_version
 from tests.kept import own
 from tests.rechecking import check_sample, inputs_of
 
@@ -39,37 +38,37 @@ SMALLEST = DATASET.smallest
 SLUG = DATASET.slug(SMALLEST)
 
 
-def small_table(root: Path) -> Table:
-    return bgdata.open_warehouse(root).open(DATASET.name, SLUG)
-
-
 def network_chooser(warehouse: Warehouse) -> Chooser:
     return open_roller(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse)).chooser
 
 
 def test_decisions_are_turns_of_test_games(small_root: Path) -> None:
-    """Each decision is a turn of a test game of the corpus, with its position, dice and line number in the file."""
     warehouse = bgdata.open_warehouse(small_root)
-    with warehouse.connect() as connection:
-        rows = connection.sql(
-            "select d.position_id = t.position_id, d.class, d.die1 >= d.die2, "
-            "list_sort([d.die1, d.die2]) = list_sort([t.die1, t.die2]), d.game, d.seed, d.line, d.network "
-            f"from benchmark_decisions d join turns t using (game, turn) where d.variant = '{SLUG}' "
-            "and t.dataset = 'selfplay' and t.variant = 'pubeval-20-seed-3' order by decision"
-        ).fetchall()
-    assert [row[:4] for row in rows] == [(True, "contact", True, True)] * 3
-    assert set(splits_of_games(3, np.array([row[4] for row in rows])).tolist()) == {2}
-    seeds = [row[5] for row in rows]
+    decisions = warehouse.rows(f"from benchmark_decisions where variant = '{SLUG}' order by decision")
+    assert len(decisions) == 3
+    for decision in decisions:
+        (turn,) = warehouse.rows(
+            "from turns where dataset = 'selfplay' and variant = 'pubeval-20-seed-3' "
+            f"and game = {decision['game']} and turn = {decision['turn']}"
+        )
+        assert decision["position_id"] == turn["position_id"]
+        assert decision["class"] == "contact"
+        dice = sorted([turn["die1"], turn["die2"]], reverse=True)
+        assert [decision["die1"], decision["die2"]] == dice
+        assert decision["network"] == f"network/tiny/{warehouse.open('network', 'tiny').folder.name}"
+    splits = splits_of_games(3, np.array([decision["game"] for decision in decisions]))
+    assert set(splits.tolist()) == {SPLITS.index("test")}
+    seeds = [decision["seed"] for decision in decisions]
     assert seeds == sorted(set(seeds))
-    assert [row[6] for row in rows] == [7, 13, 19]  # a comment, then a seed, four rollouts and the decision
-    assert {row[7] for row in rows} == {f"network/tiny/{warehouse.open('network', 'tiny').folder.name}"}
+    # in a file: a comment, then a seed, four rollouts and the decision
+    assert [decision["line"] for decision in decisions] == [7, 13, 19]
 
 
 def test_plays_equal_rollouts(small_root: Path) -> None:
     """The stored plays equal rollouts from the board, the roll and the seed alone."""
     warehouse = bgdata.open_warehouse(small_root)
     player = network_chooser(warehouse)
-    arrays = small_table(small_root).arrays()
+    arrays = smallest_version(small_root, DATASET).arrays()
     settings = RolloutSettings("exact", 2)
     window = Window(0.16, 2, 4)
     limits = Limits(72, 0.02, 144)
@@ -108,7 +107,7 @@ def test_plays_equal_rollouts(small_root: Path) -> None:
 
 def test_plays_are_legal_and_counted_in_statistics(small_root: Path) -> None:
     """All rolled-out plays are legal, and the statistics count plays, games and legal plays."""
-    table = small_table(small_root)
+    table = smallest_version(small_root, DATASET)
     arrays = table.arrays()
     statistics = table.manifest.statistics
     errors = table.array("plays_standard_errors")
@@ -129,7 +128,7 @@ def test_plays_are_legal_and_counted_in_statistics(small_root: Path) -> None:
 
 def test_some_play_of_each_decision_loses(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    arrays = small_table(small_root).arrays()
+    arrays = smallest_version(small_root, DATASET).arrays()
     player = network_chooser(warehouse)
     for board, roll in zip(arrays["decisions_boards"], arrays["decisions_dice"].tolist(), strict=True):
         decision = roll_out_decision(
@@ -252,23 +251,19 @@ def test_exported_benchmark_file_imports_equal(warehouse: Warehouse, tmp_path: P
     imported = warehouse.build(IMPORTED.name, IMPORTED.parameters("contact"), files=[path], strict=True)
     write_text(imported, "gnubg-benchmark", tmp_path / "again.bm")
     assert (tmp_path / "again.bm").read_bytes() == path.read_bytes()
-    with warehouse.connect() as connection:
-        columns = "decision, line, position_id, board, class, die1, die2, n_plays, seed"
-        for query in (
-            f"select {columns} from benchmark_decisions where variant = '{{}}' order by decision",
-            "select decision, rank, position_id, board, loss from benchmark_plays where variant = '{}' order by all",
-            "select * exclude (dataset, variant) from benchmark_rollouts where variant = '{}' order by line",
-        ):
-            assert connection.sql(query.format(SLUG)).fetchall() == connection.sql(query.format("contact")).fetchall()
-        nulls = connection.sql(
-            "select count(standard_error), count(loss_standard_error), count(trials), count(*) > 0 "
-            "from benchmark_plays where dataset = 'gnubg_benchmark'"
-        ).fetchall()
-    assert nulls == [(0, 0, 0, True)]
+    for query in (
+        "select decision, line, position_id, board, class, die1, die2, n_plays, seed from benchmark_decisions "
+        "where variant = '{}' order by decision",
+        "select decision, rank, position_id, board, loss from benchmark_plays where variant = '{}' order by all",
+        "select * exclude (dataset, variant) from benchmark_rollouts where variant = '{}' order by line",
+    ):
+        assert warehouse.rows(query.format("contact")) == warehouse.rows(query.format(SLUG))
+    for play in warehouse.rows("from benchmark_plays where dataset = 'gnubg_benchmark'"):
+        for column in ("standard_error", "loss_standard_error", "trials"):
+            assert play[column] is None
 
 
-def test_scores_equal_those_on_the_imported_file(warehouse: Warehouse) -> None:
-    """A player is scored on a benchmark that was made here as on an imported one."""
+def test_player_is_scored_on_rolled_out_decisions(warehouse: Warehouse) -> None:
     table = warehouse.open(DATASET.name, SLUG)
     parameters = ScoreParameters("pubeval", 0, VersionRef("rollout_decisions", SLUG, table.folder.name), "2")
     scores = warehouse.build("benchmark_scores", parameters)
@@ -278,9 +273,8 @@ def test_scores_equal_those_on_the_imported_file(warehouse: Warehouse) -> None:
     assert scores.manifest.statistics["error_rate"] == pytest.approx(1000 * scores.array("losses").mean())
     kind = warehouse.kind("benchmark_scores")
     check_sample(kind, scores, {"benchmark": table}, 3, np.random.default_rng(0))
-    with warehouse.connect() as connection:
-        assert connection.sql(
-            "select benchmark, class, decisions from benchmark_summary where benchmark like 'rollout_decisions/%'"
-        ).fetchall() == [(f"rollout_decisions/{SLUG}", "contact", 3)]
+    (row,) = warehouse.rows(f"from benchmark_summary where benchmark = 'rollout_decisions/{SLUG}'")
+    assert row["class"] == "contact"
+    assert row["decisions"] == 3
     with pytest.raises(InvalidParameterError, match="expected version 2 of pubeval, as it plays here, got 1"):
         warehouse.build("benchmark_scores", replace(parameters, version="1"))

@@ -87,17 +87,22 @@ def test_statistics_count_claims(table: Table) -> None:
 
 def test_luck_of_the_example_match(small_root: Path) -> None:
     """The sums of the published rolls answer the claims about the example match."""
-    with bgdata.open_warehouse(small_root).connect() as connection:
-        assert connection.execute(
-            """select count(*), sum(printed_luck), sum(evaluation - average),
-            sum(if(round = 22 and program = 'snowie', -printed_luck, printed_luck)) from published_luck"""
-        ).fetchone() == (57, pytest.approx(0.947), pytest.approx(0.709), pytest.approx(0.865))
-        wrong = connection.execute(
-            "select round, program from published_luck where abs(printed_luck - evaluation + average) > 1e-9 order by 1"
-        ).fetchall()
-        answers = connection.execute("select claim, our_value from claims where claim like 'A12.total%'").fetchall()
-    assert wrong == [(21, "snowie"), (23, "snowie")]
-    assert dict(answers) == {"A12.total-luck": 0.709, "A12.total-luck-as-added": 0.865}
+    warehouse = bgdata.open_warehouse(small_root)
+    rolls = warehouse.rows("from published_luck order by round")
+    assert len(rolls) == 57
+    assert sum(roll["printed_luck"] for roll in rolls) == pytest.approx(0.947)
+    luck = [roll["evaluation"] - roll["average"] for roll in rolls]
+    assert sum(luck) == pytest.approx(0.709)
+    misprints = [roll for roll, value in zip(rolls, luck, strict=True) if abs(roll["printed_luck"] - value) > 1e-9]
+    assert [(roll["round"], roll["program"]) for roll in misprints] == [(21, "snowie"), (23, "snowie")]
+    subtracted = [roll for roll in rolls if roll["round"] == 22 and roll["program"] == "snowie"]  # instead of added
+    as_added = sum(roll["printed_luck"] for roll in rolls) - 2 * sum(roll["printed_luck"] for roll in subtracted)
+    assert as_added == pytest.approx(0.865)
+    answers = warehouse.rows("from claims where claim like 'A12.total%'")
+    assert {row["claim"]: row["our_value"] for row in answers} == {
+        "A12.total-luck": 0.709,
+        "A12.total-luck-as-added": 0.865,
+    }
 
 
 def test_inputs_follow_from_the_parts() -> None:
@@ -116,35 +121,49 @@ def test_complete_adds_versions_that_claims_can_use(warehouse: Warehouse) -> Non
     assert DATASET.complete(DATASET.smallest, warehouse) == DATASET.smallest
 
 
-def test_large_studies_answer_claims(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A study in the warehouse that is no default one answers claims; with too few games they stay open."""
+@pytest.fixture
+def study(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> Table:
+    """A study in the warehouse that is no default one."""
     monkeypatch.setattr(STUDIES, "defaults", ())
-    monkeypatch.setattr(register, "COARSEST", 1e6)
-    study = warehouse.build(STUDIES.name, replace(STUDIES.smallest, study="first-index"))
-    parameters = DATASET.complete(ClaimsParameters(("A6",)), warehouse)
+    return warehouse.build(STUDIES.name, replace(STUDIES.smallest, study="first-index"))
+
+
+def test_studies_of_the_warehouse_are_sources(warehouse: Warehouse, study: Table) -> None:
     assert len(list(warehouse.versions(STUDIES.name))) == 2
+    parameters = DATASET.complete(ClaimsParameters(("A6",)), warehouse)
     assert parameters.sources == (VersionRef.parse(study.name),)
     assert DATASET.inputs(parameters) == {}
-    judged = {each.claim.claim: each for each in judged_claims(Context(parameters, {}, warehouse), parameters.chosen())}
+
+
+@pytest.mark.parametrize(("setting", "index"), enumerate(["0", "0.25", "0.50", "0.75", "1"]))
+def test_large_studies_answer_claims(
+    warehouse: Warehouse, study: Table, monkeypatch: pytest.MonkeyPatch, setting: int, index: str
+) -> None:
+    monkeypatch.setattr(register, "COARSEST", 1e6)  # four games are enough
+    parameters = DATASET.complete(ClaimsParameters(("A6",)), warehouse)
+    name = f"A6.against-0.7-win-index-{index}"
+    claims = [claim for claim in parameters.chosen() if claim.claim == name]
+    (judged,) = judged_claims(Context(parameters, {}, warehouse), claims)
     measures = text_column(study.arrays(), "measures").to_pylist()
-    win_share_rows = [place for place, measure in enumerate(measures) if measure == "win_share"]
-    for place, index in zip(win_share_rows, ("0", "0.25", "0.50", "0.75", "1"), strict=True):
-        claim = judged[f"A6.against-0.7-win-index-{index}"]
-        value, error = (100 * study.array(name)[place] for name in ("figures", "errors"))
-        assert [claim.answer, claim.error] == pytest.approx([value, error])
-        assert claim.published_error == pytest.approx(error * sqrt(4 / 100_000))
-        assert claim.tolerance == pytest.approx(0.05 + 3 * hypot(error, claim.published_error))
-        assert claim.status == (
-            "reproduced" if abs(value - float(claim.claim.published)) <= claim.tolerance else "disagrees"
-        )
-    monkeypatch.undo()
-    monkeypatch.setattr(STUDIES, "defaults", ())
-    (too_few,) = judged_claims(Context(parameters, {}, warehouse), [claim.claim])
-    assert (too_few.answer, too_few.status) == (None, "open")
-    assert (
-        "; 4 games of ours are too few beside what was published; to decide it: the same games by"
-        in too_few.explanation
-    )
+    row = [row for row, measure in enumerate(measures) if measure == "win_share"][setting]
+    percent, error = (100 * study.array(array)[row] for array in ("figures", "errors"))
+    assert judged.answer == pytest.approx(percent)
+    assert judged.error == pytest.approx(error)
+    assert judged.published_error == pytest.approx(error * sqrt(4 / 100_000))  # of 4 games, and of 100,000
+    assert judged.tolerance == pytest.approx(0.05 + 3 * hypot(error, judged.published_error))
+    is_near = abs(percent - float(judged.claim.published)) <= judged.tolerance
+    assert judged.status == ("reproduced" if is_near else "disagrees")
+
+
+@pytest.mark.usefixtures("study")
+def test_claims_stay_open_after_too_few_games(warehouse: Warehouse) -> None:
+    parameters = DATASET.complete(ClaimsParameters(("A6",)), warehouse)
+    claims = [claim for claim in parameters.chosen() if claim.claim == "A6.against-0.7-win-index-1"]
+    (judged,) = judged_claims(Context(parameters, {}, warehouse), claims)
+    assert judged.answer is None
+    assert judged.status == "open"
+    expected = "; 4 games of ours are too few beside what was published; to decide it: the same games by"
+    assert expected in judged.explanation
 
 
 def test_default_variants_that_claims_can_use_are_inputs(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:

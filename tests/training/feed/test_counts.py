@@ -205,7 +205,7 @@ def test_rows_that_changed_since_they_were_counted_are_named(tmp_path: Path) -> 
 
 @pytest.mark.usefixtures("read_ranges")
 def test_counts_of_another_guard_give_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Never a guarded row, because a pool asks the guard again."""
+    """A guarded row is never read, because a pool asks the guard again."""
     write_labels(tmp_path, GNUBG_LABELS, label_boards())
     unguarded = block_counts(labelled_rows(bgdata.open_warehouse(tmp_path)), None, 100)
     write_benchmark(tmp_path, "some", label_boards()[:500], label_boards()[:0])
@@ -232,7 +232,7 @@ def test_pages_of_every_version_are_released_while_a_pool_is_filled(
 
 
 def test_arrays_in_parts_give_the_same_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And no array is read as a whole."""
+    """They are never read as a whole."""
     games = np.arange(len(label_boards()), dtype=np.int32) // 20
     write_labels(tmp_path, GNUBG_LABELS, label_boards(), games=games)
     write_labels(tmp_path, ROLLOUT_LABELS, label_boards()[::2])

@@ -237,7 +237,7 @@ def test_source_without_a_class_leaves_its_share_to_the_others(tmp_path: Path) -
 
 
 def test_rows_of_a_game_are_in_one_split(tmp_path: Path) -> None:
-    """By the splits of the labels, or else by those of the positions that they label."""
+    """Splits are those of the labels, or else those of the positions that they label."""
     boards = label_boards()
     games = np.arange(len(boards), dtype=np.int32) // 20  # 20 positions each
     write_labels(tmp_path, GNUBG_LABELS, boards, games=games)
@@ -256,7 +256,7 @@ def test_rows_of_a_game_are_in_one_split(tmp_path: Path) -> None:
 
 
 def test_notes_name_versions_of_the_same_games(tmp_path: Path) -> None:
-    """Their positions come more than once."""
+    """Their positions come more than once in an epoch."""
     corpus = {"player": "network/some", "version": "1", "games": 20, "seed": 5}
     boards = label_boards()
 
@@ -370,7 +370,7 @@ def test_state_of_another_format_is_refused(label_warehouse: Warehouse, state: d
 def test_record_lists_the_rows_that_were_read(
     label_warehouse: Warehouse, label_root: Path, ranks: int, uneven: str
 ) -> None:
-    """Even after other versions have become current."""
+    """The versions that were read need not be current any more."""
     feed = label_warehouse.batches(BOTH_LABELS, batch_size=100, features="race", seed=8, epochs=2)
     shares = [feed.share(rank, ranks, uneven) for rank in range(ranks)]
     steps = len(shares[0]) + 3  # into the second epoch
@@ -539,7 +539,7 @@ def test_every_rank_has_as_many_batches_of_full_size(
 @pytest.mark.parametrize("uneven", ["drop", "fill"])
 @pytest.mark.parametrize("saved_by", [0, 1, 2])
 def test_state_of_any_rank_is_one_of_all_ranks(label_warehouse: Warehouse, uneven: str, saved_by: int) -> None:
-    """And one of the feed that is not shared."""
+    """The state is also one of the feed that is not shared."""
     feed = small_block_feed(label_warehouse, batch_size=100, epochs=2)
     shares = [feed.share(rank, 3, uneven) for rank in range(3)]
     batches_of_ranks = [list(share) for share in shares]

@@ -44,7 +44,6 @@ from bgdata.training.feed.stream import random_order
 from bgdata.warehouse import Warehouse
 from tests.reference.position_hash import shuffled
 from tests.store.toy import Count, Toy
-from tests.subtests import each
 from tests.training.labels import (
     GNUBG_LABELS,
     ROLLOUT_LABELS,
@@ -86,7 +85,7 @@ def fed_positions(warehouse: Warehouse, **options: Any) -> list[bytes]:
 
 @pytest.mark.parametrize("split", ["train", "validation"])
 def test_positions_of_benchmarks_and_their_flips_are_left_out(guarded_warehouse: Warehouse, split: str) -> None:
-    """And no others."""
+    """All other positions are in the feed."""
     in_benchmark = np.concatenate(benchmark_boards())
     forbidden = {board.tobytes() for boards in (in_benchmark, flip_boards(in_benchmark)) for board in boards}
     unguarded = fed_positions(guarded_warehouse, split=split, guard=False)
@@ -132,8 +131,8 @@ def test_hashes_are_found_among_the_known_ones(tmp_path: Path, known_count: int)
     assert guard.contains(queries).tolist() == [value in known for value in queries.tolist()]
 
 
-@each("key", [(0,), (0, 0), (1, 2, 3), ((1 << 63) - 1, 5)])
-@each("count", [0, 1, 2, 3, 1000])
+@pytest.mark.parametrize("key", [(0,), (0, 0), (1, 2, 3), ((1 << 63) - 1, 5)])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 1000])
 def test_shuffling_matches_the_reference(key: tuple[int, ...], count: int) -> None:
     assert random_order(key, count).tolist() == shuffled(key, count)
 
