@@ -106,7 +106,6 @@ def test_empty_arrays_are_accepted() -> None:
 
 
 def test_invalid_arrays_are_refused() -> None:
-    """Arrays of another shape or type, and illegal boards, raise an error that names what was expected, and the row."""
     illegal = np.array([START.board, [0] * 25 + [16]], np.int8)
     wrong: Any = np.zeros((2, 26), np.int64)
     all_raise(

@@ -28,7 +28,6 @@ def test_formatted_boards_are_parsed_back(roll: object) -> None:
 
 
 def test_other_color_sees_flipped_board() -> None:
-    """The same line with the other color on roll is the flipped position."""
     for position in random_positions():
         fields = format_money_board(position).split(":")
         fields[1 + 2 + 3 + 26] = "-1"
