@@ -32,7 +32,8 @@ def mean_least_most(errors: NDArray[np.floating]) -> tuple[float, float, float]:
 
 def test_errors_of_small_games_with_gammons_are_as_documented() -> None:
     """Games begin with three checkers a side on 6 points, of which one side still has all three."""
-    pairs = [pair for pair in itertools.product(layouts(6, 3)[1:], repeat=2) if 3 in map(sum, pair)]
+    sides = layouts(6, 3)[1:]
+    pairs = [pair for pair in itertools.product(sides, sides) if 3 in map(sum, pair)]
     assert len(pairs) == 6160
     exact = [exact_game(*pair, 3) for pair in pairs]
     combined = [approximate_game(*pair, 3) for pair in pairs]

@@ -181,12 +181,12 @@ def test_cache_keeps_answers_by_board_and_ply() -> None:
     assert len(cache) == 0, "static evaluations are not kept"
     cache(boards, 1)
     assert len(cache) == 30
-    asked = evaluator.asked
+    n_evaluated = evaluator.n_evaluated
     cache(boards[::-1], 1)
-    assert evaluator.asked == asked
+    assert evaluator.n_evaluated == n_evaluated
     cache(boards[:2], 2)
     assert len(cache) == 32
-    assert evaluator.asked > asked
+    assert evaluator.n_evaluated > n_evaluated
     assert cache(boards[:0], 1).chances.shape == (0, 5)
 
 
