@@ -154,7 +154,7 @@ CUBE, MOVE, END_OF_GAME = 2, 3, 4  # kinds of records, in their byte 8
 
 
 def test_games_from_set_up_positions_are_set_aside() -> None:
-    """So is the position in an .xgp file, which is read as such a game."""
+    """The position in an .xgp file is read as such a game."""
 
     def put_four_checkers_on_point_6(record: memoryview) -> None:
         if record[8] == MOVE:
@@ -262,12 +262,6 @@ def files_of_a_stream() -> list[bytes]:
     return [(FOLDER / "session.ogxm").read_bytes(), convert_text("session.mat"), convert_text("short.mat")]
 
 
-def test_files_written_by_the_package_are_read() -> None:
-    content = convert_text("session.mat")
-    assert content.startswith(b"OGXM")
-    assert turns_by_game(replay_file(parse_document(content, "x"))) == turns_by_game(read_session("mat"))
-
-
 def test_stream_has_the_matches_of_all_its_files(files_of_a_stream: list[bytes]) -> None:
     stream = b"".join(files_of_a_stream)
     assert split_stream(stream) == files_of_a_stream
@@ -275,6 +269,7 @@ def test_stream_has_the_matches_of_all_its_files(files_of_a_stream: list[bytes])
     assert file.rejects == []
     assert [len(match.games) for match in file.matches] == [3, 3, 1]
     assert turns_by_game(file)[:3] == turns_by_game(read_session("ogxm"))
+    assert turns_by_game(file)[3:6] == turns_by_game(read_session("mat"))
     lines = [game.units for match in file.matches for game in match.games]
     for before, after in pairwise(lines):
         assert before.stop == after.start

@@ -60,7 +60,6 @@ def test_published_sample_file_is_read() -> None:
 
 
 def test_rows_of_a_group_are_linked() -> None:
-    """Rollouts, seeds and plays of a decision are linked to it by their order."""
     benchmark = parse_gnubg_benchmark(SETTINGS + b"# made up\n" + GROUP)
     assert benchmark.counts == LineCounts(8, 7, 1, 0)
     assert benchmark.settings == ((1, SETTINGS.decode().strip()),)
@@ -97,7 +96,6 @@ def test_rollouts_before_a_bad_decision_have_none() -> None:
 
 
 def test_all_other_kinds_of_lines_are_read() -> None:
-    """Cube rollouts, best plays, seeds and comments are read, and written again as they were."""
     text = f"""\
 c {START_KEY} 51.25 49.875 ND
 r 7
@@ -181,7 +179,7 @@ def test_only_play_has_no_loss() -> None:
 
 
 def test_illegal_play_removes_its_decision() -> None:
-    """All plays of the decision and the links to its rollouts go too, and the original is unchanged."""
+    """The other plays of the decision and the links to its rollouts are removed too; the original is unchanged."""
     benchmark = parse_gnubg_benchmark(GROUP + GROUP.replace(b"2 4", b"6 4") + GROUP)
     is_illegal = np.zeros(6, np.bool_)
     is_illegal[3] = True

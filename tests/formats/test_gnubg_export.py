@@ -177,7 +177,7 @@ def test_game_that_cannot_be_replayed_is_quarantined(old: str, new: str, reason:
 
 
 def test_decimal_commas_are_read() -> None:
-    """gnubg writes them on some systems."""
+    """gnubg writes decimal commas on some systems."""
     text = re.sub(r"(\d)\.(\d{3})", r"\1,\2", (FOLDER / "session_004.txt").read_text())
     turns = only_game(replay_file(parse_gnubg_text(text.encode())))
     assert turns[0].turn.analyses == read_turns("session_004.txt")[0].turn.analyses
@@ -199,7 +199,6 @@ def test_damaged_files_give_errors_or_games_that_keep_the_rules(name: str) -> No
 
 @needs_gnubg_tool("gnubg")
 def test_exports_are_the_games_that_gnubg_saves(tmp_path: Path) -> None:
-    """Text and HTML exports have the same games as the .sgf file that gnubg saves of the session."""
     ask_gnubg(f"{PREAMBLE}{SESSION.replace('save(', 'name = (')}{EXPORT}", tmp_path)
     (saved,) = read_matches(tmp_path / "session.sgf").matches
     for number, game in enumerate(saved.games, 1):

@@ -89,7 +89,6 @@ def test_text_is_decoded_as_utf8_or_windows(data: bytes, expected: str) -> None:
 
 
 def test_every_line_has_one_verdict() -> None:
-    """Each line is a row, a comment or quarantined with the first reason, and the counts add up."""
     ledger = Ledger(split_lines(b"a\nb\n\nd\ne\n"))
     ledger.set_aside([2])
     ledger.reject(np.array([0, 2]), "expected no a")

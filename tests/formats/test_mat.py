@@ -112,7 +112,6 @@ def test_left_out_take_and_joined_rolls_of_gnubg_are_read() -> None:
 
 
 def test_files_of_other_programs_are_read() -> None:
-    """A file with a byte order mark, ratings, other comments, illegal plays and joined moves is read."""
     text = """\
 \ufeff; [Site "XG Gammon"]
 ; [Player 1 "Ann"]
@@ -315,10 +314,10 @@ def test_game_that_cannot_be_replayed_is_removed() -> None:
         assert match.players == ("alice", "bob")
         return Flaw(9, "expected legal play") if game.number == 1 else game
 
-    rest = file.quarantine_games(check)
-    assert [game.number for game in rest.matches[0].games] == [2, 3, 4]
-    assert rest.counts == LineCounts(36, 18, 6, 12)
-    reasons = {bad.line: bad.reason for bad in rest.rejects}
+    remaining = file.quarantine_games(check)
+    assert [game.number for game in remaining.matches[0].games] == [2, 3, 4]
+    assert remaining.counts == LineCounts(36, 18, 6, 12)
+    reasons = {bad.line: bad.reason for bad in remaining.rejects}
     assert reasons.pop(9) == "expected legal play"
     assert reasons.pop(36) == HEADING
     assert reasons == dict.fromkeys((5, 6, 7, 8, *range(10, 16)), "expected a whole game, see line 9")

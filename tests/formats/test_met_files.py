@@ -242,7 +242,6 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_tables_of_gnubg_are_read(name: str) -> None:
-    """The tables installed with gnubg have their published length, chances and notice."""
     path = INSTALLED / f"{name}.xml"
     if not path.is_file():
         pytest.skip(f"no {path} (Debian package gnubg-data)")

@@ -137,7 +137,7 @@ def test_result_of_a_finished_game_follows_from_its_last_position(session: Rando
 
 @pytest.mark.parametrize("points", [1, 2, 3])
 def test_gammon_for_money_may_count_as_a_single_game(session: RandomMatch, points: int) -> None:
-    """By the Jacoby rule, which .mat files may leave out."""
+    """The Jacoby rule says so, and .mat files may leave it out."""
     game = min((game for game in session.match.games if game.points == points), key=lambda game: len(game.turns))
     for claimed in {1, 2, 3, 4} - {points}:
         assert has_valid_result(session.match, replace(game, points=claimed)) == (claimed == 1)

@@ -83,7 +83,7 @@ def test_truncated_stream_is_refused(streams: list[bytes], chunk: int, form: str
 
 
 def test_zeros_after_gzip_are_ignored(tmp_path: Path) -> None:
-    """As by `gzip.decompress`."""
+    """`gzip.decompress` ignores them too."""
     packed = gzip.compress(b"first\n") + bytes(1000) + gzip.compress(b"second\n") + bytes(unpacking.CHUNK_BYTES * 2)
     (tmp_path / "x").write_bytes(packed)
     assert read_bytes(tmp_path / "x") == b"first\nsecond\n"
@@ -131,7 +131,6 @@ def test_repetitive_texts_are_read(tmp_path: Path) -> None:
 
 @each_pack
 def test_size_of_content_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Pack) -> None:
-    """Content beyond the limit is refused with any compression and without."""
     path = tmp_path / "x"
     path.write_bytes(pack(b"x" * 1000))
     monkeypatch.setenv(BYTES_VARIABLE, "1000")

@@ -82,7 +82,6 @@ def test_checkers_are_on_the_home_board_of_their_side() -> None:
 
 
 def test_title_and_description_name_the_position() -> None:
-    """Title and description say in words what the picture shows, and the element refers to both."""
     stakes = Stakes(MatchScore(3, 5), Cube(4, CubeOwner.ON_ROLL))
     root = ElementTree.fromstring(format_board_svg(START, roll=Roll(6, 5), stakes=stakes))
     title, description = root.find(f"{SVG}title"), root.find(f"{SVG}desc")
@@ -165,7 +164,6 @@ def test_arrow_goes_from_checker_to_checker() -> None:
 
 
 def test_turned_board_is_that_of_the_opponent() -> None:
-    """On a turned board, checkers, cube and captions stand as the opponent sees them."""
     stakes = Stakes(MatchScore(3, 5), Cube(2, CubeOwner.ON_ROLL))
     turned = format_board_svg(CROWDED, stakes=stakes, names=("Ann", "Bob"), is_turned=True)
     of_opponent = format_board_svg(CROWDED.flip(), stakes=stakes.flip(), names=("Bob", "Ann"))

@@ -61,7 +61,6 @@ def test_position_in_a_text_is_found(text: str, roll: str | None) -> None:
 
 
 def test_first_line_of_extreme_gammon_text_is_the_position() -> None:
-    """The XGID in the first line is the position of the text; an XGID in a note is not."""
     position, match = parse_identifier(XG_TEXT)
     assert (position, match) == parse_identifier(OTHER)
     assert match is not None

@@ -208,8 +208,6 @@ files = [
 
 @pytest.mark.usefixtures("source_with_login")
 def test_fetch_downloads_and_prints_the_import_command(server: Server, root: Path, tmp_path: Path) -> None:
-    """`bgdata fetch` downloads files, records their hashes, and prints the command that imports them, with licence and
-    citation."""
     archive, plain = server.files["/matches.zip"], server.files["/plain.csv"]
     folder = tmp_path / "a b"
     result = run(root, "fetch", "club", "-o", folder)
@@ -245,7 +243,7 @@ def list_sizes(server: Server, monkeypatch: pytest.MonkeyPatch, archive: int, pl
 def test_full_disk_is_found_before_anything_is_downloaded(
     server: Server, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is there already is not counted again."""
+    """Bytes of a partial download are not counted again."""
     folder = tmp_path / "downloads"
     folder.mkdir()
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Mock(free=12_000))
@@ -318,8 +316,7 @@ def test_wrong_content_is_never_saved_under_the_name(
 
 
 def test_fetch_downloads_all_files(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`bgdata fetch NAME` downloads all files of a publisher, compares them with published hashes or records their own,
-    and requests nothing twice."""
+    """Files are compared with published hashes, or their own are recorded; none is requested twice."""
     server.files = {f"/{file.name}": TRAINING for file in load_sources()["gnubg"].files}
     server.files |= {f"/{name}.bz2": BENCHMARK for name in sources.published_contents("gnubg_benchmark")}
     digest = hashlib.sha256(SAMPLE.encode()).hexdigest()
@@ -437,7 +434,6 @@ def test_benchmark_with_another_hash_is_refused(server: Server, root: Path) -> N
 
 
 def test_first_hash_is_kept_and_compared_later(server: Server, root: Path) -> None:
-    """The hash of a first download is written down, and a later download with another hash is refused."""
     name = serve_training(server)
     fetch(root, server, name)
     sums = root / "raw" / SUMS
@@ -533,7 +529,6 @@ def test_download_stops_at_a_malformed_file_of_hashes(server: Server, root: Path
 
 
 def test_download_resumes_after_a_full_disk(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A download that filled the disk is reported, and the next one goes on from the part that is kept."""
     name = serve_training(server)
     real_open = Path.open
 

@@ -34,7 +34,6 @@ def test_every_importer_has_corrupted_files() -> None:
 
 @pytest.mark.parametrize("kind", IMPORTED)
 def test_random_bytes_are_refused(imports: Imports, kind: str) -> None:
-    """Files of random bytes are refused by every importer, whatever their ending."""
     chance = random.Random(kind)
     for name in ("contact.txt", "contact.jsonl", "contact.sgf"):
         text = chance.randbytes(50_000)

@@ -86,7 +86,6 @@ def verify_problems(warehouse: Warehouse) -> list[str]:
 
 @each_kind
 def test_verify_finds_damaged_files(memory_path: Path, kind: str) -> None:
-    """`verify` finds one changed bit in each of the files of an imported table."""
     imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     path.write_bytes(path.read_bytes() + b"nonsense\n")

@@ -89,7 +89,7 @@ def all_rows(imports: Imports, table: Table) -> list[list[tuple[Any, ...]]]:
 def check_verified(imports: Imports, table: Table) -> None:
     """A version has no fault."""
     findings = list(verify(imports.warehouse, [table], seed=1, progress=Silence()))
-    assert [each.text for each in findings if each.status is Status.FAILED] == []
+    assert [finding.text for finding in findings if finding.status is Status.FAILED] == []
 
 
 @each_kind
@@ -126,7 +126,7 @@ def compute_rows(imports: Imports, kind: str, files: list[Path], lines: int) -> 
 
 @each_kind
 def test_rows_do_not_depend_on_where_parts_end(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor on the blocks in which lines are read, nor on how files are packed."""
+    """Rows do not depend on the blocks in which lines are read, nor on how files are packed, either."""
     imports = Imports(memory_path)
     expected = compute_rows(imports, kind, write_files(imports, kind), lines=1000)
     assert len(expected.rows) == 9
@@ -142,7 +142,6 @@ def test_rows_do_not_depend_on_where_parts_end(memory_path: Path, kind: str, mon
 
 @each_kind
 def test_rows_of_parts_equal_those_of_one_part(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An import in several parts has the rows and statistics of one in a single part, also from compressed files."""
     imports = Imports(memory_path)
     one_part = imports.build(kind, write_files(imports, kind), name="one")
     in_parts(monkeypatch, 1000)
@@ -205,7 +204,6 @@ def test_stopped_import_goes_on_from_finished_parts(
 
 
 def test_strict_import_in_parts_names_line_and_file(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A strict import in parts names the file's first bad line, also where that part was finished before."""
     imports = Imports(memory_path)
     in_parts(monkeypatch, 3)
     path = imports.file("x.csv", f"{START.id}\n" * 4 + "bad\n" + f"{START.id}\n" * 7)
@@ -224,7 +222,7 @@ def test_strict_import_in_parts_names_line_and_file(memory_path: Path, monkeypat
 
 
 def test_files_without_rows_are_refused_after_all_parts(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file without any row is refused with its first bad lines. Beside a file that has rows it is only mentioned."""
+    """Beside a file that has rows, a file without any is only mentioned."""
     imports = Imports(memory_path)
     in_parts(monkeypatch, 2)
     path = imports.file("x.csv", "bad\n" * 3 + "# c\n" + "worse\n" * 3)
@@ -298,7 +296,6 @@ def test_utf_16_and_old_mac_lists_are_split_into_parts(
 
 
 def test_memory_does_not_grow_with_the_file(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lines and rows that an import has in memory at a time do not grow with the file."""
     reader = positions_compute.READERS["positions"]
     append = positions_compute.GrowingArrays.append
     block_bytes: list[int] = []
@@ -329,7 +326,6 @@ def test_memory_does_not_grow_with_the_file(memory_path: Path, monkeypatch: pyte
 
 
 def test_file_that_changes_meanwhile_is_refused(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An import whose file changes before the end is refused, and publishes nothing."""
     imports = Imports(memory_path)
     in_parts(monkeypatch, 3)
     path = imports.file("x.csv", f"{START.id}\n" * 9)

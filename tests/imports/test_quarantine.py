@@ -106,8 +106,7 @@ def test_illegal_decisions_of_gnubg_benchmarks_are_quarantined(imports: Imports)
 
 
 def test_lines_that_break_a_rule_quarantine_their_game(imports: Imports) -> None:
-    """In a match, a line that cannot be read, or a play that is illegal, quarantines its whole game; other games are
-    imported."""
+    """Other games are imported."""
     text = """\
  3 point match
 
@@ -157,7 +156,6 @@ def test_error_names_the_cause_first(imports: Imports) -> None:
 
 @each_kind
 def test_strict_import_publishes_nothing(imports: Imports, kind: str) -> None:
-    """A strict import of a file with a bad line is refused, also after an import of it without `--strict`."""
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     path.write_bytes(path.read_bytes() + b"nonsense\n")
     message = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -10,12 +11,13 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import janowski, janowski_first, jump
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.cube_tables import MoneyBearoff
+from bgdata.evaluation.cube_tables import MoneyBearoff, SolvedRaces
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import PubEval
@@ -30,14 +32,16 @@ from bgdata.selfplay.rollout_kernels import MAX_TRIALS, fill_order, first_rolls,
 from tests.command_line import position_id
 from tests.equity.samples import published_met
 from tests.evaluation.sample_networks import shipped_networks, shipped_player
+from tests.reference.bearoff import equities
 from tests.reference.cubeful_games import Board, Chances, Model, Score, cubeful, match_janowski
 from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.cubeful_rollouts import Trials
+from tests.reference.match_bearoff import MatchGame
 from tests.selfplay.test_cubeful_games import evaluate, mwc, network
 from tests.subtests import each
 
 MONEY, JACOBY = Stakes(Money(is_jacoby=False)), Stakes(Money(is_jacoby=True))
-ENDING = Position(position_id([2, 1, 2], [1, 2, 1]))
+ENDING = Position(position_id([4, 3], [5, 2]))
 LONGER_ENDING = Position(position_id([2, 2, 2, 1, 1], [2, 2, 2, 1, 1]))
 CONTACT = Position("4HPwATDgc/ABMA")
 HIT_OR_GAMMON = Position("3N0DAAmSAAAAAA")  # three checkers left, two of the opponent's fifteen behind them
@@ -71,6 +75,28 @@ def board_after_best_play(board: tuple[int, ...], roll: Roll, stakes: Stakes, ru
     return list(LookaheadPlayer(shipped_player(), 1).best_play(board, roll, stakes, rules).play.after_play.board)
 
 
+@cache
+def exact_match() -> MatchGame:
+    """Exact values of bearoffs by the published match equity table."""
+    return MatchGame(lambda score: Fraction(published_met().at(score)))
+
+
+def exact_ending(board: Board, cube: int, owner: str, score: Score) -> float | None:
+    """The value of a bearoff of up to six checkers a side, from exact arithmetic, for the player on roll, who may
+    double: points, or twice the match winning chance minus 1."""
+    on_roll, opponent = tuple(board[1:7]), tuple(-count for count in board[24:18:-1])
+    are_home = sum(on_roll) + sum(opponent) == sum(map(abs, board))
+    if not are_home or max(sum(on_roll), sum(opponent)) > 6:
+        return None
+    if not score.away:
+        _, owned, centered, opponent_owned = equities(on_roll, opponent)
+        no_double = {"centered": centered, "on_roll": owned, "opponent": opponent_owned}[owner]
+        doubled = no_double if owner == "opponent" else min(2 * opponent_owned, Fraction(1))
+        return cube * float(max(no_double, doubled))
+    stakes = Stakes(MatchScore(*score), Cube(cube, CubeOwner(owner)))
+    return 2 * float(exact_match().decided(on_roll, opponent, stakes)) - 1
+
+
 def check_block(
     position: Position, stakes: Stakes, model: Model, worth: Model, *, may_double: bool = True, play_ply: int = 0
 ) -> None:
@@ -88,7 +114,7 @@ def check_block(
     value = cubeful(model, match_janowski(0, mwc) if score.away else None)
     is_jacoby = stakes == JACOBY
     chosen = choose if play_ply else None
-    reference = Trials(evaluate, model, value, luck_values_of(worth), win_value, score, is_jacoby, chosen)  # type: ignore[arg-type]
+    reference = Trials(evaluate, model, value, luck_values_of(worth), win_value, score, is_jacoby, chosen, exact_ending)  # type: ignore[arg-type]
     found = roll_out_with_cube(
         [start(position, stakes, may_double=may_double)],
         network(),
@@ -164,14 +190,57 @@ def test_games_stop_at_exact_tables(tmp_path_factory: pytest.TempPathFactory) ->
     exact = MoneyBearoff(table)
     chooser = NetworkPlayer(shipped_networks(), BearoffEvaluator(table).arrays).chooser
     doubled = MONEY.after_take()
-    known = exact.cube_equities(ENDING, MONEY)
+    race = Position(position_id([2, 1, 2], [1, 2, 1]))
+    known = exact.cube_equities(race, MONEY)
     assert known is not None
-    starts = [start(ENDING), start(ENDING, may_double=False), start(ENDING, doubled, may_double=False)]
+    starts = [start(race), start(race, may_double=False), start(race, doubled, may_double=False)]
     found = roll_out_with_cube(starts, chooser, CubeRules(), Limits(72))
     best = max(known.no_double, min(known.double_take, known.double_pass))
     assert found.values.tolist() == pytest.approx([best, known.no_double, known.double_take], abs=1e-9)
     assert found.standard_errors.tolist() == pytest.approx([0, 0, 0], abs=1e-12)
     assert difference(found, 2, 1) == pytest.approx((known.double_take - known.no_double, 0), abs=1e-9)
+
+
+def races_of_seven_checkers(count: int) -> list[Position]:
+    """Random races in which each side has seven checkers at home, one too many for the solved endings."""
+    generator = np.random.default_rng(5)
+    sides = [np.bincount(generator.integers(0, 6, 7), minlength=6).tolist() for _ in range(2 * count)]
+    return [Position(position_id(*sides[row : row + 2])) for row in range(0, 2 * count, 2)]
+
+
+@pytest.fixture(scope="module")
+def racing_player(tmp_path_factory: pytest.TempPathFactory) -> NetworkPlayer:
+    """The shipped networks with a one-sided table, which evaluates races."""
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("races") / "warehouse")
+    table = warehouse.build("bearoff_one_sided", RaceParameters(6))
+    return NetworkPlayer(shipped_networks(), BearoffEvaluator(one_sided=table).arrays)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "stakes",
+    [
+        MONEY,
+        Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.ON_ROLL)),
+        Stakes(MatchScore(5, 5)),
+        Stakes(MatchScore(3, 5)),
+        Stakes(MatchScore(2, 4), Cube(2, CubeOwner.OPPONENT)),
+    ],
+    ids=["money", "own-cube", "5-away-5-away", "3-away-5-away", "2-away-4-away"],
+)
+def test_rollouts_are_unbiased(racing_player: NetworkPlayer, stakes: Stakes) -> None:
+    """Over 30 races the mean difference from exact values is below a thousandth of a point, or of mwc."""
+    met, solver = published_met(), SolvedRaces(10**8)
+    rules = CubeRules(met=None if isinstance(stakes.score, Money) else met)
+    gaps = []
+    for item, race in enumerate(races_of_seven_checkers(30)):
+        result = roll_out_with_cube(
+            [start(race, stakes, may_double=False)], racing_player.chooser, rules, Limits(1296), item=item
+        )
+        exact = solver.cube_equities(race, stakes, met)
+        assert exact is not None
+        gaps.append(result.values[0] - exact.no_double)
+    assert abs(np.mean(gaps)) < 0.001
 
 
 def test_luck_changes_errors_but_not_games() -> None:

@@ -1,7 +1,5 @@
 """Tests of finding and scoring reference positions, and of measuring players' speed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 
