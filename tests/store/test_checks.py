@@ -106,9 +106,12 @@ def test_largest_changes_and_their_rows(connection: duckdb.DuckDBPyConnection) -
         "(1, 0.25, [0, 1], 'a'), (2, 2.5, [0.5, 0.5], 'x'), (3, 1, [0], 'c'), (5, 1, [], '')",
     )
     size, chances, name = comparison.changes  # of the rows 1 to 3
-    assert size == ColumnChange("size", 3, 2, 1.0, pytest.approx((0.25 + 1) / 3), "2")
-    assert chances == ColumnChange("chances", 3, 2, 0.5, pytest.approx(0.5 / 3), "2")
-    assert name == ColumnChange("name", 3, 1, 1, pytest.approx(1 / 3), "2")
+    assert size == ColumnChange("size", 3, 2, 1.0, size.mean_absolute_change, "2")
+    assert size.mean_absolute_change == pytest.approx((0.25 + 1) / 3)
+    assert chances == ColumnChange("chances", 3, 2, 0.5, chances.mean_absolute_change, "2")
+    assert chances.mean_absolute_change == pytest.approx(0.5 / 3)
+    assert name == ColumnChange("name", 3, 1, 1, name.mean_absolute_change, "2")
+    assert name.mean_absolute_change == pytest.approx(1 / 3)
 
 
 def test_large_numbers_are_compared(toys: Warehouse) -> None:
