@@ -91,15 +91,15 @@ def test_incremental_evaluation_equals_a_fresh_one(number: int, tables: BearoffA
     expected = answers.evaluations(networks, tables, flip_boards(after_play))
     scratch = answers.new_scratch(networks)
     chances = np.empty(5, np.float32)
-    seen = Counter[int]()
+    counts = Counter[int]()
     for play, after in enumerate(after_play):
         source = answers.fill_play_chances(networks, tables, after, scratch, chances)
         assert source == expected.sources[play]
         assert chances.tobytes() == expected.chances[play].tobytes()
-        seen[source] += 1
+        counts[source] += 1
     assert len(after_play) > 4000
-    assert set(seen) == set(AnswerSource) - {AnswerSource.PROGRAM}
-    assert min(seen.values()) >= 10
+    assert counts.keys() == set(AnswerSource) - {AnswerSource.PROGRAM}
+    assert min(counts.values()) >= 10
 
 
 def test_each_network_keeps_its_own_first_layer(tables: BearoffArrays) -> None:
