@@ -244,13 +244,6 @@ def test_values_equal_equities_of_best_decisions(chances: NDArray[np.float32], o
     assert board_value(stakes_for(answers.CUBELESS, owner), chances) == cubeless
 
 
-def test_owners_are_exchanged_with_the_sides() -> None:
-    centered, on_roll, opponent = (OWNER_CODES[owner] for owner in OWNERS)
-    assert answers.turned_owner(centered) == centered
-    assert answers.turned_owner(on_roll) == opponent
-    assert answers.turned_owner(opponent) == on_roll
-
-
 @pytest.fixture(scope="module")
 def six_checkers(tmp_path_factory: pytest.TempPathFactory) -> Table:
     """The two-sided table of 6 points and 6 checkers."""

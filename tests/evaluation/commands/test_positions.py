@@ -43,7 +43,7 @@ MATCH = ("--away", "5-3", *MET)
 JSON = ("--format", "json")
 MONEY = Stakes(Money(is_jacoby=False))
 SOLVED = "exact, solved for this position"
-LOST = Position([0] * 18 + [-15] + [0] * 7)  # a gammon won by the opponent
+WON_GAMMON = Position([0] * 18 + [-15] + [0] * 7)  # the player on roll has borne off all checkers
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,7 @@ def test_eval_looks_a_bearoff_up_at_any_ply(player_root: Path) -> None:
 
 
 def test_eval_of_a_finished_game_is_its_result(player_root: Path) -> None:
-    output = output_of(player_root, "eval", LOST.id, *RANDOM)
+    output = output_of(player_root, "eval", WON_GAMMON.id, *RANDOM)
     assert "win  100.00 %   with a gammon 100.00 %   backgammon  0.00 %" in output
     assert output.endswith("cubeless equity +2.0000\n\nthe rules: the game is over\n")
     no_gammon = Position([1, *[0] * 25])  # the opponent has borne off 14 checkers
@@ -220,9 +220,8 @@ def test_hint_ranks_plays(player_root: Path, ply: str) -> None:
 @pytest.mark.parametrize("ply", ["0", "1"])
 def test_hint_json_has_every_play(player_root: Path, ply: str) -> None:
     ranked = bgdata.open_player(player_root, "random", ply=int(ply)).rank_plays(START, "31")
-    for row, expected in zip(
-        rows(player_root, "hint", START_ID, "31", "--ply", ply, "--plays", "99"), ranked, strict=True
-    ):
+    plays = rows(player_root, "hint", START_ID, "31", "--ply", ply, "--plays", "99")
+    for row, expected in zip(plays, ranked, strict=True):
         assert row["play"] == str(expected.play)
         assert row["loss"] == expected.loss >= 0
         assert row["win"] == expected.evaluation.win
@@ -255,11 +254,7 @@ def test_hint_has_aligned_columns(player_root: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "stakes", "rules"),
     [
-        (
-            ("--cube", "2", "--owner", "opponent"),
-            Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT)),
-            CubeRules(),
-        ),
+        (("--cube", "2", "--owner", "opponent"), Stakes(MONEY.score, Cube(2, CubeOwner.OPPONENT)), CubeRules()),
         (("--index", "0.2"), MONEY, CubeRules(janowski(0.2))),
     ],
 )
@@ -485,7 +480,7 @@ FAILURES: list[tuple[list[str], int, str]] = [
 ]
 CUBE_FAILURES: list[tuple[list[str], int, str]] = [
     (["nope"], 2, "expected one of position id, gnubg id"),
-    ([LOST.id], 2, "expected a game in progress, got .*, in which the .* has borne off every checker"),
+    ([WON_GAMMON.id], 2, "expected a game in progress, got .*, in which the .* has borne off every checker"),
     ([START_ID, "--cube", "1", "--owner", "on_roll"], 2, "expected a cube of 1 to be centered, got owner 'on_roll'"),
     ([START_ID, "--cube", "3"], 2, "expected a power of two as cube value, got 3"),
     ([START_ID, *MATCH, "--cube", "2", "--owner", "centered"], 2, "expected a centered cube of 1 in a match, got 2"),
