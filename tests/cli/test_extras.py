@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from bgdata.cli import main
-from bgdata.cli.grammar import every_command
 from bgdata.cli.options import OutputFile
-from tests.command_line import error_of, missing_extra, run
+from tests.command_line import error_of, every_command, missing_extra, run
 from tests.subtests import Subtests
 
 # words of a command, the first missing package, its purpose, and its extra

@@ -15,10 +15,10 @@ from click.testing import CliRunner
 
 from bgdata.cli import SECTIONS, main
 from bgdata.cli.defaults import own_folder
-from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shorten
+from bgdata.cli.grammar import LONGEST, WAREHOUSE, shorten
 from bgdata.errors import UsageError
 from bgdata.process import BROKEN_PIPE
-from tests.command_line import error_of, output_of, run
+from tests.command_line import error_of, every_command, output_of, run
 from tests.subtests import each
 
 FIRST_LINE = 62  # characters that fit into the list of commands on 80 columns

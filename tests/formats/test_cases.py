@@ -9,11 +9,11 @@ import pytest
 
 from bgdata.errors import CorruptFileError, InvalidPositionError
 from bgdata.formats.gnubg_bearoff import open_gnubg_bearoff
-from bgdata.formats.lines import read_bytes
+from bgdata.formats.lines import plain_text, read_bytes, split_lines
 from bgdata.formats.match_files import parse_matches
 from bgdata.formats.matches import Game, missing_parts
 from bgdata.formats.met_files import parse_met
-from bgdata.formats.position_files import parse_position_list
+from bgdata.formats.position_files import list_rows
 from bgdata.formats.replay import ReplayedFile, replay_file
 from bgdata.game.identifiers import parse_identifier
 from bgdata.matches.kinds.shared.match_rows import file_rows
@@ -150,7 +150,7 @@ def test_damaged_binary_files_are_named(name: str, program: str) -> None:
     ],
 )
 def test_positions_are_counted_as_expected(name: str, rows: int, quarantined: int) -> None:
-    counts = parse_position_list(read_bytes(case_file(name))).counts
+    counts = list_rows(split_lines(plain_text(read_bytes(case_file(name))))).counts
     assert (counts.rows, counts.quarantined) == (rows, quarantined)
 
 
