@@ -358,6 +358,7 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
     assert found.pop("opening_book") == "22"  # a first roll and its replies
     assert int(found.pop("cube_summary")) >= 1
     assert int(found.pop("cube_benchmark_summary")) > 3  # all decisions, themes and scores
+    assert int(found.pop("cube_index")) > 9  # scores, classes, themes and owners
     assert found.pop("selfplay_labels_summary") == "3"  # classes
     assert [found.pop(f"{name}_summary") for name in ("benchmark", "game", "referee")] == ["1"] * 3
     labelled = sum(manifest.rows for manifest in manifests if is_labelled(bgdata.all_kinds()[manifest.dataset]))
