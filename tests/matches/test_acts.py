@@ -48,7 +48,6 @@ ACTS = [
 
 
 def test_score_sums_the_acts_of_a_player() -> None:
-    """The counts, luck, losses and ratings of each player are sums over that player's acts."""
     first, second = score_of(ACTS, 0), score_of(ACTS, 1)
     assert (first.rolls, first.unforced_plays, first.cube_decisions, first.doubles) == (2, 2, 1, 1)
     assert (second.rolls, second.unforced_plays, second.cube_decisions, second.takes) == (2, 1, 0, 0)

@@ -138,7 +138,6 @@ def test_files_become_a_library_with_reports(importing_client: TestClient, share
 
 @pytest.mark.slow
 def test_hostile_archives_are_left_out(importing_client: TestClient, shared_root: Path) -> None:
-    """Hostile archives are left out, and the library stays as it was."""
     library = library_files(bgdata.open_warehouse(shared_root))
     send(
         importing_client,

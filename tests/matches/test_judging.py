@@ -67,10 +67,10 @@ def test_values_of_rolls_match_the_reference(stakes: Stakes, rules: CubeRules) -
     for board in sample_boards():
         rolls = analyst(rules=rules).rolls(board, stakes)
         assert rolls.mean() == pytest.approx(worth_of_rolling(evaluate, board.tolist(), stakes, rules), abs=1e-6)
-        for place in range(0, 21, 6):  # some of the rolls, as the reference is slow
-            dice = (ROLLS[place].high, ROLLS[place].low)
+        for index in range(0, 21, 6):  # some of the rolls, as the reference is slow
+            dice = (ROLLS[index].high, ROLLS[index].low)
             expected = worth_of_roll(evaluate, board.tolist(), dice, stakes, rules)
-            assert rolls.values[place] == pytest.approx(expected, abs=1e-6)
+            assert rolls.values[index] == pytest.approx(expected, abs=1e-6)
 
 
 def test_double_take_equals_rolling_with_the_opponents_cube() -> None:
@@ -127,11 +127,11 @@ def test_looking_ahead_evaluates_the_best_play_at_0_ply() -> None:
     plays = by.plays(board)
     rolls = by.rolls(board, MONEY)
     static_rolls = analyst(0).rolls(board, MONEY)
-    for place in range(21):
-        rows = np.arange(plays.offsets[place], plays.offsets[place + 1])
+    for index in range(21):
+        rows = np.arange(plays.offsets[index], plays.offsets[index + 1])
         best_row = rows[np.argmax(rolls.static[rows])]
-        assert rolls.values[place] == by.rows(board, np.array([best_row]), MONEY, 1)[0]
-        assert static_rolls.values[place] == rolls.static[best_row]
+        assert rolls.values[index] == by.rows(board, np.array([best_row]), MONEY, 1)[0]
+        assert static_rolls.values[index] == rolls.static[best_row]
 
 
 def recorded_games(length: int, ply: int) -> list[RecordedGame]:
@@ -142,7 +142,6 @@ def recorded_games(length: int, ply: int) -> list[RecordedGame]:
 
 @pytest.mark.parametrize(("length", "ply"), [(0, 0), (3, 0), (5, 0), (0, 1), (5, 1)])
 def test_luck_losses_and_drift_sum_to_the_result(length: int, ply: int) -> None:
-    """Luck, losses and drift sum to the result, by act and by game, within rounding."""
     by = analyst(ply, CubeRules(met=published_met() if length else None))
     kinds: set[ActKind] = set()
     for game in recorded_games(length, ply):
@@ -254,7 +253,6 @@ def random_bearoff(generator: np.random.Generator) -> RecordedGame:
 
 @pytest.mark.parametrize(("ply", "stakes"), [(0, MATCH), (1, MATCH), (0, MONEY)], ids=["0-ply", "1-ply", "money"])
 def test_luck_averages_to_zero(ply: int, stakes: Stakes) -> None:
-    """The mean luck is zero over the rolls of a position, and over both players and their first rolls."""
     by = analyst(ply, CubeRules(met=published_met() if stakes is MATCH else None))
 
     def luck(board: np.ndarray, player: int, roll: Roll, *, is_first: bool) -> float:
@@ -274,7 +272,6 @@ def test_luck_averages_to_zero(ply: int, stakes: Stakes) -> None:
 
 @pytest.mark.parametrize("ply", [0, 1])
 def test_best_play_loses_nothing(ply: int) -> None:
-    """The best candidate loses nothing, and luck does not depend on the play."""
     by = analyst(ply)
     rolls = [act for act in play_games(5)[0].acts if act.kind is ActKind.ROLL]
     n_errors = 0
@@ -297,14 +294,14 @@ def test_plays_before_a_cash_are_ordered_by_cubeless_equity() -> None:
     by = Analyst(LookaheadPlayer(NearlyWon(), 1), CubeRules())
     board = np.array(START.board, np.int8)
     dice = (6, 1)
-    place = roll_place(*dice)
+    index = roll_place(*dice)
     plays = by.plays(board)
     rolls = by.rolls(board, MONEY)
-    rows = np.arange(plays.offsets[place], plays.offsets[place + 1])
+    rows = np.arange(plays.offsets[index], plays.offsets[index + 1])
     assert set(rolls.static[rows].tolist()) == {-1.0}
     opponent_wins = plays.chances[rows, 0]
     best_rows = rows[np.argsort(opponent_wins, kind="stable")[: FILTERS[0].keep]]
-    assert rolls.values[place] == by.rows(board, best_rows[:1], MONEY, 1)[0]
+    assert rolls.values[index] == by.rows(board, best_rows[:1], MONEY, 1)[0]
     worst_row = rows[np.argmax(opponent_wins)]
     act = Act(ActKind.ROLL, 0, 0, board, MONEY, dice, plays.after[worst_row])
     (judged, *_) = judge_game(by, RecordedGame(MONEY, [act], None))

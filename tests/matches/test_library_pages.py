@@ -67,8 +67,6 @@ def library_connection() -> duckdb.DuckDBPyConnection:
 
 
 def test_report_counts_decisions_at_the_score_of_who_decides() -> None:
-    """The report counts an answer to a double at the score of the player who answers, although the table has the
-    doubler's."""
     decisions = decisions_of(["ben"], "mine", "matches/games")
     with library_connection() as connection:
         rows = connection.sql(f"select subject, {PARTS['score']} from ({decisions}) order by match limit 4").fetchall()
@@ -81,7 +79,6 @@ def test_report_counts_decisions_at_the_score_of_who_decides() -> None:
 
 
 def test_dates_of_all_forms_are_compared() -> None:
-    """A report since a date has the matches of this date and later, in whatever form their files write dates."""
     decisions = decisions_of(["ben"], "mine", "matches/games")
     recent = decisions_of(["ben"], "mine", "matches/games", "2026-11-25")
     imported_again = decisions_of(["ben"], "mine", "")  # after the analysis

@@ -26,7 +26,6 @@ def turns_of(warehouse: bgdata.Warehouse, game: int) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("game", [0, 3])
 def test_play_losses_equal_those_of_ranked_plays(small_root: Path, game: int) -> None:
-    """The losses of PubEval's plays, not all of them 0, equal those of ranked plays."""
     warehouse = bgdata.open_warehouse(small_root)
     player = map_player(warehouse)
     turns = turns_of(warehouse, game)
@@ -55,7 +54,6 @@ def test_best_plays_are_those_of_ranked_plays(small_root: Path) -> None:
 
 
 def test_turns_without_a_readable_play_have_no_loss(small_root: Path) -> None:
-    """A turn without a play, with an illegal play, or without the board after it has no loss."""
     warehouse = bgdata.open_warehouse(small_root)
     evaluator = map_player(warehouse).evaluator
     turns = turns_of(warehouse, 3)
@@ -84,7 +82,6 @@ def game_with_cube(warehouse: bgdata.Warehouse) -> tuple[dict[str, Any], list[di
 
 
 def test_verdicts_equal_cube_decisions(small_root: Path) -> None:
-    """The page's verdicts equal `decide_cube` turn by turn, at the stakes of the turn."""
     warehouse = bgdata.open_warehouse(small_root)
     player, rules = map_player(warehouse), CubeRules(met=published_met())
     game, turns = game_with_cube(warehouse)

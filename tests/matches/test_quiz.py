@@ -73,7 +73,6 @@ def test_due_questions_come_first() -> None:
 
 
 def test_questions_are_filtered() -> None:
-    """Questions are filtered by theme, phase, subject and loss."""
     play, double, bearoff = (
         question("31", 0.1),
         question("00", 0.2, subject="double"),
@@ -120,14 +119,14 @@ def test_cube_answers_are_ordered_by_value() -> None:
 
 
 @each(
-    ("typed", "place"),
+    ("typed", "index"),
     [("1", 0), ("8/5  6/5", 0), ("2", 1), ("n", 1), ("No Double", 1),
      ("0", None), ("3", None), ("", None), ("8/5", None), ("-1", None), ("9" * 30, None)],
 )  # fmt: skip
-def test_typed_answers_are_recognized(typed: str, place: int | None) -> None:
+def test_typed_answers_are_recognized(typed: str, index: int | None) -> None:
     """An answer is its number, its text or the beginning of a cube action."""
     answers = [Answer("8/5 6/5", 0.1, 0.0), Answer("no double", 0.0, 0.1)]
-    assert answer_of(typed, answers) is (None if place is None else answers[place])
+    assert answer_of(typed, answers) is (None if index is None else answers[index])
 
 
 def test_answers_are_the_best_plays_and_the_one_made() -> None:

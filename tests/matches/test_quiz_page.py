@@ -46,7 +46,6 @@ def test_every_source_asks_and_answers(client: TestClient) -> None:
 
 
 def test_wrong_answer_shows_both_boards(client: TestClient) -> None:
-    """After an answer that is not the best, the page shows the best board and the chosen one."""
     for choice in page_json(client, "?from=openings")["choices"]:
         query = f"?from=openings&answer={quote(choice)}"
         answered = page_json(client, query)
@@ -58,7 +57,6 @@ def test_wrong_answer_shows_both_boards(client: TestClient) -> None:
 
 
 def test_links_go_through_the_questions(client: TestClient) -> None:
-    """Links lead to the next and previous question, to the answers, and from an answer to positions."""
     first = read(client, "/quiz?from=openings")
     count = page_json(client, "?from=openings")["questions"]
     assert "/quiz?from=openings&number=2" in first.links

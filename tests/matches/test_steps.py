@@ -134,5 +134,3 @@ def test_match_is_judged_with_a_match_equity_table_of_its_length() -> None:
     long_match = replayed_situations([replace(cut_match(), length=20)], "cut")
     with pytest.raises(UsageError, match=r"^expected a match equity table to 20-away, got "):
         judge_all(player, CubeRules(met=published_met()), long_match, Silence())
-
-

@@ -227,7 +227,6 @@ def test_rows_have_position_score_and_cube(root: Path) -> None:
 
 
 def test_text_has_turns_sums_and_errors(root: Path) -> None:
-    """The text lists turns, sums, ratings and the worst errors; options leave out turns and games."""
     path = root / "match.mat"
     text = analyze(root, path, *QUICK, "--errors", "2")
     assert text.startswith("left against right, a match to 3; analysed by random-0ply\n\ngame 1: left 0, right 1\n")

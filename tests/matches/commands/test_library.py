@@ -45,7 +45,6 @@ def test_matches_are_listed_once(library: Path) -> None:
 
 
 def test_parts_of_a_report_sum_to_the_whole(library: Path) -> None:
-    """The losses of each part of a report sum to the loss of all decisions, and all players are rated beside it."""
     rows = report(library, "ann")
     total = rows[0]
     assert total["performance_rating"] == pytest.approx(1000 * total["loss"] / total["decisions"])
@@ -129,7 +128,6 @@ def test_alias_of_a_report_is_one_player_with_it(library: Path) -> None:
 
 
 def test_aliases_of_the_warehouse_are_one_player_everywhere(library: Path) -> None:
-    """Players that `players.toml` joins are one player in reports, lists and views."""
     expected = report(library, "ann", "--alias", "bob")[0]
     (library / "players.toml").write_text('me = ["ann", "bob"]\n')
     for name in ("me", "ann", "bob"):

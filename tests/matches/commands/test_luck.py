@@ -40,7 +40,6 @@ def luck_rows(root: Path, *arguments: str | Path) -> list[dict[str, Any]]:
 
 
 def test_luck_and_skill_of_turns_sum_to_games(tmp_path: Path) -> None:
-    """Luck and skill of turns sum to those of games, in a session with cubes, beavers and resignations."""
     path = write_record(tmp_path, "session.mat", MAT)
     turns = luck_rows(tmp_path, path)
     games = luck_rows(tmp_path, path, "--by-game")
@@ -156,7 +155,6 @@ def test_picture_of_an_unfinished_game_is_drawn(tmp_path: Path) -> None:
 
 
 def test_each_match_of_a_file_has_its_own_players(tmp_path: Path) -> None:
-    """A file with two matches lists the luck of each with its own players; a picture of both is refused."""
     two_matches = WHOLE_GAME + WHOLE_GAME.replace("left", "Cid ").replace("right", "Ann  ")
     path = write_record(tmp_path, "two.mat", two_matches)
     games = luck_rows(tmp_path, path, "--by-game")
@@ -216,7 +214,6 @@ def test_cubeful_turns_equal_those_of_analyze(match_root: Path, name: str, optio
 
 
 def test_cubeful_turns_sum_to_games(match_root: Path) -> None:
-    """Luck, skill and drift of turns with the cube sum to the results of games."""
     turns = luck_rows(match_root, match_root / "session.mat", "--cubeful")
     games = luck_rows(match_root, match_root / "session.mat", "--cubeful", "--by-game")
     assert [game["result"] for game in games][:6] == [8, -8, -2, 4, 8, -1]  # the cube included

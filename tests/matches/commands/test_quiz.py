@@ -39,7 +39,6 @@ def run_quiz(root: Path, tmp_path: Path, typed: str, *arguments: str) -> Result:
 
 
 def test_quiz_asks_until_the_user_quits(root: Path, player: str, tmp_path: Path) -> None:
-    """The quiz shows boards, repeats a question after nonsense, judges the answer, and stores the results."""
     quiz = run_quiz(root, tmp_path, "nonsense\n1\nquit\n", player, "--questions", "2")
     assert quiz.exit_code == 0, quiz.output
     assert "question 1 of " in quiz.output
@@ -97,8 +96,6 @@ def test_page_depends_on_the_seed(root: Path, player: str, tmp_path: Path) -> No
 
 
 def test_deck_for_anki_is_reproducible(root: Path, player: str, tmp_path: Path) -> None:
-    """The deck has a card for each question, with the board in front and the answer behind; a second deck has the same
-    cards."""
     pytest.importorskip("genanki", reason="the extra matches is not installed")
 
     def written_notes(name: str) -> list[tuple[str, str, str]]:

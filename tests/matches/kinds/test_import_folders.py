@@ -130,7 +130,6 @@ def test_short_matches_are_the_same_only_between_the_same_players(tmp_path: Path
 
 
 def test_analyses_of_two_programs_are_stored(folder: Path, imports: Imports) -> None:
-    """The analyses in files of eXtreme Gammon and BGBlitz are stored for the same turns, each once."""
     table = import_paths(imports, folder)
     analyses = rows(table, "foreign_analysis")
     assert {row["analyst"] for row in analyses} == {"xg", "bgblitz"}
@@ -225,7 +224,6 @@ def test_files_that_cannot_be_unpacked_are_quarantined(tmp_path: Path, imports: 
 
 
 def test_damaged_file_given_by_name_raises(tmp_path: Path, imports: Imports) -> None:
-    """A damaged file that is named on its own is an error, also beside a whole one."""
     (tmp_path / "whole.mat").write_bytes(SESSION)
     (tmp_path / "cut.mat.gz").write_bytes(PACKED_SESSION[:-40])
     (tmp_path / "cut.zip").write_bytes(cut(write_zip(tmp_path / "x.zip")))

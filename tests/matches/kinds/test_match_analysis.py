@@ -71,7 +71,6 @@ def rows(table: Table) -> list[dict[str, Any]]:
 
 
 def test_each_decision_is_a_row(imports: Imports) -> None:
-    """Each decision of a small match is a row with its game, turn, player, score and action; only plays have luck."""
     decisions = rows(analyse_texts(imports, "m", MATCH))
     names = ("game", "turn", "subject", "game_number", "turn_number", "player_name", "away", "opponent_away", "made")
     assert [tuple(row[name] for name in names) for row in decisions] == [
@@ -94,7 +93,6 @@ def test_each_decision_is_a_row(imports: Imports) -> None:
 
 
 def test_sums_equal_those_of_judge_all(imports: Imports) -> None:
-    """Sums over the rows of a money session and a match equal those of `judge_all`."""
     table = analyse_texts(imports, "both", MATCH, SESSION)
     context = Context(recipe("both"), imports.warehouse.made_from(table), imports.warehouse)
     player = LookaheadPlayer(open_roller(context), 0)
@@ -173,7 +171,6 @@ def test_games_are_judged_once(imports: Imports) -> None:
 
 
 def test_only_new_matches_are_replayed(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When a match is added to a library, the games of the others are not replayed."""
     analyse_texts(imports, "mine", SESSION)
     replayed: list[int] = []
 
@@ -189,7 +186,6 @@ def test_only_new_matches_are_replayed(imports: Imports, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("is_copied", [False, True])
 def test_equal_games_of_two_matches_have_their_own_rows(imports: Imports, is_copied: bool) -> None:
-    """Two equal games are judged once or copied, but have rows with their own numbers of match and game."""
     other = MATCH.replace("42: 8/4 6/4", "42: 13/7")  # in the second game
     table = analyse_texts(imports, "first", MATCH, other)
     if is_copied:

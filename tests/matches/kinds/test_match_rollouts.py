@@ -69,7 +69,6 @@ def test_errors_are_rolled_out(imports: Imports) -> None:
 
 
 def test_values_are_those_of_bgdata_rollout(imports: Imports) -> None:
-    """With the same seed, `bgdata rollout` gives the same values, for plays and for a double."""
     largest: dict[str, Any] = {"table_points": 6, "table_checkers": 6}  # which `bgdata rollout` chooses
     analysis = analyse_texts(imports, "m", ERRORS, **largest)
     choices = rows(roll_out_analysis(imports, analysis, **ONLY_MADE_AND_BEST, **largest))
@@ -123,7 +122,6 @@ def test_decisions_are_rolled_out_once(imports: Imports) -> None:
 
 
 def test_sessions_with_beavers_are_left_out(imports: Imports) -> None:
-    """Decisions of a session with beavers are analysed but not rolled out; those of another session are."""
     other_session = MONEY_ERRORS.replace("31: 24/23 13/10", "41: 24/23 13/9")  # no position occurs in both
     analysis = analyse_texts(imports, "both", BEAVERS, other_session, ERRORS)
     (beaver,) = [row for row in rows(analysis) if row["made"] == "beaver"]

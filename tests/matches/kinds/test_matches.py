@@ -53,7 +53,6 @@ def test_sample_has_rows_of_games_and_turns(imports: Imports) -> None:
 
 
 def test_cube_actions_are_rows(imports: Imports) -> None:
-    """Cube actions are rows with the player on roll and the acting player, and an empty play."""
     table = imports.text(
         "matches", sgf(";W[42hdfd];B[double];W[take];B[31qtst];W[double];B[drop]", more="RE[W+2]"), "x.sgf"
     )
@@ -71,7 +70,6 @@ def test_cube_actions_are_rows(imports: Imports) -> None:
 
 
 def test_crawford_and_unfinished_games_are_marked(imports: Imports) -> None:
-    """Crawford games and unfinished games are marked, and a double in a Crawford game is quarantined."""
     games_of_file = [
         sgf(";W[31hefe]", more="RU[Crawford]RE[W+2R]"),
         sgf(";W[double];B[take]", game=1, white=2, more="RU[Crawford:CrawfordGame]RE[B+1R]"),
@@ -145,7 +143,6 @@ def test_automatic_doubles_are_exported(imports: Imports) -> None:
 
 
 def test_jacoby_rule_is_exported(imports: Imports) -> None:
-    """The Jacoby rule is read from both formats, and written to .mat."""
     text = f'; [Jacoby "On"]\n{sessions.MAT}'
     mat = imports.text("matches", text, "x.mat")
     sgf_games = AUTOMATIC + sgf(";W[31hefe]", length=0)
@@ -163,7 +160,6 @@ def test_automatic_doubles_cannot_be_exported(imports: Imports) -> None:
 
 
 def test_resignation_of_unknown_points_has_no_result(imports: Imports) -> None:
-    """A game won by a resignation of unknown points has no result; the resignation is a turn."""
     table = imports.text("matches", sgf(";W[31hefe]", more="RE[W+R]"), "x.sgf")
     assert quarantined(table) == []
     assert [(row["winner"], row["points_won"]) for row in games(table)] == [(None, None)]
@@ -231,7 +227,6 @@ NOTED_MATCH = """\
 
 
 def test_notes_are_stored(imports: Imports) -> None:
-    """Notes about repairs, lenient readings and missing games are stored by game, file and line."""
     files = [imports.file("plain.mat", " 0 point match\n"), imports.file("noted.mat", NOTED_MATCH)]
     table = imports.build("matches", files, name="noted")
     assert quarantined(table) == []
@@ -252,7 +247,6 @@ def test_sgf_notes_have_the_line_of_their_game(imports: Imports) -> None:
 
 
 def test_format_is_found_by_content_not_name(imports: Imports) -> None:
-    """A file is read by its content, whatever its name or encoding."""
     expected_mat = games(imports.text("matches", sessions.MAT, "x.mat", name="x"))
     for name in ("x.sgf", "x.txt", "x"):
         assert games(imports.text("matches", sessions.MAT, name, name="x")) == expected_mat
