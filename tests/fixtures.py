@@ -100,7 +100,7 @@ def imports(memory_path: Path) -> Imports:
 
 
 @pytest.fixture
-def untrained(small_root: Path, memory_path: Path) -> Warehouse:
+def warehouse_with_bearoffs(small_root: Path, memory_path: Path) -> Warehouse:
     """A warehouse with the inputs of the smallest network, but without networks."""
     from bgdata.training.kinds.network import DATASET
 
@@ -110,7 +110,7 @@ def untrained(small_root: Path, memory_path: Path) -> Warehouse:
 
 
 @pytest.fixture
-def untaught(small_root: Path, memory_path: Path) -> Warehouse:
+def warehouse_with_labels(small_root: Path, memory_path: Path) -> Warehouse:
     """A warehouse with the inputs of the smallest supervised network, but without it."""
     root = memory_path / "warehouse"
     for kind in ("bearoff_one_sided", "bearoff_gammon", "bearoff_two_sided", "network", "selfplay", "selfplay_labels"):

@@ -17,13 +17,13 @@ def test_number_of_layouts_matches_gnubg(checkers: int, expected: int) -> None:
 
 def test_layout_indexes_invert_boards_of() -> None:
     layouts = all_layouts(3)
-    generator = np.random.default_rng(1)
-    sides = generator.integers(0, len(layouts), (500, 2))
-    apart = sides[(own_points(layouts.counts[sides[:, 0]]) & layouts.points[sides[:, 1]]) == 0]
-    boards = boards_of(layouts.counts[apart[:, 0]], layouts.counts[apart[:, 1]])
-    assert np.array_equal(np.stack(layout_indexes(boards), axis=1), apart)
-    assert np.array_equal(np.stack(layout_indexes(flip_boards(boards)), axis=1), apart[:, ::-1])
-    assert (boards[:, BAR] == layouts.counts[apart[:, 0], BAR - 1]).all()
+    on_roll, opponent = np.random.default_rng(1).integers(0, len(layouts), (2, 500))
+    share_a_point = own_points(layouts.counts[on_roll]) & layouts.points[opponent] != 0
+    on_roll, opponent = on_roll[~share_a_point], opponent[~share_a_point]
+    boards = boards_of(layouts.counts[on_roll], layouts.counts[opponent])
+    assert np.array_equal(layout_indexes(boards), (on_roll, opponent))
+    assert np.array_equal(layout_indexes(flip_boards(boards)), (opponent, on_roll))
+    assert np.array_equal(boards[:, BAR], layouts.counts[on_roll, BAR - 1])
 
 
 def test_hit_blots_go_to_the_bar() -> None:
@@ -31,10 +31,10 @@ def test_hit_blots_go_to_the_bar() -> None:
     for layout in np.random.default_rng(2).integers(0, len(layouts), 200).tolist():
         blots = [point for point in range(1, BAR) if layouts.counts[layout, point - 1] == 1]
         assert [BAR - int(shift) for shift in layouts.shifts[layout] if shift < 31] == blots
-        for bits in range(1 << len(blots)):
+        for hit_bits in range(1 << len(blots)):
             expected = layouts.counts[layout].copy()
             for n, point in enumerate(blots):
-                if bits >> n & 1:
+                if hit_bits >> n & 1:
                     expected[point - 1] -= 1
                     expected[BAR - 1] += 1
-            assert np.array_equal(layouts.counts[layouts.hit[layout, bits]], expected)
+            assert np.array_equal(layouts.counts[layouts.hit[layout, hit_bits]], expected)

@@ -14,48 +14,47 @@ from bgdata.kernel import threads
 
 def listed_results(layouts: Layouts, plays: Plays, on_roll: int, opponent: int, roll: int) -> set[tuple[int, int]]:
     """The pairs after the listed plays: the opponent's layout, and the layout of the player who moved."""
-    first = (on_roll * len(layouts.blocked) + layouts.made[opponent]) * ROLL_COUNT + roll
-    found = set()
-    for play in range(plays.start[first], plays.start[first + 1]):
+    row = (on_roll * len(layouts.blocked) + layouts.made[opponent]) * ROLL_COUNT + roll
+    results = set()
+    for play in range(plays.start[row], plays.start[row + 1]):
         touched = int(plays.touched[play])
-        bits = sum((touched >> int(shift) & 1) << n for n, shift in enumerate(layouts.shifts[opponent]))
-        assert touched & ~int(plays.reach[first]) == 0
-        found.add((int(layouts.hit[opponent, bits]), int(plays.results[play])))
-    return found
+        assert touched & ~int(plays.reach[row]) == 0
+        hit_bits = sum((touched >> int(shift) & 1) << n for n, shift in enumerate(layouts.shifts[opponent]))
+        results.add((int(layouts.hit[opponent, hit_bits]), int(plays.results[play])))
+    return results
 
 
-@pytest.mark.parametrize(("checkers", "pairs"), [(1, 601), (2, 1500), (3, 1500)])
-def test_plays_match_the_rules(checkers: int, pairs: int) -> None:
+@pytest.mark.parametrize(("checkers", "n_pairs"), [(1, 601), (2, 1500), (3, 1500)])
+def test_plays_match_the_rules(checkers: int, n_pairs: int) -> None:
     layouts = all_layouts(checkers)
-    possible = are_unfinished(layouts)
-    sides = np.argwhere(possible)
-    sides = sides[np.random.default_rng(checkers).permutation(len(sides))[:pairs]]
     plays = all_plays(layouts)
-    boards = boards_of(layouts.counts[sides[:, 0]], layouts.counts[sides[:, 1]])
+    pairs = np.random.default_rng(checkers).permutation(np.argwhere(are_unfinished(layouts)))[:n_pairs]
+    boards = boards_of(layouts.counts[pairs[:, 0]], layouts.counts[pairs[:, 1]])
     offsets, after = batch_plays(np.repeat(boards, len(DICE), axis=0), np.tile(DICE, (len(boards), 1)))
-    theirs, ours = layout_indexes(flip_boards(after))
-    for row in range(len(sides) * len(DICE)):
-        (on_roll, opponent), roll = sides[row // len(DICE)].tolist(), row % len(DICE)
+    opponents, movers = layout_indexes(flip_boards(after))
+    for row in range(len(pairs) * len(DICE)):
+        (on_roll, opponent), roll = pairs[row // len(DICE)].tolist(), row % len(DICE)
         part = slice(offsets[row], offsets[row + 1])
-        expected = set(zip(theirs[part].tolist(), ours[part].tolist(), strict=True))
+        expected = set(zip(opponents[part].tolist(), movers[part].tolist(), strict=True))
         assert listed_results(layouts, plays, on_roll, opponent, roll) == expected, (on_roll, opponent, DICE[roll])
 
 
 def test_weights_count_ordered_rolls() -> None:
+    assert WEIGHTS.tolist() == [1 if high == low else 2 for high, low in DICE.tolist()]
     assert WEIGHTS.sum() == 36
-    assert all(weight == (1 if high == low else 2) for (high, low), weight in zip(DICE.tolist(), WEIGHTS, strict=True))
 
 
 def test_plays_do_not_depend_on_threads() -> None:
     layouts = all_layouts(2)
     with threads(1):
         expected = all_plays(layouts)
-    for found, wanted in zip(all_plays(layouts), expected, strict=True):
-        np.testing.assert_array_equal(found, wanted)
+    for name, array in all_plays(layouts)._asdict().items():
+        np.testing.assert_array_equal(array, getattr(expected, name))
 
 
-@pytest.fixture(name="steps", scope="module")
-def _steps() -> Steps:
+@pytest.fixture(scope="module")
+def steps() -> Steps:
+    """The moves of one checker with one die, for every layout of three checkers."""
     return all_steps(all_layouts(3))
 
 
@@ -66,28 +65,38 @@ def test_places_are_in_order_of_pips(steps: Steps) -> None:
     assert np.array_equal(steps.pips, layouts.pips[steps.layout])
 
 
-def test_steps_match_the_rules(steps: Steps) -> None:
-    layouts = all_layouts(3)
-    place_of = {tuple(layouts.counts[index].tolist()): place for place, index in enumerate(steps.layout.tolist())}
-    for counts, place in place_of.items():
-        for die in range(1, 7):
-            expected = set()
-            for point in range(1, BAR + 1):
-                is_bar_first = point == BAR or counts[BAR - 1] == 0
-                is_borne_off = point <= die
-                is_allowed = not is_borne_off or (not any(counts[6:]) and (point == die or not any(counts[point:6])))
-                if counts[point - 1] and is_bar_first and is_allowed:
-                    moved = list(counts)
-                    moved[point - 1] -= 1
-                    if not is_borne_off:
-                        moved[point - die - 1] += 1
-                    expected.add((place_of[tuple(moved)], max(point - die, OFF)))
-            each = slice((place * 6 + die - 1) * 4, (place * 6 + die) * 4)
-            found = list(zip(steps.after[each].tolist(), steps.point[each].tolist(), strict=True))
-            if place == 0:
-                assert found == [(0, OFF)] * 4  # game over
-            else:
-                assert {step for step in found if step[1] != NO_STEP} == expected
+def moves_by_the_rules(counts: tuple[int, ...], die: int) -> set[tuple[tuple[int, ...], int]]:
+    """(counts after the move, point that it reaches) for each legal move of one checker."""
+    moves = set()
+    for point in range(1, BAR + 1):
+        is_borne_off = point <= die
+        must_enter = point != BAR and counts[BAR - 1] > 0
+        may_bear_off = not any(counts[6:]) and (point == die or not any(counts[point:6]))
+        if counts[point - 1] and not must_enter and (may_bear_off or not is_borne_off):
+            after = list(counts)
+            after[point - 1] -= 1
+            if not is_borne_off:
+                after[point - die - 1] += 1
+            moves.add((tuple(after), max(point - die, OFF)))
+    return moves
+
+
+@pytest.mark.parametrize("die", range(1, 7))
+def test_steps_match_the_rules(steps: Steps, die: int) -> None:
+    counts = [tuple(row) for row in all_layouts(3).counts[steps.layout].tolist()]
+    for place in range(1, len(counts)):
+        row = slice((place * 6 + die - 1) * 4, (place * 6 + die) * 4)
+        moves = {
+            (counts[after], point)
+            for after, point in zip(steps.after[row].tolist(), steps.point[row].tolist(), strict=True)
+            if point != NO_STEP
+        }
+        assert moves == moves_by_the_rules(counts[place], die)
+
+
+def test_finished_game_has_only_steps_to_itself(steps: Steps) -> None:
+    assert (steps.after[: 6 * 4] == 0).all()
+    assert (steps.point[: 6 * 4] == OFF).all()
 
 
 def test_steps_stay_within_the_ring(steps: Steps) -> None:

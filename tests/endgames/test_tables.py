@@ -15,8 +15,8 @@ from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import NotCoveredError
 
 
-@pytest.fixture(name="table", scope="module")
-def _table(tmp_path_factory: pytest.TempPathFactory) -> EndgameTable:
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> EndgameTable:
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("endgames"))
     return EndgameTable(warehouse.build("contact_endgame", EndgameParameters(2)))
 
@@ -26,16 +26,20 @@ def test_rank_matches_all_layouts() -> None:
     assert [rank(row) for row in counts.tolist()] == list(range(len(counts)))
 
 
-def test_probe_finds_possible_pairs(table: EndgameTable) -> None:
+def test_probe_covers_the_possible_pairs(table: EndgameTable) -> None:
     layouts = all_layouts(2)
     possible = is_possible(layouts)
-    for on_roll, opponent in np.random.default_rng(4).integers(1, len(layouts), (300, 2)).tolist():
+    pairs = np.random.default_rng(4).integers(1, len(layouts), (300, 2)).tolist()
+    for on_roll, opponent in pairs:
         sides = layouts.counts[on_roll].tolist(), layouts.counts[opponent].tolist()
         if possible[on_roll, opponent]:
             assert list(table.probe(*sides)) == table.stored[on_roll, opponent].tolist()
         else:
             with pytest.raises(NotCoveredError, match="expected a position in contact_endgame/2/"):
                 table.probe(*sides)
+
+
+def test_table_is_pickled_and_described(table: EndgameTable) -> None:
     assert pickle.loads(pickle.dumps(table)).checkers == 2
     assert repr(table).endswith(": 106,552 pairs of layouts)")
 
@@ -51,5 +55,4 @@ def test_middle_rows_match_parquet(table: EndgameTable) -> None:
     assert len(rows) == 9
     for row in rows:
         pair = f"on_roll_index = {row['on_roll_index']} and opponent_index = {row['opponent_index']}"
-        found = duckdb.read_parquet(str(table.table.parquet)).filter(pair).fetchall()
-        assert found == [tuple(row.values())]
+        assert duckdb.read_parquet(str(table.table.parquet)).filter(pair).fetchall() == [tuple(row.values())]

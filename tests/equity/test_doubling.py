@@ -1,6 +1,6 @@
 """Decisions in money play compared with a slow reference: Jacoby, beavers, ties, and invalid chances."""
 
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,8 @@ from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from tests.equity.samples import decide_money, random_chances
 from tests.reference import cube as reference
-from tests.subtests import all_raise
 
-WORDS = {
+ACTIONS = {
     "no double": Action.NO_DOUBLE,
     "double, take": Action.DOUBLE_TAKE,
     "double, pass": Action.DOUBLE_PASS,
@@ -50,26 +49,27 @@ def test_mean_points_match_the_reference() -> None:
 @pytest.mark.parametrize(("is_jacoby", "has_beavers"), [(False, False), (True, False), (True, True)])
 def test_decisions_match_the_reference(owner: CubeOwner, is_jacoby: bool, has_beavers: bool) -> None:
     """Equities and best actions in money play equal the slow reference, unless rounding decides between them."""
-    strategy = janowski(0.65, 0.75)
     indexes = (0.65, 0.75)
-    found, actions = decide_money(
-        strategy, random_sample()[:150], owner=owner, is_jacoby=is_jacoby, has_beavers=has_beavers
+    sample = random_sample()[:150]
+    equities, actions = decide_money(
+        janowski(*indexes), sample, owner=owner, is_jacoby=is_jacoby, has_beavers=has_beavers
     )
-    for row, chances in enumerate(random_sample()[:150].tolist()):
+    for row, chances in enumerate(sample.tolist()):
         win, mean_win, mean_loss = reference.mean_points(chances)
-        now = reference.janowski_equity(win, mean_win, mean_loss, owner, indexes, is_jacoby)
-        assert found.no_double[row] == pytest.approx(now, abs=1e-8)
+        no_double = reference.janowski_equity(win, mean_win, mean_loss, owner, indexes, is_jacoby)
+        assert equities.no_double[row] == pytest.approx(no_double, abs=1e-8)
         if owner == CubeOwner.OPPONENT:
-            assert found.double_take[row] == NOT_ALLOWED
+            assert equities.double_take[row] == NOT_ALLOWED
             assert actions[row] == Action.NO_DOUBLE
             continue
-        taken = 2 * reference.janowski_equity(win, mean_win, mean_loss, "opponent", indexes)
-        assert found.double_take[row] == pytest.approx(taken, abs=1e-8)
-        assert found.double_beaver[row] == pytest.approx(taken * (1 + has_beavers), abs=1e-8)
-        assert found.double_pass[row] == 1
-        answers = sorted([taken, 1.0, now])
-        if min(np.diff(answers)) > 1e-7:  # else rounding decides
-            assert actions[row] == WORDS[reference.decision(now, taken, 1.0, 2 * taken if has_beavers else None)]
+        double_take = 2 * reference.janowski_equity(win, mean_win, mean_loss, "opponent", indexes)
+        double_beaver = 2 * double_take if has_beavers else double_take
+        assert equities.double_take[row] == pytest.approx(double_take, abs=1e-8)
+        assert equities.double_beaver[row] == pytest.approx(double_beaver, abs=1e-8)
+        assert equities.double_pass[row] == 1
+        if min(np.diff(sorted([double_take, 1.0, no_double]))) > 1e-7:  # else rounding decides
+            decision = reference.decision(no_double, double_take, 1.0, double_beaver if has_beavers else None)
+            assert actions[row] == ACTIONS[decision]
 
 
 def test_sample_contains_every_action() -> None:
@@ -80,25 +80,35 @@ def test_sample_contains_every_action() -> None:
     assert Action.TOO_GOOD not in actions
 
 
-def test_jacoby_and_beavers_change_the_decision() -> None:
-    """Under the Jacoby rule, under which gammons count only after a double, an underdog may double although the equity
-    after a take is below 0 (Kauder's paradox)."""
-    chances = np.array([[0.42, 0.42, 0.0, 0.0, 0.0]])
-    plain = decide_money(janowski(0.0), chances, is_jacoby=True)
-    assert plain[0].no_double.item() == pytest.approx(-0.16)
-    assert plain[0].double_take.item() == pytest.approx(2 * 0.26)
-    chances = np.array([[0.35, 0.2, 0.0, 0.0, 0.0]])
-    (found, action), (beavered, other) = (
-        decide_money(janowski(0.0), chances, is_jacoby=True, has_beavers=beavers) for beavers in (False, True)
-    )
-    assert (found.no_double.item(), found.double_take.item()) == pytest.approx((-0.3, -0.2))
-    assert action.item() == Action.DOUBLE_TAKE
-    assert other.item() == Action.NO_DOUBLE
-    assert beavered.double_beaver.item() == pytest.approx(-0.4)
-    chances = np.array([[0.39, 0.2, 0.0, 0.0, 0.0]])
-    found, action = decide_money(janowski(0.0), chances, is_jacoby=True, has_beavers=True)
-    assert (found.no_double.item(), found.double_beaver.item()) == pytest.approx((-0.22, -0.08))
-    assert action.item() == Action.DOUBLE_BEAVER
+def dead_cube_decision(win: float, win_gammon: float, *, has_beavers: bool) -> tuple[CubeEquities, Action]:
+    """The equities and best action under the Jacoby rule with a dead cube, of a side that loses no gammons."""
+    chances = np.array([[win, win_gammon, 0.0, 0.0, 0.0]])
+    equities, actions = decide_money(janowski(0.0), chances, is_jacoby=True, has_beavers=has_beavers)
+    return CubeEquities(*(column.item() for column in equities)), Action(actions.item())
+
+
+def test_gammons_count_only_after_a_double_under_the_jacoby_rule() -> None:
+    equities, _ = dead_cube_decision(0.42, 0.42, has_beavers=False)
+    assert equities.no_double == pytest.approx(0.42 - 0.58)
+    assert equities.double_take == pytest.approx(2 * (2 * 0.42 - 0.58))
+
+
+def test_underdog_may_double_under_the_jacoby_rule() -> None:
+    """Kauder's paradox: the equity after a take is below 0, so that the opponent beavers where it may."""
+    equities, action = dead_cube_decision(0.35, 0.2, has_beavers=False)
+    assert equities.no_double == pytest.approx(-0.3)
+    assert equities.double_take == pytest.approx(-0.2)
+    assert action == Action.DOUBLE_TAKE
+    equities, action = dead_cube_decision(0.35, 0.2, has_beavers=True)
+    assert equities.double_beaver == pytest.approx(-0.4)
+    assert action == Action.NO_DOUBLE
+
+
+def test_underdog_may_double_into_a_beaver() -> None:
+    equities, action = dead_cube_decision(0.39, 0.2, has_beavers=True)
+    assert equities.no_double == pytest.approx(-0.22)
+    assert equities.double_beaver == pytest.approx(-0.08)
+    assert action == Action.DOUBLE_BEAVER
 
 
 @pytest.mark.parametrize(
@@ -124,10 +134,9 @@ def test_turned_strategy_exchanges_the_indexes() -> None:
     assert janowski(0.4) == Strategy(0, 0.4, 0.4)
 
 
-def test_invalid_arguments_are_refused() -> None:
-    """Chances out of order, cubes that the player may not turn, and models without the Jacoby rule raise an error with
-    the values."""
-    rows: list[tuple[Any, str]] = [
+@pytest.mark.parametrize(
+    ("chances", "message"),
+    [
         ([[0.5, 0.6, 0, 0, 0]], "expected win >= win_gammon >= win_backgammon and .*, got 0.5, 0.6, 0, 0, 0"),
         ([[0.5, 0.1, 0.2, 0, 0]], "got 0.5, 0.1, 0.2, 0, 0"),
         ([[0.5, 0, 0, 0.6, 0]], "got 0.5, 0, 0, 0.6, 0"),
@@ -137,17 +146,22 @@ def test_invalid_arguments_are_refused() -> None:
         ([[float("nan"), 0, 0, 0, 0]], "got nan, 0, 0, 0, 0"),
         ([0.5, 0, 0, 0, 0], r"expected chances\[n, 5\], got \[5\]"),
         ([[0.5, 0, 0, 0]], r"expected chances\[n, 5\], got \[1, 4\]"),
-    ]
-    one = random_sample()[:1]
-    first = janowski_first()
-    theirs = partial(money_points, janowski(), owner=CubeOwner.OPPONENT)
-    all_raise(
-        InvalidParameterError,
-        [
-            *((partial(decide_money, janowski(), np.array(chances)), message) for chances, message in rows),
-            (partial(decide_money, first, one, is_jacoby=True), "that knows the jacoby rule, got janowski-first"),
-            (theirs, r"expected a cube that is centered or owned .*, got opponent"),
-            (partial(janowski, 0.5, 2), "expected a cube life index from 0 to 1, got 2"),
-        ],
-    )
-    decide_money(first, one, owner=CubeOwner.ON_ROLL, is_jacoby=True)  # gammons count once the cube was turned
+    ],
+)
+def test_invalid_chances_are_refused(chances: Any, message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        decide_money(janowski(), np.array(chances))
+
+
+def test_first_model_knows_no_jacoby_rule_for_a_centered_cube() -> None:
+    chances = random_sample()[:1]
+    with pytest.raises(InvalidParameterError, match="that knows the jacoby rule, got janowski-first"):
+        decide_money(janowski_first(), chances, is_jacoby=True)
+    decide_money(janowski_first(), chances, owner=CubeOwner.ON_ROLL, is_jacoby=True)  # gammons count after a double
+
+
+def test_invalid_owners_and_indexes_are_refused() -> None:
+    with pytest.raises(InvalidParameterError, match=r"expected a cube that is centered or owned .*, got opponent"):
+        money_points(janowski(), owner=CubeOwner.OPPONENT)
+    with pytest.raises(InvalidParameterError, match="expected a cube life index from 0 to 1, got 2"):
+        janowski(0.5, 2)

@@ -33,14 +33,14 @@ def test_first_doubles_follow_the_chosen_plays() -> None:
     assert len(boards) == 330
     assert weights.sum() == pytest.approx(1)
     assert (chances[:, 0] == pips(boards)).all()
-    firsts = [roll for roll in ROLLS if not roll.is_double]
-    for number, first in enumerate(firsts):
-        opened = Position(boards[number].tolist())
-        start = np.array([START.board], np.int8)
-        assert opened in {play.next_position for play in legal_plays(START, first)}
-        chosen = player.choose_plays(start, np.array([(first.high, first.low)], np.int8))
-        assert (chosen[0] == boards[number]).all()
+    start = np.array([START.board], np.int8)
+    first_rolls = [roll for roll in ROLLS if not roll.is_double]
+    for number, first_roll in enumerate(first_rolls):
+        after_first = Position(boards[number].tolist())
+        chosen = player.choose_plays(start, np.array([(first_roll.high, first_roll.low)], np.int8))
+        assert after_first in {play.next_position for play in legal_plays(START, first_roll)}
+        assert after_first == Position(chosen[0].tolist())
         assert weights[number] == pytest.approx(1 / 30)
-        for place, roll in enumerate(ROLLS, start=15 + 21 * number):
-            assert Position(boards[place].tolist()) in {play.next_position for play in legal_plays(opened, roll)}
-            assert weights[place] == pytest.approx(float(roll.chance) / 30)
+        for row, roll in enumerate(ROLLS, start=15 + 21 * number):
+            assert Position(boards[row].tolist()) in {play.next_position for play in legal_plays(after_first, roll)}
+            assert weights[row] == pytest.approx(float(roll.chance) / 30)

@@ -1,6 +1,5 @@
 """The match equity table class: scores, results of games, take points, sides, and invalid tables."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from bgdata.equity.match_equity import GameMwc, MatchEquity
 from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.game.match import MatchScore
-from tests.subtests import all_raise
 
 # 1-away to 4-away: made up, and simple to work out by hand
 BEFORE = np.array([[0.5, 0.7, 0.75, 0.8], [0.3, 0.5, 0.6, 0.7], [0.25, 0.4, 0.5, 0.6], [0.2, 0.3, 0.4, 0.5]])
@@ -19,15 +17,20 @@ FAVOURITE = MatchEquity.of("favourite", BEFORE + 0.02, [0.51, 0.5, 0.34, 0.33], 
 
 
 def test_mwc_at_scores_is_looked_up() -> None:
-    assert (MET.length, MET.post_crawford_length) == (4, 4)
+    assert MET.length == 4
+    assert MET.post_crawford_length == 4
     assert MET.mwc(2, 3) == 0.6
     assert MET.mwc(1, 3) == 0.75
     assert MET.mwc(3, 1, is_post_crawford=True) == 0.32
     assert MET.mwc(1, 3, is_post_crawford=True) == pytest.approx(0.68)
     assert MET.mwc(1, 1) == MET.mwc(1, 1, is_post_crawford=True) == 0.5
-    assert [MET.mwc(away, 2) for away in (0, -1, -8)] == [1.0] * 3
-    assert [MET.mwc(2, away) for away in (0, -1, -8)] == [0.0] * 3
     assert repr(MET) == "MatchEquity(hand, to 4-away)"
+
+
+@pytest.mark.parametrize("away", [0, -1, -8])
+def test_side_without_points_to_go_has_won(away: int) -> None:
+    assert MET.mwc(away, 2) == 1.0
+    assert MET.mwc(2, away) == 0.0
 
 
 def test_mwc_of_score_objects_is_the_same() -> None:
@@ -66,24 +69,28 @@ def test_take_points_follow_from_the_table() -> None:
     score = MatchScore(4, 4)
     assert MET.take_point(score) == pytest.approx((0.4 - 0.3) / (0.7 - 0.3))
     assert MET.take_point(score, 2) == pytest.approx((0.3 - 0.0) / (1.0 - 0.0))
-    lost = 0.8 * 0.3 + 0.2 * 0.0
-    assert MET.take_point(score, lose_gammon_share=0.2) == pytest.approx((0.4 - lost) / (0.7 - lost))
-    won = 0.8 * 0.7 + 0.2 * 1.0
-    assert MET.take_point(score, win_gammon_share=0.2) == pytest.approx((0.4 - 0.3) / (won - 0.3))
+    after_loss = 0.8 * 0.3 + 0.2 * 0.0
+    assert MET.take_point(score, lose_gammon_share=0.2) == pytest.approx((0.4 - after_loss) / (0.7 - after_loss))
+    after_win = 0.8 * 0.7 + 0.2 * 1.0
+    assert MET.take_point(score, win_gammon_share=0.2) == pytest.approx((0.4 - 0.3) / (after_win - 0.3))
     assert MET.take_point(MatchScore(4, 2), 2) == 0.0
     assert MET.take_point(MatchScore(2, 1)) == pytest.approx(0.0)
 
 
-def test_asymmetry_and_flip_of_a_table_that_favours_a_side() -> None:
+def test_asymmetry_is_how_much_a_table_favours_a_side() -> None:
     assert MET.asymmetry == pytest.approx(0, abs=1e-15)
     assert FAVOURITE.asymmetry == pytest.approx(0.04)
-    other = FAVOURITE.flip()
-    assert other.mwc(2, 3) == pytest.approx(1 - 0.42)
-    assert other.mwc(3, 1, is_post_crawford=True) == pytest.approx(0.3)
+
+
+def test_flip_exchanges_the_sides() -> None:
     assert FAVOURITE.mwc(3, 1, is_post_crawford=True) == 0.34
     assert FAVOURITE.mwc(1, 3, is_post_crawford=True) == 0.7
-    assert [other.mwc(0, 1), other.mwc(1, 0)] == [1.0, 0.0]
-    assert np.allclose(other.flip().cells, FAVOURITE.cells, rtol=0, atol=1e-15, equal_nan=True)
+    flipped = FAVOURITE.flip()
+    assert flipped.mwc(2, 3) == pytest.approx(1 - 0.42)
+    assert flipped.mwc(3, 1, is_post_crawford=True) == pytest.approx(0.3)
+    assert flipped.mwc(0, 1) == 1.0
+    assert flipped.mwc(1, 0) == 0.0
+    assert np.allclose(flipped.flip().cells, FAVOURITE.cells, rtol=0, atol=1e-15, equal_nan=True)
 
 
 def test_cells_have_the_layout_of_kernels() -> None:
@@ -95,38 +102,49 @@ def test_cells_have_the_layout_of_kernels() -> None:
     assert (MET.cells[:, 1:, 0] == 0).all()
 
 
-WRONG: list[tuple[Callable[[], Any], str]] = [
-    (lambda: MatchEquity.of("x", [[0.5, 1.2], [-0.2, 0.5]], [0.5]), r"expected chances from 0 to 1 in x, got 1\.2"),
-    (lambda: MatchEquity.of("x", [[np.nan]], [0.5]), "expected chances from 0 to 1 in x, got nan"),
-    (lambda: MatchEquity.of("x", [[0.5, 0.7]], [0.5]), "expected a square table of 1 to 64 points .* got x of 1x2"),
-    (lambda: MatchEquity.of("x", [0.5], [0.5]), "expected a square table of 1 to 64 points to go, got x of 1$"),
-    (lambda: MatchEquity.of("x", np.full((65, 65), 0.5), [0.5]), "expected a square table .*, got x of 65x65"),
-    (lambda: MatchEquity.of("x", BEFORE, [*POST, 0.2]), "expected 1 to 4 post-crawford chances, .* got 5"),
-    (lambda: MatchEquity.of("x", BEFORE, []), "expected 1 to 4 post-crawford chances, as x has points to go, got 0"),
-    (lambda: MatchEquity.of("x", BEFORE, [0.6]), r"expected chances at 1-away 1-away .* sum to 1, got 0\.6 and 0\.6"),
-    (
-        lambda: MatchEquity.of("x", BEFORE + 0.02, POST),
-        r"expected both sides to have the same chances, got .* at \d-away \d-away and .* the other way round",
-    ),
-    (
-        lambda: MatchEquity.of("x", BEFORE, POST, [0.5, 0.48], is_symmetric=True),
-        r"expected both sides to have the same chances, got 0\.52 at 1-away 2-away post-crawford and 0\.49",
-    ),
-]
+@pytest.mark.parametrize(
+    ("before", "post_crawford", "message"),
+    [
+        ([[0.5, 1.2], [-0.2, 0.5]], [0.5], r"expected chances from 0 to 1 in x, got 1\.2"),
+        ([[np.nan]], [0.5], "expected chances from 0 to 1 in x, got nan"),
+        ([[0.5, 0.7]], [0.5], "expected a square table of 1 to 64 points .* got x of 1x2"),
+        ([0.5], [0.5], "expected a square table of 1 to 64 points to go, got x of 1$"),
+        (np.full((65, 65), 0.5), [0.5], "expected a square table .*, got x of 65x65"),
+        (BEFORE, [*POST, 0.2], "expected 1 to 4 post-crawford chances, .* got 5"),
+        (BEFORE, [], "expected 1 to 4 post-crawford chances, as x has points to go, got 0"),
+        (BEFORE, [0.6], r"expected chances at 1-away 1-away .* sum to 1, got 0\.6 and 0\.6"),
+        (
+            BEFORE + 0.02,
+            POST,
+            r"expected both sides to have the same chances, got .* at \d-away \d-away and .* the other way round",
+        ),
+    ],
+)
+def test_invalid_tables_are_refused(before: Any, post_crawford: list[float], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        MatchEquity.of("x", before, post_crawford)
 
 
-def test_invalid_tables_and_scores_are_refused() -> None:
-    all_raise(InvalidParameterError, WRONG)
-    most = "expected at most 4 points to go, as hand has, got"
-    all_raise(
-        InvalidScoreError,
-        [
-            (lambda: MET.mwc(5, 2), f"{most} 5-away 2-away"),
-            (lambda: MET.mwc(2, 5), f"{most} 2-away 5-away"),
-            (lambda: MET.mwc(2, 3, is_post_crawford=True), "a score that hand has, got 2-away 3-away post-crawford"),
-            (lambda: MET.mwc(0, 0), "expected one winner of the match, got 0-away 0-away"),
-        ],
-    )
+def test_post_crawford_chances_of_a_symmetric_table_must_agree() -> None:
+    with pytest.raises(
+        InvalidParameterError,
+        match=r"expected both sides to have the same chances, got 0\.52 at 1-away 2-away post-crawford and 0\.49",
+    ):
+        MatchEquity.of("x", BEFORE, POST, [0.5, 0.48], is_symmetric=True)
+
+
+@pytest.mark.parametrize(
+    ("away", "opponent_away", "is_post_crawford", "message"),
+    [
+        (5, 2, False, "expected at most 4 points to go, as hand has, got 5-away 2-away"),
+        (2, 5, False, "expected at most 4 points to go, as hand has, got 2-away 5-away"),
+        (2, 3, True, "expected a score that hand has, got 2-away 3-away post-crawford"),
+        (0, 0, False, "expected one winner of the match, got 0-away 0-away"),
+    ],
+)
+def test_invalid_scores_are_refused(away: int, opponent_away: int, is_post_crawford: bool, message: str) -> None:
+    with pytest.raises(InvalidScoreError, match=message):
+        MET.mwc(away, opponent_away, is_post_crawford=is_post_crawford)
 
 
 def test_scores_beyond_a_short_row_are_refused() -> None:

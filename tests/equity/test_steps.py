@@ -14,21 +14,23 @@ PLAN = MatchEquityPlan("network/tiny", (0, 1), 0.7, 4)
 
 
 def test_each_ply_has_a_table_beside_the_published_one(warehouse: Warehouse) -> None:
-    published, *made = recipes(warehouse, PLAN)
+    published, *induced = recipes(warehouse, PLAN)
     assert published == PUBLISHED
-    assert [(each.network, each.ply, each.cube_life_index, each.length) for each in made] == [
-        ("tiny", ply, 0.7, 4) for ply in (0, 1)
-    ]
+    assert [recipe.ply for recipe in induced] == [0, 1]
+    for recipe in induced:
+        assert recipe.network == "tiny"
+        assert recipe.cube_life_index == 0.7
+        assert recipe.length == 4
 
 
 def test_differences_match_the_cells(warehouse: Warehouse) -> None:
-    tables = [build_met(warehouse, each, Silence()) for each in recipes(warehouse, PLAN)[:2]]
-    one, other = (met_of_arrays(table.arrays(), met_names(table.arrays())[0]).cells for table in tables)
+    tables = [build_met(warehouse, recipe, Silence()) for recipe in recipes(warehouse, PLAN)[:2]]
+    published, induced = (met_of_arrays(table.arrays(), met_names(table.arrays())[0]).cells for table in tables)
     (row,) = differences(warehouse, [table.name for table in tables])
-    sizes = 100 * np.abs(other - one[:, :5, :5])[0, 1:, 1:]
+    expected = 100 * np.abs(induced - published[:, :5, :5])[0, 1:, 1:]
     assert row["beside"] == "published-12"
-    assert row["largest"] == pytest.approx(sizes.max(), abs=0.006)
-    assert row["mean"] == pytest.approx(sizes.mean(), abs=0.006)
+    assert row["largest"] == pytest.approx(expected.max(), abs=0.006)
+    assert row["mean"] == pytest.approx(expected.mean(), abs=0.006)
 
 
 def test_invalid_plans_are_refused(warehouse: Warehouse) -> None:

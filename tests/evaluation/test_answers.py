@@ -2,9 +2,11 @@
 
 from collections import Counter
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import bgdata
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
@@ -36,12 +38,6 @@ from tests.evaluation.sample_networks import PIPS_PER_UNIT, SHAPES, pips_network
 from tests.random_games import GamePositions, random_game_positions
 from tests.reference.networks import answer, equity, limited, logistic, unpacked
 
-TABLES = (
-    ("bearoff_two_sided", TwoSidedParameters(3, 3)),
-    ("bearoff_one_sided", RaceParameters(3)),
-    ("bearoff_gammon", RaceParameters(3)),
-)
-
 
 @cache
 def sample_games() -> GamePositions:
@@ -49,16 +45,20 @@ def sample_games() -> GamePositions:
 
 
 @pytest.fixture(scope="module")
-def bearoff(tmp_path_factory: pytest.TempPathFactory) -> list[Table]:
-    """Small tables: two-sided, one-sided and gammon."""
+def bearoff_tables(tmp_path_factory: pytest.TempPathFactory) -> list[Table]:
+    """Tables of 3 points: two-sided, one-sided and gammon."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("bearoff"))
-    return [warehouse.build(kind, parameters) for kind, parameters in TABLES]
+    return [
+        warehouse.build("bearoff_two_sided", TwoSidedParameters(3, 3)),
+        warehouse.build("bearoff_one_sided", RaceParameters(3)),
+        warehouse.build("bearoff_gammon", RaceParameters(3)),
+    ]
 
 
 @pytest.fixture(scope="module")
-def tables(bearoff: list[Table]) -> BearoffArrays:
-    """The small tables, for kernels."""
-    return map_tables(*bearoff)
+def tables(bearoff_tables: list[Table]) -> BearoffArrays:
+    """The same tables for kernels."""
+    return map_tables(*bearoff_tables)
 
 
 def home_boards(count: int, seed: int) -> Boards:
@@ -67,137 +67,119 @@ def home_boards(count: int, seed: int) -> Boards:
     boards = np.zeros((count, 26), np.int8)
     for board in boards:
         for slots, sign in ((np.arange(1, 5), 1), (np.arange(24, 20, -1), -1)):
-            reach = generator.integers(2, 5)
+            points = generator.integers(2, 5)
             checkers = generator.choice([1, 2, 3, 9, 15])
-            board[slots[:reach]] = sign * generator.multinomial(checkers, np.full(reach, 1 / reach))
+            board[slots[:points]] = sign * generator.multinomial(checkers, np.full(points, 1 / points))
     return boards
 
 
-def decisions(every: int) -> tuple[Boards, np.ndarray]:
-    """Positions of all kinds, with rolls."""
-    home = home_boards(60, seed=5)
+def sample_decisions(step: int) -> tuple[Boards, np.ndarray]:
+    """Every `step`-th position of sample games and more crashed ones, which are rare, and 60 bearoffs; with rolls."""
+    games = sample_games()
+    crashed = np.flatnonzero(position_classes(games.boards) == PositionClass.CRASHED)[:: step // 4]
+    rows = np.union1d(np.arange(0, len(games.boards), step), crashed)
     rolls = np.random.default_rng(6).integers(1, 7, (60, 2)).astype(np.int8)
-    crashed = np.flatnonzero(position_classes(sample_games().boards) == PositionClass.CRASHED)[:: every // 4 or 1]
-    rows = np.union1d(np.arange(0, len(sample_games().boards), every), crashed)
-    return np.concatenate([sample_games().boards[rows], home]), np.concatenate([sample_games().rolls[rows], rolls])
+    boards = np.concatenate([games.boards[rows], home_boards(60, seed=5)])
+    return boards, np.concatenate([games.rolls[rows], rolls])
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_incremental_evaluation_equals_a_fresh_one(number: int, tables: BearoffArrays) -> None:
-    """Evaluations that are updated from earlier boards equal those with new scratch memory, to the last bit."""
-    after_play = batch_plays(*decisions(20))[1]
+    """To the last bit."""
+    after_play = batch_plays(*sample_decisions(20))[1]
     networks = random_networks(number)
     expected = answers.evaluations(networks, tables, flip_boards(after_play))
     scratch = answers.new_scratch(networks)
     chances = np.empty(5, np.float32)
-    seen = Counter[int]()
+    counts = Counter[int]()
     for play, after in enumerate(after_play):
         source = answers.fill_play_chances(networks, tables, after, scratch, chances)
         assert source == expected.sources[play]
         assert chances.tobytes() == expected.chances[play].tobytes()
-        seen[source] += 1
+        counts[source] += 1
     assert len(after_play) > 4000
-    assert set(seen) == set(AnswerSource) - {AnswerSource.PROGRAM}
-    assert min(seen.values()) >= 10
-
-
-def test_plays_of_several_networks_in_turn(tables: BearoffArrays) -> None:
-    """Each network keeps its own first layers while one decision has plays of different classes."""
-    boards, rolls = decisions(10)
-    offsets, after_play = batch_plays(boards, rolls)
-    classes = position_classes(flip_boards(after_play))
-    mixed = [row for row in range(len(boards)) if len(set(classes[offsets[row] : offsets[row + 1]].tolist())) > 1]
-    assert len(mixed) > 20
-    networks = random_networks(0)
-    scratch = answers.new_scratch(networks)
-    chances = np.empty(5, np.float32)
-    other = np.empty(5, np.float32)
-    for row in mixed:
-        for play in range(offsets[row + 1] - 1, offsets[row] - 1, -1):  # backwards: any order works
-            flipped = flip_boards(after_play[play : play + 1])[0]
-            assert answers.fill_play_chances(
-                networks, tables, after_play[play], scratch, chances
-            ) == answers.fill_chances(networks, tables, flipped, answers.new_scratch(networks), other)
-            assert np.array_equal(chances, other)
+    assert counts.keys() == set(AnswerSource) - {AnswerSource.PROGRAM}
+    assert min(counts.values()) >= 10
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_networks_equal_the_reference_within_the_rules(number: int) -> None:
-    """An answer is that of the reference for the board's class, limited by the rules. Boards with hidden units near a
-    half are skipped."""
+    """Boards with hidden units near a half are skipped: see tests/evaluation/networks/test_inference.py."""
     networks = random_networks(number)
-    boards = np.concatenate([decisions(60)[0], random_game_positions(3, seed=9).boards])
-    found = answers.evaluations(networks, NO_TABLES, boards)
-    classes = position_classes(boards)
+    boards = np.concatenate([sample_decisions(60)[0], random_game_positions(3, seed=9).boards])
+    evaluations = answers.evaluations(networks, NO_TABLES, boards)
+    assert len(set(evaluations.sources.tolist())) == len(answers.NETWORK_CLASSES)
+    inputs = [encode(input_set, boards).tolist() for input_set in SHAPES[number][0]]
     compared = 0
-    values = [encode(input_set, boards).tolist() for input_set in SHAPES[number][0]]
-    for row, board in enumerate(boards.tolist()):
-        which = {PositionClass.CRASHED: 1, PositionClass.CONTACT: 2}.get(PositionClass(classes[row]), 0)
-        assert answers.network_of(classes[row]) == which
-        assert found.sources[row] == AnswerSource.RACE_NETWORK + which
-        expected = answer(unpacked(networks, which), values[which][row])
+    for row, position_class in enumerate(position_classes(boards)):
+        which = {PositionClass.CRASHED: 1, PositionClass.CONTACT: 2}.get(PositionClass(position_class), 0)
+        assert answers.network_of(position_class) == which
+        assert evaluations.sources[row] == AnswerSource.RACE_NETWORK + which
+        expected = answer(unpacked(networks, which), inputs[which][row])
         if expected.margin > 0.003:
-            assert found.chances[row].tolist() == pytest.approx(limited(expected.chances, board), abs=1e-6)
+            chances = limited(expected.chances, boards[row].tolist())
+            assert evaluations.chances[row].tolist() == pytest.approx(chances, abs=1e-6)
             compared += 1
     assert compared > 0.6 * len(boards)
-    assert len(set(found.sources.tolist())) == len(answers.NETWORK_CLASSES)
 
 
 def test_finished_games_have_their_outcome() -> None:
     _, after_play = batch_plays(home_boards(300, seed=7), np.full((300, 2), 6, np.int8))
     finished = flip_boards(after_play)
     finished = finished[game_outcomes(finished) != 0]
-    both = np.concatenate([finished, flip_boards(finished)])
-    found = answers.evaluations(random_networks(0), NO_TABLES, both)
-    assert (found.sources == AnswerSource.OVER).all()
-    assert cubeless_equities(found.chances).tolist() == game_outcomes(both).tolist()
-    assert set(game_outcomes(both).tolist()) >= {-2, -1, 1, 2}
+    won_and_lost = np.concatenate([finished, flip_boards(finished)])
+    evaluations = answers.evaluations(random_networks(0), NO_TABLES, won_and_lost)
+    assert (evaluations.sources == AnswerSource.OVER).all()
+    outcomes = game_outcomes(won_and_lost).tolist()
+    assert cubeless_equities(evaluations.chances).tolist() == outcomes
+    assert set(outcomes) >= {-2, -1, 1, 2}
 
 
-def test_tables_answer_before_networks(bearoff: list[Table], tables: BearoffArrays) -> None:
+def test_tables_answer_before_networks(bearoff_tables: list[Table], tables: BearoffArrays) -> None:
     boards = home_boards(500, seed=8)
-    found = answers.evaluations(random_networks(1), tables, boards)
-    expected = BearoffEvaluator(*bearoff).evaluate_many(boards)
-    covered = expected.sources != BearoffSource.NONE
-    assert np.array_equal(found.sources[covered], expected.sources[covered])
-    assert np.array_equal(found.chances[covered], expected.chances[covered])
-    assert (found.sources[~covered] == AnswerSource.RACE_NETWORK).all()
-    assert {source: int((found.sources == source).sum()) > 20 for source in (1, 2, 3)} == {1: True, 2: True, 3: True}
+    evaluations = answers.evaluations(random_networks(1), tables, boards)
+    expected = BearoffEvaluator(*bearoff_tables).evaluate_many(boards)
+    is_covered = expected.sources != BearoffSource.NONE
+    assert np.array_equal(evaluations.sources[is_covered], expected.sources[is_covered])
+    assert np.array_equal(evaluations.chances[is_covered], expected.chances[is_covered])
+    assert (evaluations.sources[~is_covered] == AnswerSource.RACE_NETWORK).all()
+    for source in (AnswerSource.EXACT, AnswerSource.COMBINED, AnswerSource.RACE_NETWORK):
+        assert (evaluations.sources == source).sum() > 20
 
 
 @pytest.mark.parametrize("number", [0, 2])
 def test_choices_are_the_first_of_the_best(number: int, tables: BearoffArrays) -> None:
-    """A choice is the first play after which the opponent's equity is lowest, with its source and chances."""
-    networks, (boards, rolls) = random_networks(number), decisions(30)
-    offsets, after_play = batch_plays(boards, rolls)
-    expected = answers.evaluations(networks, tables, flip_boards(after_play))
-    equities = cubeless_equities(expected.chances)
+    """That is, the first play after which the opponent's equity is lowest."""
+    networks = random_networks(number)
+    offsets, after_play = batch_plays(*sample_decisions(30))
+    evaluations = answers.evaluations(networks, tables, flip_boards(after_play))
+    equities = cubeless_equities(evaluations.chances)
+    without_cube = stakes_for(answers.CUBELESS, CubeOwner.CENTERED)
     scratch = answers.new_scratch(networks)
-    for row in range(len(boards)):
-        rows = slice(offsets[row], offsets[row + 1])
-        best, source = answers.choose_by_chances(networks, tables, after_play[rows], rows.stop - rows.start, scratch)
-        assert best == equities[rows].argmin()
-        cubeless = stakes_for(answers.CUBELESS, CubeOwner.CENTERED)
-        args = networks, tables, after_play[rows], rows.stop - rows.start, scratch
-        assert answers.choose_by_chances(*args, cubeless) == (best, source), "as in a game without a cube"
-        assert source == expected.sources[rows][best]
-        assert np.array_equal(scratch.chances[0], expected.chances[rows][best])
+    for begin, end in pairwise(offsets):
+        plays = after_play[begin:end]
+        best, source = answers.choose_by_chances(networks, tables, plays, len(plays), scratch)
+        assert best == equities[begin:end].argmin()
+        assert source == evaluations.sources[begin + best]
+        with_stakes = answers.choose_by_chances(networks, tables, plays, len(plays), scratch, without_cube)
+        assert with_stakes == (best, source)
+        assert np.array_equal(scratch.chances[0], evaluations.chances[begin + best])
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_opponent_is_on_roll_after_a_play(sign: int) -> None:
-    """Chances after a play are the opponent's: a network that values its own lead, or deficit, makes it largest."""
-    networks, (boards, rolls) = pips_networks(sign), decisions(30)
-    offsets, after_play = batch_plays(boards, rolls)
+    """A network that values the lead of the player on roll, or with sign -1 its deficit, makes it largest."""
+    networks = pips_networks(sign)
+    offsets, after_play = batch_plays(*sample_decisions(30))
     scratch = answers.new_scratch(networks)
-    for row in range(len(boards)):
-        plays = after_play[offsets[row] : offsets[row + 1]]
-        lead = np.array([pips(flip_boards(play[None])[0]) - pips(play) for play in plays])
-        if (game_outcomes(plays) != 0).any() or abs(lead).max() > 80:
+    for begin, end in pairwise(offsets):
+        plays = after_play[begin:end]
+        leads = np.array([pips(flip_boards(play[None])[0]) - pips(play) for play in plays])
+        if (game_outcomes(plays) != 0).any() or abs(leads).max() > 80:
             continue  # won at once, or where the squashing function is flat
         best, _ = answers.choose_by_chances(networks, NO_TABLES, plays, len(plays), scratch)
-        hidden = logistic(-sign * int(lead[best]) / PIPS_PER_UNIT)
-        assert lead[best] == (lead.max() if sign > 0 else lead.min())
+        assert leads[best] == (leads.max() if sign > 0 else leads.min())
+        hidden = logistic(-sign * int(leads[best]) / PIPS_PER_UNIT)
         assert scratch.chances[0, 0] == pytest.approx(logistic(4 * hidden - 2), abs=2e-4)
         assert equity(scratch.chances[0].tolist()) == pytest.approx(2 * scratch.chances[0, 0] - 1, abs=1e-3)
 
@@ -208,24 +190,22 @@ def pips(board: Boards) -> int:
 
 
 def test_answers_do_not_depend_on_threads_or_rows(tables: BearoffArrays) -> None:
-    """Evaluations are equal on any number of threads, and for any part of the boards."""
     boards = np.concatenate([sample_games().boards[:1000], home_boards(100, seed=3)])
     networks = random_networks(1)
     expected = answers.evaluations(networks, tables, boards)
     for count in (1, 2):
         with threads(count):
-            found = answers.evaluations(networks, tables, boards)
-            assert found.chances.tobytes() == expected.chances.tobytes()
-            assert found.sources.tobytes() == expected.sources.tobytes()
+            evaluations = answers.evaluations(networks, tables, boards)
+        assert evaluations.chances.tobytes() == expected.chances.tobytes()
+        assert evaluations.sources.tobytes() == expected.sources.tobytes()
     assert np.array_equal(answers.evaluations(networks, tables, boards[5::7]).chances, expected.chances[5::7])
     assert answers.evaluations(networks, tables, boards[:0]).chances.shape == (0, 5)
     assert expected.chances.dtype == np.float32
 
 
-@pytest.mark.parametrize("wrong", [np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26), np.int16)])
-def test_invalid_boards_are_refused(wrong: np.ndarray) -> None:
+def test_invalid_boards_are_refused() -> None:
     with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\]"):
-        answers.evaluations(random_networks(0), NO_TABLES, wrong)
+        answers.evaluations(random_networks(0), NO_TABLES, np.zeros((2, 25), np.int8))
 
 
 STRATEGY = janowski(0.6)
@@ -242,67 +222,62 @@ def stakes_for(
     return answers.CubeStakes(unit, STRATEGY, jacoby, published_met().cells, game, cube, OWNER_CODES[owner])
 
 
+def board_value(stakes: answers.CubeStakes | None, chances: NDArray[np.float32]) -> float:
+    return float(answers.value_of(stakes, NO_TABLES, BOARD, int(AnswerSource.CONTACT_NETWORK), chances))
+
+
 @pytest.mark.parametrize("owner", OWNERS)
-@pytest.mark.parametrize("chances", CHANCES.tolist())
-def test_values_equal_equities_of_best_decisions(chances: list[float], owner: CubeOwner) -> None:
-    """The value of a board is the equity of the best decision in money play and in a match."""
-    row = np.array(chances, np.float32)
-    money = CubeRules(STRATEGY)
-    cube = 1 if owner == CubeOwner.CENTERED else 2
-
-    def value(stakes: answers.CubeStakes | None) -> float:
-        return float(answers.value_of(stakes, NO_TABLES, BOARD, int(AnswerSource.CONTACT_NETWORK), row))
-
-    for jacoby in (False, True):
-        decided = decide_cube(row.tolist(), Stakes(Money(jacoby), Cube(cube, owner)), money)
-        assert value(stakes_for(answers.MONEY, owner, jacoby=jacoby)) == pytest.approx(decided.equity, abs=1e-6)
-    for score in (MatchScore(5, 3), MatchScore(2, 7), MatchScore(1, 4, is_crawford=cube == 1), MatchScore(9, 9)):
-        decided = decide_cube(row.tolist(), Stakes(score, Cube(cube, owner)), CubeRules(STRATEGY, published_met()))
-        assert value(stakes_for(answers.MATCH, owner, score, cube)) == pytest.approx(decided.equity, abs=1e-6)
-    cubeless = float(cubeless_equities(row[None])[0])
-    assert value(None) == value(stakes_for(answers.CUBELESS, owner)) == cubeless
-
-
-def test_owners_are_exchanged_with_the_sides() -> None:
-    codes = [OWNER_CODES[owner] for owner in OWNERS]
-    assert [answers.turned_owner(code) for code in codes] == [codes[0], codes[2], codes[1]]
+@pytest.mark.parametrize("chances", CHANCES, ids=str)
+def test_values_equal_equities_of_best_decisions(chances: NDArray[np.float32], owner: CubeOwner) -> None:
+    cube = Cube(1 if owner == CubeOwner.CENTERED else 2, owner)
+    for is_jacoby in (False, True):
+        decision = decide_cube(chances.tolist(), Stakes(Money(is_jacoby), cube), CubeRules(STRATEGY))
+        stakes = stakes_for(answers.MONEY, owner, jacoby=is_jacoby)
+        assert board_value(stakes, chances) == pytest.approx(decision.equity, abs=1e-6)
+    crawford = MatchScore(1, 4, is_crawford=owner == CubeOwner.CENTERED)
+    for score in (MatchScore(5, 3), MatchScore(2, 7), crawford, MatchScore(9, 9)):
+        decision = decide_cube(chances.tolist(), Stakes(score, cube), CubeRules(STRATEGY, published_met()))
+        stakes = stakes_for(answers.MATCH, owner, score, cube.value)
+        assert board_value(stakes, chances) == pytest.approx(decision.equity, abs=1e-6)
+    cubeless = float(cubeless_equities(chances[None])[0])
+    assert board_value(None, chances) == cubeless
+    assert board_value(stakes_for(answers.CUBELESS, owner), chances) == cubeless
 
 
 @pytest.fixture(scope="module")
-def six_checkers(tmp_path_factory: pytest.TempPathFactory) -> BearoffEvaluator:
-    """The 6x6 table."""
+def six_checkers(tmp_path_factory: pytest.TempPathFactory) -> Table:
+    """The two-sided table of 6 points and 6 checkers."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("values") / "warehouse")
-    return BearoffEvaluator(warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 6)))
+    return warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 6))
 
 
 @pytest.mark.parametrize("owner", OWNERS)
-def test_exact_tables_choose_plays(six_checkers: BearoffEvaluator, owner: CubeOwner) -> None:
-    """If the two-sided table covers a position, its column for the cube owner chooses the play, which is not always the
-    cubeless one."""
-    assert six_checkers.two_sided is not None
-    table = MoneyBearoff(six_checkers.two_sided)
-    random = np.random.default_rng(5)
-    theirs = Stakes(Money(is_jacoby=False), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
-    differ = 0
+def test_exact_tables_choose_plays_for_the_owner_of_the_cube(six_checkers: Table, owner: CubeOwner) -> None:
+    """The best play is not always the cubeless one."""
+    table, tables = MoneyBearoff(six_checkers), BearoffEvaluator(six_checkers).arrays
+    stakes = Stakes(Money(is_jacoby=False), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
     scratch = answers.new_scratch(shipped_networks())
+    generator = np.random.default_rng(5)
+    other_cubeless_plays = 0
     for _ in range(100):
-        sides = [np.bincount(random.integers(0, 6, 6), minlength=6).tolist() for _ in range(2)]
+        sides = [np.bincount(generator.integers(0, 6, 6), minlength=6).tolist() for _ in range(2)]
         position = Position(position_id(*sides))
         for roll in ROLLS:
             plays = legal_plays(position, roll)
             after = np.array([play.after_play.board for play in plays], np.int8)
-            args = shipped_networks(), six_checkers.arrays, after, len(plays), scratch
-            chosen, _ = answers.choose_by_chances(*args, stakes_for(answers.MONEY, owner))
-            values = [exact_value(table, play.next_position, theirs) for play in plays]
-            assert values[chosen] == min(values)
-            differ += values[answers.choose_by_chances(*args)[0]] > min(values) + 1e-4
-    assert differ > 3
+            equities = [exact_equity(table, play.next_position, stakes) for play in plays]
+            arguments = shipped_networks(), tables, after, len(plays), scratch
+            chosen, _ = answers.choose_by_chances(*arguments, stakes_for(answers.MONEY, owner))
+            assert equities[chosen] == min(equities)
+            cubeless_choice, _ = answers.choose_by_chances(*arguments)
+            other_cubeless_plays += equities[cubeless_choice] > min(equities) + 1e-4
+    assert other_cubeless_plays > 3
 
 
-def exact_value(table: MoneyBearoff, position: Position, stakes: Stakes) -> float:
-    """The value of a position to the player on roll with the best cube actions; a finished game is lost."""
+def exact_equity(table: MoneyBearoff, position: Position, stakes: Stakes) -> float:
+    """The equity of the player on roll with the best cube actions; a finished game is lost."""
     if not any(position.rows[0]):
         return -1.0
-    found = table.cube_equities(position, stakes)
-    assert found is not None
-    return max(found.no_double, min(found.double_take, found.double_pass))
+    equities = table.cube_equities(position, stakes)
+    assert equities is not None
+    return max(equities.no_double, min(equities.double_take, equities.double_pass))

@@ -14,8 +14,6 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.choices import (
     KernelPlayer,
-    choice_scratch,
-    choose,
     chosen_boards,
     network_chooser,
     win_only,
@@ -38,36 +36,30 @@ def turns() -> tuple[Boards, NDArray[np.int8]]:
 
 def test_random_choices_match_the_reference() -> None:
     boards, rolls = turns()
+    turn = 6
+    games = np.arange(len(boards), dtype=np.int64)[::-1].copy()  # in any order
     offsets, after_play = batch_plays(boards, rolls)
-    numbers = np.arange(len(boards), dtype=np.int64)[::-1].copy()
-    chosen = flip_boards(chosen_boards(RandomPlayer(9).chooser, boards, rolls, numbers, 6)).tolist()
-    reference = random_chooser(9)
-    for row, game in enumerate(numbers.tolist()):
+    chosen = flip_boards(chosen_boards(RandomPlayer(9).chooser, boards, rolls, games, turn)).tolist()
+    choose_randomly = random_chooser(9)
+    for row, game in enumerate(games.tolist()):
         candidates = after_play[offsets[row] : offsets[row + 1]].tolist()
-        assert chosen[row] == reference(boards[row].tolist(), candidates, game, 6)
+        assert chosen[row] == choose_randomly(boards[row].tolist(), candidates, game, turn)
 
 
-def test_choices_do_not_depend_on_threads_or_batches() -> None:
+@pytest.mark.parametrize("player", [RandomPlayer(4), PubEval()], ids=repr)
+def test_choices_do_not_depend_on_threads_or_batches(player: KernelPlayer) -> None:
     boards, rolls = turns()
-    for chooser in (RandomPlayer(4).chooser, PubEval().chooser):
-        numbers = np.arange(len(boards))
-        expected = chosen_boards(chooser, boards, rolls)
-        for count in (1, 2):
-            with threads(count):
-                assert np.array_equal(chosen_boards(chooser, boards, rolls, numbers), expected)
-        late = slice(100, None)
-        assert np.array_equal(chosen_boards(chooser, boards[late], rolls[late], numbers[late]), expected[late])
-
-
-def test_only_play_is_chosen() -> None:
-    board = turns()[0][0]
-    assert choose(PubEval().chooser, board, board[None], 1, 0, 0, choice_scratch(PubEval().chooser)) == 0
-    assert choose(RandomPlayer().chooser, board, board[None], 1, 0, 0, choice_scratch(RandomPlayer().chooser)) == 0
+    games = np.arange(len(boards))
+    expected = chosen_boards(player.chooser, boards, rolls)
+    for count in (1, 2):
+        with threads(count):
+            assert np.array_equal(chosen_boards(player.chooser, boards, rolls, games), expected)
+    later = chosen_boards(player.chooser, boards[100:], rolls[100:], games[100:])
+    assert np.array_equal(later, expected[100:])
 
 
 def test_invalid_positions_and_rolls_are_refused() -> None:
     chooser, boards, rolls = PubEval().chooser, *(values[:3] for values in turns())
-    assert isinstance(PubEval(), KernelPlayer)
     with pytest.raises(InvalidPositionError, match="expected"):
         chosen_boards(chooser, 3 * boards, rolls)
     with pytest.raises(InvalidRollError, match="expected dice from 1 to 6"):
@@ -87,36 +79,36 @@ def sample_games() -> GamePositions:
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_win_only_keeps_wins_and_drops_gammons(number: int) -> None:
     networks = random_networks(number)
-    before, found = (evaluations(each, NO_TABLES, sample_games().boards) for each in (networks, win_only(networks)))
-    assert np.array_equal(found.chances[:, 0], before.chances[:, 0])
-    is_network = np.isin(found.sources, NETWORKS)
-    assert found.chances[is_network, 1:].max() < 1e-6
-    assert before.chances[is_network, 1:].max() > 0.01
-    assert np.array_equal(found.chances[~is_network], before.chances[~is_network])  # how finished games ended
+    with_gammons = evaluations(networks, NO_TABLES, sample_games().boards)
+    without = evaluations(win_only(networks), NO_TABLES, sample_games().boards)
+    assert np.array_equal(without.chances[:, 0], with_gammons.chances[:, 0])
+    is_network = np.isin(without.sources, NETWORKS)
+    assert without.chances[is_network, 1:].max() < 1e-6
+    assert with_gammons.chances[is_network, 1:].max() > 0.01
+    assert np.array_equal(without.chances[~is_network], with_gammons.chances[~is_network]), "of finished games"
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_win_only_chooses_the_play_that_wins_most(number: int) -> None:
     chooser = network_chooser(random_networks(number, 30.0), NO_TABLES)
-    rows = slice(0, 120)
-    boards, rolls = sample_games().boards[rows], sample_games().rolls[rows]
-    found = chosen_boards(win_only_chooser(chooser), boards, rolls)
+    boards, rolls = sample_games().boards[:120], sample_games().rolls[:120]
+    chosen = chosen_boards(win_only_chooser(chooser), boards, rolls)
+    assert (chosen != chosen_boards(chooser, boards, rolls)).any(), "for money it chooses differently"
     offsets, after_play = batch_plays(boards, rolls)
-    after = flip_boards(after_play)
-    lost = evaluations(chooser.networks, NO_TABLES, after).chances[:, 0]
-    chosen = evaluations(chooser.networks, NO_TABLES, found).chances[:, 0]
-    least = np.minimum.reduceat(lost, offsets[:-1])
-    assert chosen == pytest.approx(least, abs=2e-6)
-    assert (chosen_boards(chooser, boards, rolls) != found).any()  # for money it chooses differently
+    opponent_wins = evaluations(chooser.networks, NO_TABLES, flip_boards(after_play)).chances[:, 0]
+    fewest_wins = np.minimum.reduceat(opponent_wins, offsets[:-1])
+    assert evaluations(chooser.networks, NO_TABLES, chosen).chances[:, 0] == pytest.approx(fewest_wins, abs=2e-6)
 
 
-def test_bearoff_tables_answer_where_no_gammon_is_possible(player_root: object) -> None:
+def test_win_only_uses_tables_only_where_no_gammon_is_possible(player_root: object) -> None:
     tables = open_bearoff(bgdata.open_warehouse(str(player_root))).arrays
     boards = np.zeros((2, 26), np.int8)
     boards[0, 1:4], boards[0, 22:25] = (5, 5, 5), (-4, -5, -5)  # the player on roll may still lose a gammon
     boards[1, 1:4], boards[1, 22:25] = (4, 5, 5), (-4, -5, -5)
     chooser = network_chooser(random_networks(0), tables)
-    found = [evaluations(each.networks, each.tables, boards) for each in (chooser, win_only_chooser(chooser))]
-    assert found[0].sources.tolist() == [AnswerSource.COMBINED] * 2
-    assert found[1].sources.tolist() == [AnswerSource.RACE_NETWORK, AnswerSource.COMBINED]
-    assert np.array_equal(found[0].chances[1], found[1].chances[1])
+    wins_chooser = win_only_chooser(chooser)
+    with_gammons = evaluations(chooser.networks, chooser.tables, boards)
+    without = evaluations(wins_chooser.networks, wins_chooser.tables, boards)
+    assert with_gammons.sources.tolist() == [AnswerSource.COMBINED, AnswerSource.COMBINED]
+    assert without.sources.tolist() == [AnswerSource.RACE_NETWORK, AnswerSource.COMBINED]
+    assert np.array_equal(with_gammons.chances[1], without.chances[1])

@@ -40,56 +40,61 @@ from tests.random_games import random_game_positions
         (Position([0, *[0] * 19, -1, -1, 0, 0, -1, 1]), "54", "bar/20*/16", [25, 20, 20, 16]),
     ],
 )
-def test_plays_in_gnubgs_notation(position: Position, roll: str, play: str, moves: list[int]) -> None:
+def test_moves_of_gnubg_are_a_play(position: Position, roll: str, play: str, moves: list[int]) -> None:
     assert after_moves(position, moves) == parse_play(play, position, roll).after_play
 
 
-def test_play_is_empty_without_a_legal_play() -> None:
+def test_no_moves_of_gnubg_are_no_play() -> None:
     assert after_moves(START, []) == START
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_chooses_known_opening_plays() -> None:
-    """gnubg chooses known best plays of the opening, and legal plays of random positions, in batches that its processes
-    cannot share evenly."""
-    games = random_game_positions(1, seed=9)
-    boards = np.vstack([np.array([START.board] * 3, np.int8), games.boards[:39]])
-    rolls = np.vstack([np.array([[3, 1], [4, 2], [6, 1]], np.int8), games.rolls[:39]])
+def test_gnubg_is_opened_by_name() -> None:
     player = open_named_player("gnubg")
-    assert (player.label, player.version) == ("gnubg-0ply", f"{gnubg_version()}-external")
+    assert player.label == "gnubg-0ply"
+    assert player.version == f"{gnubg_version()}-external"
     assert repr(player) == "GnubgPlayer(gnubg-0ply)"
-    chosen = flip_boards(player.choose_plays(boards, rolls)).tolist()
-    for row, play in enumerate(("8/5 6/5", "8/4 6/4", "13/7 8/7")):
-        assert tuple(chosen[row]) == parse_play(play, START, roll_of(*rolls[row].tolist())).after_play.board
-    for board, roll, found in zip(boards.tolist(), rolls.tolist(), chosen, strict=True):
-        assert tuple(found) in {play.after_play.board for play in legal_plays(Position(board), roll_of(*roll))}
 
 
-# a won gammon, a lost backgammon, a race in its two-sided database, a certain gammon won, and one lost
-OVER = [[0] * 18 + [-15] + [0] * 7, [0] * 24 + [1, 14]]
-BEAROFF = [0, 0, 1, 0, 0, 1, *[0] * 16, -1, -1, 0, 0]
-GAMMON = [0, 1, 0, 0, 0, 0, *[0] * 13, -15, *[0] * 6]
+@needs_gnubg_tool("gnubg")
+def test_gnubg_chooses_known_opening_plays() -> None:
+    boards, rolls = np.array([START.board] * 3, np.int8), np.array([[3, 1], [4, 2], [6, 1]], np.int8)
+    chosen = flip_boards(GnubgPlayer().choose_plays(boards, rolls)).tolist()
+    expected = [
+        START.play(play, roll).flip() for play, roll in (("8/5 6/5", "31"), ("8/4 6/4", "42"), ("13/7 8/7", "61"))
+    ]
+    assert chosen == [list(position.board) for position in expected]
+
+
+@needs_gnubg_tool("gnubg")
+def test_gnubg_chooses_legal_plays() -> None:
+    """42 decisions cannot be shared evenly by its processes."""
+    games = random_game_positions(1, seed=9)
+    boards, rolls = games.boards[:42], games.rolls[:42]
+    chosen = flip_boards(GnubgPlayer().choose_plays(boards, rolls)).tolist()
+    for board, roll, after_play in zip(boards.tolist(), rolls.tolist(), chosen, strict=True):
+        assert tuple(after_play) in {play.after_play.board for play in legal_plays(Position(board), roll_of(*roll))}
 
 
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("ply", [0, 1])
 def test_gnubg_evaluates_for_the_player_on_roll(ply: int) -> None:
-    """gnubg's chances are for the player on roll and repeatable; the rules evaluate finished games."""
+    bearoff = [0, 0, 1, 0, 0, 1, *[0] * 16, -1, -1, 0, 0]  # in its two-sided database
+    won_gammon = [0, 1, 0, 0, 0, 0, *[0] * 13, -15, *[0] * 6]
+    boards = np.array([START.board, START.board, bearoff, won_gammon], np.int8)
     player = GnubgPlayer(ply)
     assert isinstance(player, Evaluator)
-    boards = np.array([START.board, *OVER, BEAROFF, GAMMON, START.board], np.int8)
-    chances, sources = player.evaluate_many(boards)
-    program, over = AnswerSource.PROGRAM, AnswerSource.OVER
-    assert sources.tolist() == [program, over, over, program, program, program]
-    assert chances[1:3].tolist() == [[1, 1, 0, 0, 0], [0, 0, 0, 1, 1]]
-    start = chances[0]
-    assert 0.5 < start[0] < 0.56
-    assert 0.10 < start[3] < start[1] < 0.17
-    assert 0 < start[4] < start[2] < 0.02
-    assert chances[5].tobytes() == start.tobytes()
-    assert chances[3] == pytest.approx([0.671125, 0, 0, 0, 0], abs=1e-4)
-    assert chances[4] == pytest.approx([1, 1, 0, 0, 0], abs=1e-4)
-    assert player.accuracy == {program: f"GNU Backgammon {gnubg_version()}, its {ply}-ply"}
+    evaluations = player.evaluate_many(boards)
+    assert (evaluations.sources == AnswerSource.PROGRAM).all()
+    start, repeated, of_bearoff, of_gammon = evaluations.chances
+    win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = start
+    assert 0.5 < win < 0.56
+    assert 0.10 < lose_gammon < win_gammon < 0.17
+    assert 0 < lose_backgammon < win_backgammon < 0.02
+    assert repeated.tobytes() == start.tobytes()
+    assert of_bearoff == pytest.approx([0.671125, 0, 0, 0, 0], abs=1e-4)
+    assert of_gammon == pytest.approx([1, 1, 0, 0, 0], abs=1e-4)
+    assert player.accuracy == {AnswerSource.PROGRAM: f"GNU Backgammon {gnubg_version()}, its {ply}-ply"}
 
 
 SCRIPT = """
@@ -108,52 +113,53 @@ for rows, dice in json.load(open("questions.json")):
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("ply", [0, 1])
 def test_server_answers_equal_gnubgs_scripts(ply: int, tmp_path: Path) -> None:
-    """The server gives the chances of gnubg's scripts to six decimals, and plays of equal value, because gnubg may
-    choose another of equal plays."""
+    """Chances to six decimals, and plays of equal value, because gnubg may choose another of equal plays."""
     games = random_game_positions(20, seed=4)
     boards, rolls = games.boards[::97][:40], games.rolls[::97][:40]
     positions = [Position(board) for board in boards.tolist()]
-    rows = [[list(row) for row in position.rows] for position in positions]
-    (tmp_path / "questions.json").write_text(json.dumps(list(zip(rows, rolls.tolist(), strict=True))))
-    told = [json.loads(line) for line in ask_gnubg(SCRIPT.replace("PLY", str(ply)), tmp_path)]
+    questions = [
+        ([list(row) for row in position.rows], roll) for position, roll in zip(positions, rolls.tolist(), strict=True)
+    ]
+    (tmp_path / "questions.json").write_text(json.dumps(questions))
+    answers = [json.loads(line) for line in ask_gnubg(SCRIPT.replace("PLY", str(ply)), tmp_path)]
     player = GnubgPlayer(ply)
-    assert np.abs(player.evaluate_many(boards).chances - [chances for chances, _ in told]).max() < 6e-7
-    theirs = [after_moves(position, moves).flip().board for position, (_, moves) in zip(positions, told, strict=True)]
-    ours = player.choose_plays(boards, rolls)
-    values = [player.evaluate_many(each).chances for each in (ours, np.array(theirs, np.int8))]
-    assert cubeless_equities(values[0]) == pytest.approx(cubeless_equities(values[1]), abs=1e-6)
+    assert np.abs(player.evaluate_many(boards).chances - [chances for chances, _ in answers]).max() < 6e-7
+
+    by_script = [after_moves(position, moves).flip() for position, (_, moves) in zip(positions, answers, strict=True)]
+    after_script = player.evaluate_many(np.array([position.board for position in by_script], np.int8)).chances
+    after_server = player.evaluate_many(player.choose_plays(boards, rolls)).chances
+    assert cubeless_equities(after_server) == pytest.approx(cubeless_equities(after_script), abs=1e-6)
 
 
 @needs_gnubg_tool("gnubg")
 def test_dead_process_is_replaced() -> None:
     player = GnubgPlayer()
     board = np.array([START.board], np.int8)
-    before = player.evaluate_many(board).chances
+    chances = player.evaluate_many(board).chances
     player._servers[0].close()
     with pytest.raises(ExternalProgramError, match="expected gnubg to"):
         player.evaluate_many(board)
-    assert player.evaluate_many(board).chances.tobytes() == before.tobytes()
-    assert pickle.loads(pickle.dumps(player)).evaluate_many(board).chances.tobytes() == before.tobytes()
+    assert player.evaluate_many(board).chances.tobytes() == chances.tobytes()
+    assert pickle.loads(pickle.dumps(player)).evaluate_many(board).chances.tobytes() == chances.tobytes()
 
 
 @needs_gnubg_tool("gnubg")
-def test_process_ends_with_its_parent() -> None:
-    """The process of gnubg ends when its parent ends or is killed."""
+def test_process_ends_when_its_parent_is_killed() -> None:
     code = (
         "import os; from bgdata.evaluation.gnubg import GnubgServer; from bgdata.game.position import START;"
         "server = GnubgServer(0); server.chances(START); print(server.process_id, flush=True); os.kill(os.getpid(), 9)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    number = int(done.stdout)
-    until = time.monotonic() + 30
-    while psutil.pid_exists(number) and time.monotonic() < until:
+    parent = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    process_id = int(parent.stdout)
+    deadline = time.monotonic() + 30
+    while psutil.pid_exists(process_id) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not psutil.pid_exists(number)
+    assert not psutil.pid_exists(process_id)
 
 
 @needs_gnubg_tool("gnubg")
 def test_stopped_process_times_out() -> None:
-    """A stopped process raises an error after the patience, and `close` kills it without waiting for an answer."""
+    """`close` kills it without waiting for an answer."""
     server = GnubgServer(0, patience_seconds=0.2)
     os.kill(server.process_id, signal.SIGSTOP)
     for _ in range(2):
@@ -163,8 +169,8 @@ def test_stopped_process_times_out() -> None:
     assert not psutil.pid_exists(server.process_id)
 
 
-# a fake gnubg: it listens where its commands say, cannot be told to end, and then sends an answer
-STAND_IN = """\
+# it listens where its commands say, ignores requests to end, and sends an answer
+FAKE_GNUBG = """\
 import re, signal, socket, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 listening = socket.socket(socket.AF_UNIX)
@@ -179,12 +185,12 @@ time.sleep(600)
 
 
 @pytest.fixture
-def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
-    """Replace gnubg by a program that sends this answer."""
+def fake_gnubg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
+    """A function that replaces gnubg by a program that sends an answer."""
 
     def install(answer: bytes) -> None:
         path = tmp_path / "gnubg"
-        path.write_text(f"#!{sys.executable}\n" + STAND_IN.replace("ANSWER", repr(answer)))
+        path.write_text(f"#!{sys.executable}\n" + FAKE_GNUBG.replace("ANSWER", repr(answer)))
         path.chmod(0o755)
         monkeypatch.setattr(gnubg, "require_gnubg", lambda: str(path))
 
@@ -193,50 +199,54 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("answer", "message"),
     [
         (b"0.5 0.1", r"expected a line of gnubg within 2 s, got none, only '0\.5 0\.1'"),
         (b"0.5 0.1\n", r"expected five chances of gnubg for 4HPwATDgc/ABMA, got '0\.5 0\.1'"),
         (b"Error\n", "expected five chances of gnubg for 4HPwATDgc/ABMA, got 'Error'"),
-        (b"\xff\xfe\n", "expected a line of text, got .*, in the answer of gnubg to 'evaluation fibsboard .*"),
         (b"9" * 5000 + b"\n", "expected lines of at most 4096 bytes, got a longer one, in the answer of gnubg to .*"),
     ],
-    ids=["half", "two", "error", "binary", "long"],
+    ids=["half a line", "two chances", "error", "long line"],
 )
-def test_invalid_answers_are_refused(stand_in: Callable[[bytes], None], answer: bytes, words: str) -> None:
-    stand_in(answer)
+def test_invalid_answers_are_refused(fake_gnubg: Callable[[bytes], None], answer: bytes, message: str) -> None:
+    fake_gnubg(answer)
     server = GnubgServer(0, patience_seconds=2)
-    with pytest.raises(ExternalProgramError, match=f"^{words}$") as raised:
+    with pytest.raises(ExternalProgramError, match=f"^{message}$") as raised:
         server.chances(START)
     assert len(str(raised.value)) < 400
     server.close()
     assert not psutil.pid_exists(server.process_id)
 
 
-def test_silent_player_times_out(stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The player and its pickled copy respect their patience, and new processes answer the next questions."""
+@pytest.mark.parametrize("is_pickled", [False, True])
+def test_silent_player_times_out(
+    fake_gnubg: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch, is_pickled: bool
+) -> None:
+    """New processes answer the next questions."""
     monkeypatch.setattr(gnubg, "gnubg_version", lambda: "1.07.001")
-    stand_in(b"0.5 0.1")
+    fake_gnubg(b"0.5 0.1")
     player = GnubgPlayer(0, patience_seconds=0.5)
-    board = np.array([START.board] * 2, np.int8)
-    for asked in (player, pickle.loads(pickle.dumps(player))):
-        with (
-            threads(2),
-            pytest.raises(ExternalProgramError, match=r"^expected a line of gnubg within 0\.5 s, got none"),
-        ):
-            asked.evaluate_many(board)
-        assert asked._servers == []
+    if is_pickled:
+        player = pickle.loads(pickle.dumps(player))
+    message = r"^expected a line of gnubg within 0\.5 s, got none"
+    with threads(2), pytest.raises(ExternalProgramError, match=message):
+        player.evaluate_many(np.array([START.board] * 2, np.int8))
+    assert player._servers == []
+
+
+def test_default_patience_is_ten_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gnubg, "gnubg_version", lambda: "1.07.001")
     assert GnubgPlayer().patience_seconds == 600
 
 
 def test_program_that_ends_or_never_listens_is_refused(
-    stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch
+    fake_gnubg: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_in(b"")
+    fake_gnubg(b"")
     monkeypatch.setattr(gnubg, "START_SECONDS", 0.5)
     with pytest.raises(ExternalProgramError, match=r"^expected gnubg to listen within 0\.5 s, found none$"):
         GnubgServer(0)
-    monkeypatch.setattr(gnubg, "START_SECONDS", 60)  # but the test does not wait that long
+    monkeypatch.setattr(gnubg, "START_SECONDS", 60)  # a program that ends is noticed at once
     monkeypatch.setattr(gnubg, "require_gnubg", lambda: "/bin/false")
     with pytest.raises(ExternalProgramError, match=r"^expected gnubg to listen within 60 s, found none$"):
         GnubgServer(0)
@@ -264,23 +274,23 @@ def test_no_positions_need_no_process() -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_failing_script_is_refused(tmp_path: Path) -> None:
-    """A script that fails raises an error although gnubg exits with 0."""
+    """gnubg itself exits with 0."""
     assert ask_gnubg("tell(1)\ntell('x y')", tmp_path) == ["1", "x y"]
     for script in ("tell(1)\nraise ValueError('no')", "import sys\nsys.exit(3)", "tell("):
         with pytest.raises(ExternalProgramError, match="expected gnubg to answer every question, found: "):
             ask_gnubg(script, tmp_path)
 
 
-def test_invalid_ply_is_refused() -> None:
-    for ply in (-1, 5):
-        with pytest.raises(UnknownPlayerError, match=f"expected --ply 0 to 4 for gnubg, got {ply}"):
-            GnubgPlayer(ply)
+@pytest.mark.parametrize("ply", [-1, 5])
+def test_invalid_ply_is_refused(ply: int) -> None:
+    with pytest.raises(UnknownPlayerError, match=f"expected --ply 0 to 4 for gnubg, got {ply}"):
+        GnubgPlayer(ply)
 
 
-def test_missing_gnubg_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("function", [require_gnubg, gnubg_version, GnubgPlayer])
+def test_missing_gnubg_is_refused(monkeypatch: pytest.MonkeyPatch, function: Callable[[], object]) -> None:
     gnubg_version.cache_clear()
     monkeypatch.setattr(gnubg, "find_gnubg_tool", lambda _: None)
     message = r"expected GNU Backgammon on this machine, found none \(Debian package gnubg\)"
-    for function in (require_gnubg, gnubg_version, GnubgPlayer):
-        with pytest.raises(UnknownPlayerError, match=message):
-            function()
+    with pytest.raises(UnknownPlayerError, match=message):
+        function()

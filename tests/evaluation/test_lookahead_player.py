@@ -14,15 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import bgdata
 from bgdata.errors import (
-    CorruptFileError,
     InvalidPositionError,
     InvalidRollError,
     MissingTableError,
-    MissingWarehouseError,
     UsageError,
 )
 from bgdata.evaluation.chances import AnswerSource
@@ -36,7 +33,6 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
 from tests.command_line import POSITION
-from tests.evaluation.network_versions import random_networks, write_network
 from tests.evaluation.networks.test_player import is_mapped
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.random_games import GamePositions, random_game_positions
@@ -53,53 +49,23 @@ def sample_games() -> GamePositions:
 
 
 @pytest.fixture(scope="module")
-def evaluator(player_root: Path) -> NetworkPlayer:
-    opened = bgdata.open_player(player_root, "random").evaluator
-    assert isinstance(opened, NetworkPlayer)
-    return opened
+def player(player_root: Path) -> LookaheadPlayer:
+    """The player with network/random and small bearoff tables, at 0-ply."""
+    return bgdata.open_player(player_root, "random")
 
 
-def test_contact_is_evaluated_by_the_network(player_root: Path) -> None:
-    start = bgdata.open_player(player_root, "random").evaluate("4HPwATDgc/ABMA")
-    assert start.source == AnswerSource.CONTACT_NETWORK
-    assert start.ply == 0
-    assert start.accuracy == "network/random/r1-0123abcd: +0.250 +/- 0.013 points per game against PubEval in training"
-    assert 0 <= start.win_backgammon <= start.win_gammon <= start.win <= 1
+@pytest.fixture(scope="module")
+def evaluator(player: LookaheadPlayer) -> NetworkPlayer:
+    """The evaluator of `player`."""
+    assert isinstance(player.evaluator, NetworkPlayer)
+    return player.evaluator
 
 
-def test_small_bearoff_is_looked_up(player_root: Path) -> None:
-    exact = bgdata.open_player(player_root, "random").evaluate(BEAROFF)
-    expected = bgdata.open_two_sided(player_root, 6, 3).probe([0, 1, 0, 0, 1, 0], [0, 1, 1, 0, 0, 0])
-    assert exact.source is AnswerSource.EXACT
-    assert exact.cubeless_equity == pytest.approx(expected.cubeless, abs=1e-6)
-    assert exact.accuracy.startswith("exact, bearoff_two_sided/6x3/")
-
-
-def test_large_bearoff_is_combined_from_one_sided_tables(player_root: Path) -> None:
-    combined = bgdata.open_player(player_root, "random").evaluate(RACE)
-    assert combined.source is AnswerSource.COMBINED
-    assert "as if each side just raced; over all pairs of 6x9 the error " in combined.accuracy
-
-
-def test_finished_game_has_its_result(player_root: Path) -> None:
-    over = bgdata.open_player(player_root, "random").evaluate(WON)
-    assert over.win_gammon == 1
-    assert over.cubeless_equity == 2
-    assert over.source == AnswerSource.OVER
-    assert over.accuracy == "the game is over"
-
-
-def test_player_states_the_accuracy_of_each_source(player_root: Path) -> None:
-    player = bgdata.open_player(player_root, "random")
+def test_player_states_the_accuracy_of_each_source(player: LookaheadPlayer) -> None:
     assert player.label == "random-0ply"
     assert repr(player) == "LookaheadPlayer(random-0ply)"
-    assert set(player.accuracy) == {
-        AnswerSource.EXACT,
-        AnswerSource.COMBINED,
-        AnswerSource.RACE_NETWORK,
-        AnswerSource.CRASHED_NETWORK,
-        AnswerSource.CONTACT_NETWORK,
-    }
+    networks = {AnswerSource.RACE_NETWORK, AnswerSource.CRASHED_NETWORK, AnswerSource.CONTACT_NETWORK}
+    assert set(player.accuracy) == {AnswerSource.EXACT, AnswerSource.COMBINED} | networks
     assert len(player.accuracy) == len(dict(player.accuracy)) == 5
 
 
@@ -113,10 +79,9 @@ def test_accuracy_only_names_present_tables(player_root: Path, tmp_path: Path) -
 
 
 def test_choices_equal_those_of_the_kernel(evaluator: NetworkPlayer) -> None:
-    """Full evaluations in Python choose the same plays as incremental ones in a kernel, in thousands of decisions of
-    every class."""
+    """The player evaluates all plays in full; the kernel updates its sums from play to play."""
     boards, rolls = sample_games().boards[:6000], sample_games().rolls[:6000]
-    assert set(evaluator.evaluate_many(boards).sources.tolist()) == set(range(1, 6))
+    assert set(evaluator.evaluate_many(boards).sources.tolist()) == set(range(1, 6)), "every class of positions"
     expected = evaluator.choose_plays(boards, rolls)
     player = LookaheadPlayer(evaluator)
     for count in (1, 2):
@@ -127,128 +92,129 @@ def test_choices_equal_those_of_the_kernel(evaluator: NetworkPlayer) -> None:
 
 def test_choices_ahead_are_the_first_of_the_ranking(evaluator: NetworkPlayer) -> None:
     player = LookaheadPlayer(evaluator, 1)
-    rows = slice(0, 6000, 251)
-    boards, rolls = sample_games().boards[rows], sample_games().rolls[rows]
-    chosen = player.choose_plays(boards, rolls)
-    for board, dice, found in zip(boards.tolist(), rolls.tolist(), chosen.tolist(), strict=True):
+    boards, rolls = sample_games().boards[:6000:251], sample_games().rolls[:6000:251]  # 24 decisions
+    after_play = player.choose_plays(boards, rolls)
+    assert (after_play != evaluator.choose_plays(boards, rolls)).any()
+    for board, dice, after in zip(boards.tolist(), rolls.tolist(), after_play.tolist(), strict=True):
         best = player.best_play(Position(board), roll_of(*dice))
-        assert best.play.next_position.board == tuple(found)
+        assert list(best.play.next_position.board) == after
         assert best.loss == 0
-    assert (chosen != evaluator.choose_plays(boards, rolls)).any()
 
 
 @pytest.mark.parametrize("ply", [0, 1, 2])
 def test_plays_are_ranked_best_first(evaluator: NetworkPlayer, ply: int) -> None:
     player = LookaheadPlayer(evaluator, ply)
-    roll = roll_of(4, 1)
-    ranked = player.rank_plays(START, roll)
-    assert {row.play for row in ranked} == set(legal_plays(START, roll))
-    assert len(ranked) == len(legal_plays(START, roll))
+    ranked = player.rank_plays(START, "41")
+    assert {row.play for row in ranked} == set(legal_plays(START, roll_of(4, 1)))
+    assert len(ranked) == len(legal_plays(START, roll_of(4, 1)))
+    assert {row.evaluation.ply for row in ranked} == set(range(ply + 1))
     order = [(-row.evaluation.ply, row.loss) for row in ranked]
     assert order == sorted(order)
-    assert {row.evaluation.ply for row in ranked} == set(range(ply + 1))
-    best_at: dict[int, float] = {}
-    for row in ranked:
-        after = np.array([row.play.next_position.board], np.int8)
-        found = row.evaluation
-        expected = evaluate_ahead(evaluator, after, found.ply)
-        assert found.win == 1 - expected.chances[0, 0]
-        assert (found.win_gammon, found.lose_backgammon) == (expected.chances[0, 3], expected.chances[0, 2])
-        assert found.cubeless_equity == pytest.approx(
-            2 * found.win - 1 + found.win_gammon + found.win_backgammon - found.lose_gammon - found.lose_backgammon,
-            abs=1e-6,
-        )
-        best_at[found.ply] = max(found.cubeless_equity, best_at.get(found.ply, -3))
-    # the best play of a ply stays in its line, or goes on to the next ply
-    assert all(row.loss >= best_at[row.evaluation.ply] - row.evaluation.cubeless_equity - 1e-6 for row in ranked)
     assert ranked[0].loss == 0
     assert player.best_play(START.id, "14") == ranked[0]
+    for row in ranked:
+        # the best play of a ply stays in its line, or goes on to the next ply
+        same_ply = [other.evaluation for other in ranked if other.evaluation.ply == row.evaluation.ply]
+        best = max(evaluation.cubeless_equity for evaluation in same_ply)
+        assert row.loss >= best - row.evaluation.cubeless_equity - 1e-6
+
+
+@pytest.mark.parametrize("ply", [0, 1, 2])
+def test_ranked_plays_have_the_chances_of_their_ply(evaluator: NetworkPlayer, ply: int) -> None:
+    for row in LookaheadPlayer(evaluator, ply).rank_plays(START, "41"):
+        after = np.array([row.play.next_position.board], np.int8)
+        win, _, win_backgammon, lose_gammon, _ = evaluate_ahead(evaluator, after, row.evaluation.ply).chances[0]
+        evaluation = row.evaluation
+        assert evaluation.win == 1 - win, "chances after the play are the opponent's"
+        assert evaluation.win_gammon == lose_gammon
+        assert evaluation.lose_backgammon == win_backgammon
+        gammons = evaluation.win_gammon + evaluation.win_backgammon
+        lost_gammons = evaluation.lose_gammon + evaluation.lose_backgammon
+        expected = 2 * evaluation.win - 1 + gammons - lost_gammons
+        assert evaluation.cubeless_equity == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("ply", [0, 1])
 def test_player_without_a_legal_play_passes(evaluator: NetworkPlayer, ply: int) -> None:
     player = LookaheadPlayer(evaluator, ply)
-    (only,) = player.rank_plays(CLOSED_OUT, "65")
-    assert str(only.play) == "no play"
-    assert only.loss == 0
-    assert only.evaluation.ply == ply
-    after = player.evaluate(CLOSED_OUT.flip())
-    assert only.evaluation.win == pytest.approx(1 - after.win, abs=1e-7)
-    assert only.evaluation.lose_gammon == after.win_gammon
+    (dance,) = player.rank_plays(CLOSED_OUT, "65")
+    assert str(dance.play) == "no play"
+    assert dance.loss == 0
+    assert dance.evaluation.ply == ply
+    of_opponent = player.evaluate(CLOSED_OUT.flip())
+    assert dance.evaluation.win == pytest.approx(1 - of_opponent.win, abs=1e-7)
+    assert dance.evaluation.lose_gammon == of_opponent.win_gammon
 
 
-def test_finished_game_is_left_as_it_is(evaluator: NetworkPlayer) -> None:
-    """A finished game among other boards stays unchanged, because arrays of games may contain some."""
-    chosen = LookaheadPlayer(evaluator).choose_plays(np.array([WON.board], np.int8), np.array([[6, 5]], np.int8))
-    assert chosen.tolist() == [list(WON.flip().board)]
+def test_finished_game_has_no_play(evaluator: NetworkPlayer) -> None:
+    """Arrays of games may contain some."""
+    after_play = LookaheadPlayer(evaluator).choose_plays(np.array([WON.board], np.int8), np.array([[6, 5]], np.int8))
+    assert after_play.tolist() == [list(WON.flip().board)]
 
 
-def test_final_answers_do_not_depend_on_the_ply(evaluator: NetworkPlayer) -> None:
-    for position in (BEAROFF, RACE, WON):
-        static, ahead = (LookaheadPlayer(evaluator, ply).evaluate(position) for ply in (0, 2))
-        assert static == ahead
-        assert ahead.ply == 0
+@pytest.mark.parametrize("position", [BEAROFF, RACE, WON], ids=["two-sided", "one-sided", "finished"])
+def test_final_answers_do_not_depend_on_the_ply(evaluator: NetworkPlayer, position: str | Position) -> None:
+    at_2_ply = LookaheadPlayer(evaluator, 2).evaluate(position)
+    assert at_2_ply == LookaheadPlayer(evaluator, 0).evaluate(position)
+    assert at_2_ply.ply == 0
 
 
 def test_cached_answers_equal_fresh_ones(evaluator: NetworkPlayer) -> None:
-    """Cached answers equal new ones to the last bit, if they are repeated, asked one by one or twice in a batch, or
-    after the cache was full."""
+    """To the last bit, also if a board is twice in a batch."""
     boards = sample_games().boards[::700]
     fresh = evaluate_ahead(evaluator, boards, 1)
     player = LookaheadPlayer(evaluator, 1)
-    twice = np.concatenate([boards, boards[::-1]])
     for _ in range(2):
-        found = player.evaluate_many(twice)
-        assert found.chances.tobytes() == np.concatenate([fresh.chances, fresh.chances[::-1]]).tobytes()
-        assert found.sources.tolist() == [*fresh.sources.tolist(), *fresh.sources.tolist()[::-1]]
+        evaluations = player.evaluate_many(np.concatenate([boards, boards[::-1]]))
+        assert evaluations.chances.tobytes() == np.concatenate([fresh.chances, fresh.chances[::-1]]).tobytes()
+        assert evaluations.sources.tolist() == [*fresh.sources, *fresh.sources[::-1]]
     for row, board in enumerate(boards):
         assert player.evaluate(Position(board.tolist())).win == fresh.chances[row, 0]
     assert player.evaluate_many(np.asfortranarray(boards)[1::2]).chances.tobytes() == fresh.chances[1::2].tobytes()
 
 
-def test_cache_is_emptied_when_full() -> None:
+def test_cache_keeps_answers_by_board_and_ply() -> None:
     evaluator = Scrambled()
-    look = EvaluationCache(evaluator, 50)
+    cache = EvaluationCache(evaluator, 50)
+    boards = sample_games().boards[:120:4]
+    cache(boards, 0)
+    assert len(cache) == 0, "static evaluations are not kept"
+    cache(boards, 1)
+    assert len(cache) == 30
+    n_evaluated = evaluator.n_evaluated
+    cache(boards[::-1], 1)
+    assert evaluator.n_evaluated == n_evaluated
+    cache(boards[:2], 2)
+    assert len(cache) == 32
+    assert evaluator.n_evaluated > n_evaluated
+    assert cache(boards[:0], 1).chances.shape == (0, 5)
+
+
+def test_cache_is_emptied_when_full() -> None:
+    cache = EvaluationCache(Scrambled(), 50)
     boards = sample_games().boards[:400:4]
-    open_rows = boards[:30]
-    look(open_rows, 0)
-    assert len(look) == 0
-    assert evaluator.asked == 30
-    look(open_rows, 1)
-    assert len(look) == 30
-    asked = evaluator.asked
-    look(open_rows[::-1], 1)
-    assert evaluator.asked == asked
-    look(open_rows[:2], 2)
-    assert len(look) == 32
-    assert evaluator.asked > asked
     expected = evaluate_ahead(Scrambled(), boards, 1)
     for rows in (slice(20, 60), slice(0, 100), slice(0, 30), slice(40, 100)):
-        assert look(boards[rows], 1).chances.tobytes() == expected.chances[rows].tobytes()
-        assert 0 < len(look) <= 50
-    assert look(boards[:0], 1).chances.shape == (0, 5)
+        assert cache(boards[rows], 1).chances.tobytes() == expected.chances[rows].tobytes()
+        assert 0 < len(cache) <= 50
 
 
-def test_invalid_arrays_are_refused(evaluator: NetworkPlayer) -> None:
-    for ply in (0, 1):
-        player = LookaheadPlayer(evaluator, ply)
-        nothing = player.evaluate_many(sample_games().boards[:0])
-        assert (nothing.chances.shape, nothing.chances.dtype) == ((0, 5), np.float32)
-        assert (nothing.sources.shape, nothing.sources.dtype) == ((0,), np.int8)
-        shapes: tuple[NDArray[Any], ...] = np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26))
-        for wrong in shapes:
-            with pytest.raises(InvalidPositionError, match="expected boards as int8"):
-                player.evaluate_many(wrong)
-            with pytest.raises(InvalidPositionError, match="expected boards as int8"):
-                player.choose_plays(wrong, np.ones((len(wrong), 2), np.int8))
-        sixteen = np.zeros((1, 26), np.int8)
-        sixteen[0, 3] = 127
-        with pytest.raises(InvalidPositionError, match="in row 0"):
-            player.evaluate_many(sixteen)
-        with pytest.raises(InvalidRollError, match="expected rolls as integers"):
-            player.choose_plays(sample_games().boards[:3], sample_games().rolls[:2])
-        with pytest.raises(InvalidRollError, match="expected dice from 1 to 6"):
-            player.choose_plays(sample_games().boards[:3], sample_games().rolls[:3] + np.int8(6))
+@pytest.mark.parametrize("ply", [0, 1])
+def test_invalid_arrays_are_refused(evaluator: NetworkPlayer, ply: int) -> None:
+    player = LookaheadPlayer(evaluator, ply)
+    boards, rolls = sample_games().boards[:3], sample_games().rolls[:3]
+    with pytest.raises(InvalidPositionError, match="expected boards as int8"):
+        player.evaluate_many(boards[:, :25])
+    with pytest.raises(InvalidPositionError, match="expected boards as int8"):
+        player.choose_plays(boards[:, :25], rolls)
+    too_many_checkers = np.zeros((1, 26), np.int8)
+    too_many_checkers[0, 3] = 127
+    with pytest.raises(InvalidPositionError, match="in row 0"):
+        player.evaluate_many(too_many_checkers)
+    with pytest.raises(InvalidRollError, match="expected rolls as integers"):
+        player.choose_plays(boards, rolls[:2])
+    with pytest.raises(InvalidRollError, match="expected dice from 1 to 6"):
+        player.choose_plays(boards, rolls + np.int8(6))
 
 
 def test_versions_change_with_settings(evaluator: NetworkPlayer) -> None:
@@ -258,39 +224,25 @@ def test_versions_change_with_settings(evaluator: NetworkPlayer) -> None:
     assert LookaheadPlayer(evaluator, 1).version == versions[0]
 
 
-def test_invalid_settings_positions_and_rolls_are_refused(player_root: Path) -> None:
-    for ply in (-1, 4, 1.0, "1", True, None):
-        with pytest.raises(UsageError, match=f"expected a ply from 0 to 3, got {ply!r}"):
-            bgdata.open_player(player_root, "random", ply)  # type: ignore[arg-type]
-    for chooser in (PubEval(), RandomPlayer()):
-        message = f"expected an evaluator of positions, got {chooser.label}, which only chooses plays"
-        with pytest.raises(UsageError, match=message):
-            LookaheadPlayer(chooser)  # type: ignore[arg-type]
-    player = bgdata.open_player(player_root, "random")
-    with pytest.raises(InvalidPositionError, match="expected 14 characters in a position id"):
-        player.evaluate("4HPwATDgc")
-    with pytest.raises(InvalidRollError, match="expected two dice such as '31', got '71'"):
-        player.best_play(START, "71")
+@pytest.mark.parametrize("ply", [-1, 4, 1.0, "1", True, None])
+def test_invalid_ply_is_refused(player_root: Path, ply: Any) -> None:
+    with pytest.raises(UsageError, match=f"expected a ply from 0 to 3, got {ply!r}"):
+        bgdata.open_player(player_root, "random", ply)
 
 
-def test_invalid_warehouses_are_refused(player_root: Path, tmp_path: Path) -> None:
-    with pytest.raises(MissingWarehouseError, match=r"expected a warehouse in .*none, found no such folder"):
-        bgdata.open_player(tmp_path / "none")
-    with pytest.raises(MissingTableError, match=r"no network/other in .* \(have: random\)"):
-        bgdata.open_player(player_root, "other")
-    networks = random_networks(1)
-    write_network(tmp_path, "cut", networks._replace(weights=networks.weights[:-1]))
-    with pytest.raises(CorruptFileError, match="expected networks that bgdata can read in network/cut/"):
-        bgdata.open_player(tmp_path, "cut")
+@pytest.mark.parametrize("chooser", [PubEval(), RandomPlayer()], ids=repr)
+def test_player_that_only_chooses_plays_is_refused(chooser: Any) -> None:
+    message = f"expected an evaluator of positions, got {chooser.label}, which only chooses plays"
+    with pytest.raises(UsageError, match=message):
+        LookaheadPlayer(chooser)
 
 
 def test_files_are_mapped_not_copied(player_root: Path) -> None:
     evaluator = map_player(bgdata.open_warehouse(player_root), "random").evaluator
     assert isinstance(evaluator, NetworkPlayer)
-    arrays = [
-        value for value in (*evaluator.networks, *evaluator.tables) if isinstance(value, np.ndarray) and value.size
-    ]
-    assert len(arrays) == 3 + 1 + 3 + 3
+    fields = (*evaluator.networks, *evaluator.tables)
+    arrays = [value for value in fields if isinstance(value, np.ndarray) and value.size]
+    assert len(arrays) == 3 + 1 + 3 + 3, "of the network, the two-sided, one-sided and gammon table"
     for array in arrays:
         assert is_mapped(array)
         assert not array.flags.owndata
@@ -302,26 +254,21 @@ import json, sys
 import bgdata
 assert "numba" not in sys.modules
 player = bgdata.open_player(sys.argv[1], "random", ply=1)
-found = player.evaluate("4HPwATDgc/ABMA")
+evaluation = player.evaluate("4HPwATDgc/ABMA")
 best = player.best_play("4HPwATDgc/ABMA", "31")
-print(json.dumps([found.win.hex(), found.cubeless_equity.hex(), str(best.play), sorted(sys.modules)]))
+print(json.dumps([evaluation.win.hex(), evaluation.cubeless_equity.hex(), str(best.play)]))
+print(json.dumps(sorted(sys.modules)))
 """
 
 
-def test_processes_share_answers_and_load_no_database(player_root: Path) -> None:
-    """Two other processes give the same answers as this one, and import neither DuckDB nor Prefect."""
+def test_another_process_gives_the_same_answers_and_loads_no_database(player_root: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, str(player_root)]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    answers = [json.loads(process.communicate(timeout=600)[0]) for process in processes]
-    assert [process.returncode for process in processes] == [0, 0]
-    assert answers[0][:3] == answers[1][:3]
+    answers, modules = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     player = bgdata.open_player(player_root, "random", ply=1)
-    found = player.evaluate("4HPwATDgc/ABMA")
-    assert answers[0][:3] == [
-        found.win.hex(), found.cubeless_equity.hex(), str(player.best_play("4HPwATDgc/ABMA", "31").play)
-    ]  # fmt: skip
-    for _, _, _, loaded in answers:
-        assert {name.partition(".")[0] for name in loaded} & {"duckdb", "pyarrow", "prefect", "pandas"} == set()
+    evaluation, best = player.evaluate(START), player.best_play(START, "31")
+    assert json.loads(answers) == [evaluation.win.hex(), evaluation.cubeless_equity.hex(), str(best.play)]
+    packages = {name.partition(".")[0] for name in json.loads(modules)}
+    assert packages.isdisjoint({"duckdb", "pyarrow", "prefect", "pandas"})
 
 
 def test_unknown_public_name_is_refused() -> None:
@@ -332,40 +279,46 @@ def test_unknown_public_name_is_refused() -> None:
 
 def test_finished_games_and_empty_boards_are_refused(small_root: Path) -> None:
     player = bgdata.open_player(small_root)
-    for ask in (lambda: player.rank_plays(WON, "31"), lambda: player.decide_cube(WON)):
-        with pytest.raises(InvalidPositionError, match="expected a game in progress"):
-            ask()
+    with pytest.raises(InvalidPositionError, match="expected a game in progress"):
+        player.rank_plays(WON, "31")
+    with pytest.raises(InvalidPositionError, match="expected a game in progress"):
+        player.decide_cube(WON)
     with pytest.raises(InvalidPositionError, match="expected a position with checkers"):
         player.evaluate([0] * 26)
 
 
-def test_every_notation_gets_the_same_answer(small_root: Path) -> None:
+@pytest.mark.parametrize("notation", sorted(identify(START).keys() - {"match_id"}))
+def test_every_notation_gets_the_same_answer(small_root: Path, notation: str) -> None:
     player = bgdata.open_player(small_root)
-    expected = player.evaluate("start"), player.rank_plays("start", "31"), player.decide_cube("start")
-    for text in [*identify(START).values()][2:]:
-        assert (player.evaluate(text), player.rank_plays(text, "31"), player.decide_cube(text)) == expected
+    identifier = identify(START)[notation]
+    assert player.evaluate(identifier) == player.evaluate("start")
+    assert player.rank_plays(identifier, "31") == player.rank_plays("start", "31")
+    assert player.decide_cube(identifier) == player.decide_cube("start")
 
 
 MAX_BYTES = 4096
-QUESTIONS = ("start", POSITION)
 
 
-def answers(player: LookaheadPlayer) -> list[Evaluation]:
-    """Answers for use in a separate process."""
-    return [player.evaluate(position) for position in QUESTIONS]
+def evaluate_start_and_bearoff(player: LookaheadPlayer) -> list[Evaluation]:
+    """Evaluations for use in a separate process."""
+    return [player.evaluate(START), player.evaluate(POSITION)]
 
 
 @pytest.mark.parametrize("ply", [0, 1])
-def test_pickle_only_has_paths(small_root: Path, ply: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pickled_player_contains_only_paths(small_root: Path, ply: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(small_root.parent)
     player = bgdata.open_player(small_root.name, ply=ply)
-    expected = answers(player), player.decide_cube(POSITION), player.rank_plays(START, "31")
-    sent = pickle.dumps(player)  # without its cache
-    assert len(sent) < MAX_BYTES
+    evaluations = evaluate_start_and_bearoff(player)
+    pickled = pickle.dumps(player)
+    assert len(pickled) < MAX_BYTES, "without its cache"
     monkeypatch.chdir("/")
-    found = pickle.loads(sent)
-    assert (found.label, found.version, found.filters) == (player.label, player.version, player.filters)
-    assert (answers(found), found.decide_cube(POSITION), found.rank_plays(START, "31")) == expected
+    copy = pickle.loads(pickled)
+    assert copy.label == player.label
+    assert copy.version == player.version
+    assert copy.filters == player.filters
+    assert evaluate_start_and_bearoff(copy) == evaluations
+    assert copy.decide_cube(POSITION) == player.decide_cube(POSITION)
+    assert copy.rank_plays(START, "31") == player.rank_plays(START, "31")
 
 
 # slow: a new process loads Numba
@@ -373,27 +326,30 @@ def test_pickle_only_has_paths(small_root: Path, ply: int, monkeypatch: pytest.M
 def test_player_answers_in_a_spawned_process(small_root: Path) -> None:
     player = bgdata.open_player(small_root)
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
-        assert executor.submit(answers, player).result() == answers(player)
+        assert executor.submit(evaluate_start_and_bearoff, player).result() == evaluate_start_and_bearoff(player)
 
 
-OPENERS: list[Callable[[Path], object]] = [
-    lambda root: bgdata.open_two_sided(root, 3, 3),
-    lambda root: bgdata.open_one_sided(root, 3),
-    lambda root: bgdata.open_gammon(root, 3),
-    bgdata.open_player,
-]
-
-
-@pytest.mark.parametrize("opened", OPENERS)
-def test_missing_version_is_refused(small_root: Path, tmp_path: Path, opened: Callable[[Path], object]) -> None:
+@pytest.mark.parametrize(
+    "open_table",
+    [
+        lambda root: bgdata.open_two_sided(root, 3, 3),
+        lambda root: bgdata.open_one_sided(root, 3),
+        lambda root: bgdata.open_gammon(root, 3),
+        bgdata.open_player,
+    ],
+    ids=["two-sided", "one-sided", "gammon", "player"],
+)
+def test_pickle_of_a_deleted_version_is_refused(
+    small_root: Path, tmp_path: Path, open_table: Callable[[Path], object]
+) -> None:
     root = tmp_path / "warehouse"
     shutil.copytree(small_root, root)
-    sent = pickle.dumps(opened(root))
-    assert len(sent) < MAX_BYTES
-    assert type(pickle.loads(sent)) is type(opened(root))
+    pickled = pickle.dumps(open_table(root))
+    assert len(pickled) < MAX_BYTES
+    assert type(pickle.loads(pickled)) is type(open_table(root))
     shutil.rmtree(root)
     with pytest.raises(MissingTableError, match=r"expected the version bearoff_.*/r.* found no such folder; try: bgd"):
-        pickle.loads(sent)
+        pickle.loads(pickled)
 
 
 def test_pickled_table_is_equal(small_root: Path) -> None:

@@ -1,5 +1,7 @@
 """The evaluator protocol, and evaluations from answers of other programs."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -11,29 +13,28 @@ from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.evaluation.programs import ProgramEvaluator
-from bgdata.game.classes import game_outcome
 from bgdata.game.codec import Boards
-from bgdata.game.position import START, Position
+from bgdata.game.position import START
 from tests.evaluation.network_versions import random_networks
 from tests.evaluation.sample_evaluators import OnRollWins, chances_of_outcome
 
 
-def test_programs_are_evaluators_or_choosers() -> None:
-    player = NetworkPlayer(random_networks(1), NO_TABLES)
-    for evaluator in (player, LookaheadPlayer(player, 1), OnRollWins()):
+def test_players_that_only_choose_plays_are_no_evaluators() -> None:
+    network = NetworkPlayer(random_networks(1), NO_TABLES)
+    for evaluator in (network, LookaheadPlayer(network, 1), OnRollWins()):
         assert isinstance(evaluator, Evaluator)
-    for chooser in (PubEval(), RandomPlayer()):  # they only choose plays
+    for chooser in (PubEval(), RandomPlayer()):
         assert not isinstance(chooser, Evaluator)
 
 
 def test_final_sources_are_exact() -> None:
-    assert [source for source in AnswerSource if source.is_final] == [
-        AnswerSource.OVER,
-        AnswerSource.EXACT,
-        AnswerSource.COMBINED,
-    ]
+    final = [source for source in AnswerSource if source.is_final]
+    assert final == [AnswerSource.OVER, AnswerSource.EXACT, AnswerSource.COMBINED]
     assert AnswerSource.EXACT == BearoffSource.EXACT
     assert AnswerSource.COMBINED == BearoffSource.COMBINED
+
+
+VALID = (0.5, 0.2, 0.1, 0.2, 0.1)
 
 
 def board_with_one_side(slot: int, count: int) -> list[int]:
@@ -43,47 +44,45 @@ def board_with_one_side(slot: int, count: int) -> list[int]:
     return board
 
 
-# we win one, two and three points, then lose one, two and three
-FINISHED_BOARDS = [
-    board_with_one_side(4, -3),
-    board_with_one_side(18, -15),
-    board_with_one_side(6, -15),
-    board_with_one_side(4, 3),
-    board_with_one_side(18, 15),
-    board_with_one_side(19, 15),
-]
+WON_GAMMON = board_with_one_side(18, -15)
 
 
 class SampleProgram(ProgramEvaluator):
-    """A program with the same chances for every position, or given chances."""
+    """A program that answers with these chances, for any boards."""
 
-    def __init__(self, given: NDArray[np.float32] | None = None) -> None:
+    def __init__(self, *chances: Sequence[float]) -> None:
         super().__init__("somebody")
-        self.given, self.asked = given, list[Boards]()
+        self.answer = np.array(chances, np.float32).reshape(-1, 5)
+        self.calls = list[Boards]()
 
     def chances(self, boards: Boards) -> NDArray[np.float32]:
-        self.asked.append(boards)
-        return np.full((len(boards), 5), 0.25, np.float32) if self.given is None else self.given
+        self.calls.append(boards)
+        return self.answer
 
 
-def test_rules_answer_for_finished_games_and_the_program_for_others() -> None:
-    """Only unfinished games are passed to the program, in one batch; finished ones have the chances of their
-    outcome."""
-    boards = np.array([*FINISHED_BOARDS, START.board, board_with_one_side(0, 15), START.flip().board], np.int8)
-    program = SampleProgram()
-    found = program.evaluate_many(boards)
-    assert [given.tolist() for given in program.asked] == [[list(START.board)] * 2]
-    assert found.sources.tolist() == [AnswerSource.OVER] * 6 + [
-        AnswerSource.PROGRAM,
-        AnswerSource.OVER,
-        AnswerSource.PROGRAM,
-    ]
-    outcomes = [int(game_outcome(Position(board))) for board in boards.tolist()]
-    assert outcomes == [1, 2, 3, -1, -2, -3, 0, 3, 0]
-    for outcome, chances in zip(outcomes, found.chances.tolist(), strict=True):
-        assert chances == ([0.25] * 5 if outcome == 0 else list(chances_of_outcome(outcome)))
-    nothing = program.evaluate_many(boards[:0])
-    assert (nothing.chances.shape, nothing.sources.shape) == ((0, 5), (0,))
+@pytest.mark.parametrize(
+    ("slot", "count", "points"),
+    [(4, -3, 1), (18, -15, 2), (6, -15, 3), (4, 3, -1), (18, 15, -2), (19, 15, -3), (0, 15, 3)],
+)
+def test_finished_games_are_answered_by_the_rules(slot: int, count: int, points: int) -> None:
+    evaluations = SampleProgram().evaluate_many(np.array([board_with_one_side(slot, count)], np.int8))
+    assert evaluations.sources.tolist() == [AnswerSource.OVER]
+    assert evaluations.chances[0].tolist() == list(chances_of_outcome(points))
+
+
+def test_unfinished_games_are_passed_to_the_program_in_one_batch() -> None:
+    program = SampleProgram(VALID, VALID)
+    boards = np.array([START.board, WON_GAMMON, START.flip().board], np.int8)
+    evaluations = program.evaluate_many(boards)
+    assert [call.tolist() for call in program.calls] == [boards[[0, 2]].tolist()]
+    assert evaluations.sources.tolist() == [AnswerSource.PROGRAM, AnswerSource.OVER, AnswerSource.PROGRAM]
+    assert evaluations.chances.tolist() == [pytest.approx(VALID), [1, 1, 0, 0, 0], pytest.approx(VALID)]
+
+
+def test_no_boards_have_no_chances() -> None:
+    evaluations = SampleProgram().evaluate_many(np.zeros((0, 26), np.int8))
+    assert evaluations.chances.shape == (0, 5)
+    assert evaluations.sources.shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -99,26 +98,27 @@ def test_rules_answer_for_finished_games_and_the_program_for_others() -> None:
 )
 def test_invalid_chances_are_refused(chances: tuple[float, ...]) -> None:
     boards = np.array([START.board, START.board], np.int8)
-    given = np.array([(0.5, 0.2, 0.1, 0.2, 0.1), chances], np.float32)
     message = f"^expected chances from 0 to 1, none above one that includes it from somebody for {START.id}, got "
     with pytest.raises(ExternalProgramError, match=message):
-        SampleProgram(given).evaluate_many(boards)
-    rounded = given.copy()
-    rounded[1] = 0.5, 0.5004, 0.1, 0.2, 0.1
-    assert SampleProgram(rounded).evaluate_many(boards).chances.tolist() == [
-        given[0].tolist(),
-        pytest.approx([0.5, 0.5, 0.1, 0.2, 0.1]),
-    ]
+        SampleProgram(VALID, chances).evaluate_many(boards)
 
 
-@pytest.mark.parametrize(("board", "message"), [
-    (np.zeros((2, 25), np.int8), "expected boards as int8"),
-    (np.zeros((2, 26)), "expected boards as int8"),
-    (np.array([START.board, board_with_one_side(3, 16)], np.int8), "in row 1"),
-])  # fmt: skip
-def test_illegal_boards_are_refused(board: Boards, message: str) -> None:
+def test_rounded_chances_are_put_in_order() -> None:
+    program = SampleProgram((0.5, 0.5004, 0.1, 0.2, 0.1))
+    (chances,) = program.evaluate_many(np.array([START.board], np.int8)).chances.tolist()
+    assert chances == pytest.approx([0.5, 0.5, 0.1, 0.2, 0.1])
+
+
+@pytest.mark.parametrize(
+    ("boards", "message"),
+    [
+        (np.zeros((2, 25), np.int8), "expected boards as int8"),
+        (np.array([START.board, board_with_one_side(3, 16)], np.int8), "in row 1"),
+    ],
+)
+def test_illegal_boards_are_refused(boards: Boards, message: str) -> None:
     program = SampleProgram()
     for evaluator in (program, NetworkPlayer(random_networks(1), NO_TABLES)):
         with pytest.raises(InvalidPositionError, match=message):
-            evaluator.evaluate_many(board)
-    assert program.asked == []
+            evaluator.evaluate_many(boards)
+    assert program.calls == []

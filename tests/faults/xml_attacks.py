@@ -19,7 +19,7 @@ from tests.store import processes
 
 MAX_MEMORY_BYTES = 600_000_000  # above that at the start of the process; files have up to 10 MB
 SECRET = "the-secret-of-another-file"
-BODY = test_met_files.text(head="").decode().replace("by hand", "{}")  # a valid table except for the attack
+BODY = test_met_files.xml(head="").decode().replace("by hand", "{}")  # a valid table except for the attack
 
 
 def laughs(chance: random.Random, _: Path) -> str:

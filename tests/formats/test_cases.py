@@ -1,6 +1,5 @@
 """Small records with problems that users have met, and the right results: see `shared/cases`."""
 
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -12,12 +11,10 @@ from bgdata.errors import CorruptFileError, InvalidPositionError
 from bgdata.formats.gnubg_bearoff import open_gnubg_bearoff
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.match_files import parse_matches
-from bgdata.formats.matches import missing_parts
+from bgdata.formats.matches import Game, missing_parts
 from bgdata.formats.met_files import parse_met
-from bgdata.formats.position_files import parse_bgsage_entries, parse_position_list, parse_wildbg_csv
-from bgdata.formats.replay import replay_file
+from bgdata.formats.replay import ReplayedFile, replay_file
 from bgdata.game.identifiers import parse_identifier
-from bgdata.matches.kinds.shared.match_rows import file_rows
 from tests.command_line import output_of, run
 from tests.formats.samples import SHARED
 from tests.subtests import each
@@ -34,7 +31,7 @@ def case_file(name: str) -> Path:
     return CASES / name
 
 
-# (games kept, with score and points of the first player; a part of a note or of the reason of a quarantined line)
+# by file: games kept, with score and points of the first player; words of a note or of a reason for quarantine
 MATCHES: dict[str, tuple[list[str], str]] = {
     "01-galaxy-losses-line/match.mat": (["1 0-0 -1", "2 0-1 +2"], ""),
     "03-empty-row-behind-last-result/match.txt": (["1 0-0 +2"], "the record ends at 2-0"),
@@ -91,68 +88,29 @@ MATCHES: dict[str, tuple[list[str], str]] = {
 }
 
 
-@each(("name", "expected", "words"), [(name, *right) for name, right in MATCHES.items()])
-def test_matches_are_read_as_expected(name: str, expected: list[str], words: str) -> None:
+def read_case(name: str) -> ReplayedFile:
     path = case_file(name)
-    file = replay_file(parse_matches(path.name, path.read_bytes()))
-    found, told = [], [f"line {bad.line}: {bad.reason}" for bad in file.rejects]
+    return replay_file(parse_matches(path.name, path.read_bytes()))
+
+
+def game_text(game: Game) -> str:
+    """Number, score, and the points that the first player won."""
+    points = "?" if game.winner is None else f"{(1 - 2 * game.winner) * (game.points or 0):+}"
+    return f"{game.number} {game.score[0]}-{game.score[1]} {points}"
+
+
+@each(("name", "games", "words"), [(name, games, words) for name, (games, words) in MATCHES.items()])
+def test_match_is_read_as_expected(name: str, games: list[str], words: str) -> None:
+    file = read_case(name)
+    assert [game_text(game) for match in file.matches for game in match.games] == games
+    messages = [f"line {bad.line}: {bad.reason}" for bad in file.rejects]
     for match in file.matches:
         for game, missing in zip(match.games, missing_parts(match), strict=True):
-            points = "?" if game.winner is None else f"{(1 - 2 * game.winner) * (game.points or 0):+}"
-            found.append(f"{game.number} {game.score[0]}-{game.score[1]} {points}")
-            told += [note.text for note in (*game.notes, *missing)]
-    assert found == expected
-    assert words in " ".join(told)
-    assert words or all(text.startswith("the record ends at") for text in told), told
-
-
-def test_roll_before_a_resignation_is_read_in_both_formats() -> None:
-    kinds = []
-    for name in ("match.mat", "match.sgf"):
-        path = case_file(f"06-roll-then-resign-is-stored-as-no-play/{name}")
-        file = replay_file(parse_matches(path.name, path.read_bytes()))
-        (replayed,) = file.replays.values()
-        kinds.append([(turn.turn.kind, turn.turn.dice, turn.play) for turn in replayed][4])
-    assert kinds[0] == kinds[1] == ("roll", (6, 6), None)
-
-
-@each(
-    ("name", "program"),
-    [
-        ("22-binary-files-of-other-programs/match.xg", "eXtreme Gammon"),
-        ("22-binary-files-of-other-programs/match.bgf", "BGBlitz"),
-        ("f15-file-is-not-what-its-name-says/xg_binary.mat", "eXtreme Gammon"),
-        ("f15-file-is-not-what-its-name-says/match.ogxm", "OpenGammon (OGXM)"),
-    ],
-)
-def test_damaged_binary_files_are_named(name: str, program: str) -> None:
-    path = case_file(name)
-    with pytest.raises(
-        CorruptFileError, match=re.escape(f"expected a whole file of {program} in {path.name}, found damage")
-    ):
-        parse_matches(path.name, path.read_bytes())
-
-
-@each(
-    ("name", "rows", "bad"),
-    [
-        ("24-list-of-positions-in-documented-notations/list.txt", 9, 0),
-        ("f27-position-list-duplicates-and-both-sides/list.txt", 9, 0),
-        ("f25-xg-text-with-analysis/english.txt", 1, 8),
-        ("f25-xg-text-with-analysis/comma.txt", 1, 8),
-        ("f25-xg-text-with-analysis/two.txt", 2, 16),
-    ],
-)
-def test_position_files_of_the_cases_are_read(name: str, rows: int, bad: int) -> None:
-    counts = parse_position_list(read_bytes(case_file(name))).counts
-    assert (counts.rows, counts.quarantined) == (rows, bad)
-
-
-def test_match_equity_table_of_extreme_gammon_is_read() -> None:
-    table = parse_met(read_bytes(case_file("25-met-files-of-xg-and-snowie/small.met"))).table
-    assert table is not None
-    assert table.before is not None
-    assert table.before[1, 2] == 0.6
+            messages += [note.text for note in (*game.notes, *missing)]
+    if words:
+        assert words in " ".join(messages)
+    else:
+        assert [text for text in messages if not text.startswith("the record ends at")] == []
 
 
 def test_xgids_are_read_or_refused_as_expected() -> None:
@@ -164,96 +122,6 @@ def test_xgids_are_read_or_refused_as_expected() -> None:
                 parse_identifier(text)
         else:
             assert parse_identifier(text)[0].id == expected.split()[0], text
-
-
-def test_positions_in_texts_are_found() -> None:
-    for name in ("english", "comma"):
-        position, match = parse_identifier(case_file(f"f25-xg-text-with-analysis/{name}.txt").read_text())
-        assert (position.id, str(match.roll) if match else None) == ("sGfwATDgc+RBIA", "52")
-    with pytest.raises(InvalidPositionError, match="expected one position in a text, got 2"):
-        parse_identifier(case_file("f25-xg-text-with-analysis/two.txt").read_text())
-
-
-def test_three_files_have_the_same_match() -> None:
-    played = set()
-    for name in ("a.mat", "b_other_name.mat", "c.sgf"):
-        path = case_file(f"f18-same-match-twice/{name}")
-        (match,) = file_rows(replay_file(parse_matches(path.name, path.read_bytes())), name).matches
-        played.add(match.played)
-    assert len(played) == 1
-
-
-# (the position, and the length, scores and cube of the match; None: an error of one line)
-IDS: dict[str, tuple[str, tuple[object, ...] | None] | None] = {
-    "4HPwATDgc/ABMA:8IhuACAACAAE": ("4HPwATDgc/ABMA", (3, (2, 1), 1, "53")),
-    "4OvgATDgc+QBUA": ("4OvgATDgc+QBUA", None),
-    "4HPwATDgc_ABMA": None,
-    "4HPwATDgc/ABM": None,
-    "4HPwATDgc/ABMA=": None,
-    '"4HPwATDgc/ABMA "': ("4HPwATDgc/ABMA", None),
-    "mxmAQ4PbAQAAAA": ("mxmAQ4PbAQAAAA", None),
-    "11ccccchhhjjjjj:66666888dddddoo:N0N:13:B:R:0:0:0:0": ("4HPwATDgc/ABMA", (0, (0, 0), 1, "31")),
-    "cccccggggg:ddddiiiiii:N0N:63:W:IW:4:3:7:1:15": ("AB8+AACABz8AAA", (7, (4, 3), 1, "63")),
-}
-
-
-def test_gnubg_ids_and_ogids_are_read_as_expected() -> None:
-    lines = case_file("f24-gnubg-ids-and-ogid/ids.tsv").read_text().splitlines()[1:]
-    assert {line.split("\t")[0] for line in lines} == set(IDS)
-    for text, expected in IDS.items():
-        if expected is None:
-            with pytest.raises(InvalidPositionError, match="expected one of position id, gnubg id"):
-                parse_identifier(text)
-            continue
-        position, match = parse_identifier(text.strip('"'))
-        found = (match.length, match.scores, match.cube_value, str(match.roll)) if match else None
-        assert (position.id, found) == expected, text
-
-
-@each(
-    ("name", "rows", "reason"),
-    [
-        ("contact", 1, "line 2: expected no win_gammon once the opponent has borne off a checker"),
-        ("semicolon", 0, "line 1: expected 6 fields (position id and five chances), got 1"),
-        ("comma_decimals", 0, "line 1: expected 6 fields (position id and five chances), got 1"),
-        ("bom", 1, ""),
-        ("exclusive", 1, ""),  # a row by itself does not say that its gammons are without backgammons
-        ("other_columns", 0, "line 1: expected the heading position_id,win,win_g,win_bg,lose_g,lose_bg or none"),
-    ],
-)
-def test_wildbg_tables_are_read_as_expected(name: str, rows: int, reason: str) -> None:
-    found = parse_wildbg_csv(read_bytes(case_file(f"f26-wildbg-csv-impossible-rows/{name}.csv")))
-    assert found.counts.rows == rows
-    assert str(next(iter(found.rejects), "")).startswith(reason)
-
-
-def test_bgsage_entries_other_than_rollouts_are_quarantined() -> None:
-    """Entries other than cubeless rollouts to the end are quarantined, with the field that says so."""
-    found = parse_bgsage_entries(read_bytes(case_file("309-bgsage-levels/rollouts.jsonl")))
-    assert found.counts.rows == 2
-    fields = {entry.line: entry.reason.rpartition(", as ")[2] for entry in found.rejects}
-    assert fields == {
-        2: "eval_level rollout would say",
-        3: "tier rollout would say",
-        5: "cube_owner none would say",
-    }
-
-
-@each(
-    ("name", "reason"),
-    [
-        ("percent", "line 6: expected chances from 0 to 1"),
-        ("short_row", "line 6: expected 3 chances in the row, found 2"),
-        ("nan", "line 6: expected a number"),
-        ("decimal_comma", "line 6: expected a number"),
-        ("not_symmetric", "line 5: expected the same chances for both sides"),
-        ("entity", "line 2: expected no entities but those of XML, found x"),
-    ],
-)
-def test_odd_match_equity_tables_are_refused(name: str, reason: str) -> None:
-    found = parse_met(read_bytes(case_file(f"f31-met-xml-odd-files/{name}.xml")))
-    assert found.table is None
-    assert [entry for entry in found.rejects if str(entry).startswith(reason)]
 
 
 def test_match_equity_table_is_the_same_in_every_layout() -> None:
@@ -268,33 +136,20 @@ def test_match_equity_table_is_the_same_in_every_layout() -> None:
 
 def test_xgid_without_prefix_is_read_by_commands(tmp_path: Path) -> None:
     """An XGID that begins with a minus, without its prefix, is read as an argument and not as an option."""
-    case_file("27-xgid-without-prefix-in-the-shell/try.sh")
     text = "-b----E-C---eE---c-e----B-:0:0:1:31:0:0:0:0:10"
-    shown = output_of(tmp_path, "show", f"XGID={text}")
-    assert "4HPwATDgc/ABMA" in shown
-    assert output_of(tmp_path, "show", text) == output_of(tmp_path, "show", "--", text) == shown
+    expected = output_of(tmp_path, "show", f"XGID={text}")
+    assert "4HPwATDgc/ABMA" in expected
+    assert output_of(tmp_path, "show", text) == expected
+    assert output_of(tmp_path, "show", "--", text) == expected
 
 
 def test_warehouse_in_a_folder_with_an_equals_sign_is_read(tmp_path: Path) -> None:
     """A warehouse in a folder with an equals sign can be queried, although DuckDB takes such a name for a partition."""
-    case_file("12-warehouse-under-a-folder-with-an-equals-sign/try.sh")
     (tmp_path / "one.txt").write_text("4HPwATDgc/ABMA\n")
     for name in ("run=7", "variant=x"):
         output_of(tmp_path / name, "import", "positions", "--name", "p", tmp_path / "one.txt")
         text = output_of(tmp_path / name, "query", "select count(*) as n from positions", "--format", "csv")
         assert text.splitlines() == ["n", "1"]
-
-
-def test_positions_from_a_pipe_are_read(tmp_path: Path) -> None:
-    case_file("30-input-from-a-pipe/try.sh")
-    reading, writing = os.pipe()
-    os.write(writing, b"4HPwATDgc/ABMA\n")
-    os.close(writing)
-    try:
-        text = output_of(tmp_path, "import", "positions", "--name", "a", f"/dev/fd/{reading}")
-    finally:
-        os.close(reading)
-    assert "1 with rows" in text
 
 
 @pytest.mark.gnubg
@@ -308,5 +163,5 @@ def test_cut_and_longer_bearoff_files_are_refused(tmp_path: Path) -> None:
         with pytest.raises(CorruptFileError) as caught:
             open_gnubg_bearoff(path)
         assert re.match(rf"expected .* in {path}, found ({path.stat().st_size}\b|b'gnubg)", str(caught.value))
-    told = run(tmp_path, "diff", flipped, "/var/lib/gnubg/gnubg_ts0.bd")
-    assert re.search(r"cubeless +1 of 853,776 rows changed, at most 0.003479 \(row 67 587\)", told.output)
+    output = run(tmp_path, "diff", flipped, "/var/lib/gnubg/gnubg_ts0.bd").output
+    assert re.search(r"cubeless +1 of 853,776 rows changed, at most 0.003479 \(row 67 587\)", output)

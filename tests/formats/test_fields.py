@@ -1,6 +1,7 @@
 """Fields, numbers and the rules for chances: kernels against plain Python."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import example, given
@@ -45,12 +46,10 @@ def test_fields_match_the_reference(data: bytes) -> None:
     lines = split_lines(data)
     for separator in (BLANKS, COMMA):
         fields = Fields(lines, separator)
-        found = [
-            [data[fields.starts[place] : fields.ends[place]] for place in range(first, last)]
-            for first, last in zip(fields.first[:-1], fields.first[1:], strict=True)
-        ]
+        texts = [data[start:end] for start, end in zip(fields.starts, fields.ends, strict=True)]
+        texts_by_line = [texts[first:last] for first, last in pairwise(fields.first)]
         expected = [fields_of(line, separator) for line in lines_of(data)]
-        assert found == expected
+        assert texts_by_line == expected
         assert fields.counts.tolist() == [len(row) for row in expected]
 
 
@@ -104,25 +103,29 @@ def test_forms_never_change_a_value(text: str) -> None:
             assert float(format_number(value, form)) == value
 
 
-def test_letters_and_texts_of_fields_are_read() -> None:
+def test_letters_and_widths_of_fields_are_read() -> None:
     fields = Fields(split_lines(b"abc de\n"))
     assert fields.letters(np.array([1, 0]), 2).tobytes() == b"deab"
     assert fields.letters(np.array([1]), 4).tobytes() == b"de\0\0"
     assert fields.widths(np.array([0, 1])).tolist() == [3, 2]
-    with_zeros = Fields(split_lines(b"m m\0 mm \0\n"))
-    assert with_zeros.is_text(np.arange(4), b"m").tolist() == [True, False, False, False]
 
 
-chances = st.lists(
-    st.sampled_from([-0.06, -0.0002, 0.0, 1e-5, 2e-5, 0.04, 0.3, 0.5, 0.7, 1.0, 1.01]), min_size=5, max_size=5
-)
+def test_fields_with_zero_bytes_are_other_texts() -> None:
+    fields = Fields(split_lines(b"m m\0 mm \0\n"))
+    assert fields.is_text(np.arange(4), b"m").tolist() == [True, False, False, False]
 
 
-@given(st.lists(st.tuples(boards(), chances), min_size=1, max_size=20), st.sampled_from([ROUNDED, NOISY]))
-def test_chance_rules_match_the_reference(rows: list[tuple[list[int], list[float]]], limits: Tolerance) -> None:
-    flaws = chance_flaws(np.array([row[0] for row in rows], np.int8), np.array([row[1] for row in rows]), limits)
-    for (board, values), flaw in zip(rows, flaws, strict=True):
-        assert bool(flaw) == breaks_chance_rules(tuple(board), values, limits.range, limits.order)
+# values on both sides of the tolerances
+chances = st.sampled_from([-0.06, -0.0002, 0.0, 1e-5, 2e-5, 0.04, 0.3, 0.5, 0.7, 1.0, 1.01])
+chance_rows = st.lists(chances, min_size=5, max_size=5)
+
+
+@given(st.lists(st.tuples(boards(), chance_rows), min_size=1, max_size=20), st.sampled_from([ROUNDED, NOISY]))
+def test_chance_rules_match_the_reference(rows: list[tuple[list[int], list[float]]], tolerance: Tolerance) -> None:
+    some_boards = np.array([board for board, _ in rows], np.int8)
+    flaws = chance_flaws(some_boards, np.array([chances for _, chances in rows]), tolerance)
+    for (board, chances), flaw in zip(rows, flaws, strict=True):
+        assert bool(flaw) == breaks_chance_rules(tuple(board), chances, tolerance.range, tolerance.order)
 
 
 def test_nan_chances_are_refused() -> None:

@@ -8,6 +8,7 @@ import pytest
 from bgdata.formats.gnubg_benchmark import format_gnubg_benchmark, parse_gnubg_benchmark
 from bgdata.formats.lines import Intake
 from bgdata.formats.mat import format_mat, parse_mat
+from bgdata.formats.matches import MatchFile
 from bgdata.formats.sgf import parse_sgf
 from tests.faults.corrupting import corrupt_line, corrupt_lines
 from tests.formats import samples, test_gnubg_benchmark, test_mat, test_position_files, test_sgf
@@ -21,14 +22,19 @@ BENCHMARK = [
 MAT = test_mat.EXAMPLE.encode().splitlines(keepends=True)
 
 
-def check_accounts(intake: Intake, text: bytes) -> None:
+def check_reasons(intake: Intake) -> None:
+    for bad in intake.rejects:
+        assert bad.reason.startswith("expected ")
+        assert bad.text.isprintable()
+
+
+def check_every_line_is_counted(intake: Intake, text: bytes) -> None:
     counts = intake.counts
     assert counts.lines == len(lines_of(text)) == counts.rows + counts.comments + counts.quarantined
-    quarantined = intake.rejects
-    assert len(quarantined) == counts.quarantined
-    assert all(bad.reason.startswith("expected ") and bad.text.isprintable() for bad in quarantined)
-    numbers = [bad.line for bad in quarantined]
-    assert numbers == sorted(set(numbers))
+    bad_lines = [bad.line for bad in intake.rejects]
+    assert len(bad_lines) == counts.quarantined
+    assert bad_lines == sorted(set(bad_lines))
+    check_reasons(intake)
 
 
 FORMATS = test_position_files.FORMATS
@@ -38,18 +44,18 @@ LINES = {
 }
 
 
-def check_again(name: str, text: bytes) -> None:
-    """Reading accounts for all lines, and the rows survive writing and reading."""
+def check_rows(name: str, text: bytes) -> None:
+    """Check that all lines are counted, and that rows survive writing and reading."""
     parse, write, _ = FORMATS[name]
-    intake = parse(text)
-    check_accounts(intake, text)
-    assert len(intake) == intake.counts.rows
-    assert not set(intake.lines.tolist()) & {bad.line for bad in intake.rejects}
-    written = b"".join(write(intake))
+    rows = parse(text)
+    check_every_line_is_counted(rows, text)
+    assert len(rows) == rows.counts.rows
+    assert not set(rows.lines.tolist()) & {bad.line for bad in rows.rejects}
+    written = b"".join(write(rows))
     again = parse(written)
     assert again.rejects == []
     assert b"".join(write(again)) == written
-    for field, array in vars(intake).items():
+    for field, array in vars(rows).items():
         if isinstance(array, np.ndarray) and field != "lines":
             assert array.tobytes() == getattr(again, field).tobytes()
 
@@ -57,15 +63,15 @@ def check_again(name: str, text: bytes) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_corrupted_rows_are_read_or_quarantined(name: str) -> None:
     lines = LINES.get(name, [FORMATS[name].row])
-    chance = random.Random(name)
-    check_again(name, corrupt_lines(lines, 10_000, chance))
+    generator = random.Random(name)
+    check_rows(name, corrupt_lines(lines, 10_000, generator))
     for _ in range(300):  # many small files, to corrupt beginnings and ends too
-        check_again(name, corrupt_lines(lines, chance.randrange(4), chance))
+        check_rows(name, corrupt_lines(lines, generator.randrange(4), generator))
 
 
 def check_benchmark(text: bytes) -> None:
     benchmark = parse_gnubg_benchmark(text)
-    check_accounts(benchmark, text)
+    check_every_line_is_counted(benchmark, text)
     tables = ("decisions", "rollouts", "evaluations", "cube_rollouts", "best_plays", "seeds", "settings")
     assert benchmark.counts.rows == sum(len(getattr(benchmark, table)) for table in tables)
     written = b"".join(format_gnubg_benchmark(benchmark))
@@ -79,30 +85,34 @@ def check_benchmark(text: bytes) -> None:
 
 
 def test_corrupted_benchmarks_are_read_or_quarantined() -> None:
-    chance = random.Random("benchmark")
-    check_benchmark(corrupt_lines(BENCHMARK, 10_000, chance))
+    generator = random.Random("benchmark")
+    check_benchmark(corrupt_lines(BENCHMARK, 10_000, generator))
     for _ in range(300):
-        check_benchmark(corrupt_lines(BENCHMARK, chance.randrange(8), chance))
+        check_benchmark(corrupt_lines(BENCHMARK, generator.randrange(8), generator))
+
+
+def written_matches(file: MatchFile) -> bytes:
+    return b"".join(chunk for match in file.matches for chunk in format_mat(match))
 
 
 def test_corrupted_matches_are_read_or_quarantined() -> None:
-    chance = random.Random("mat")
-    check_accounts(parse_mat(text := corrupt_lines(MAT, 10_000, chance)), text)
+    generator = random.Random("mat")
+    text = corrupt_lines(MAT, 10_000, generator)
+    check_every_line_is_counted(parse_mat(text), text)
     for _ in range(300):
-        damage = chance.randrange(len(MAT))
-        text = b"".join([*MAT[:damage], corrupt_line(MAT[damage], chance), *MAT[damage + 1 :]])
+        lines = list(MAT)
+        damaged = generator.randrange(len(lines))
+        lines[damaged] = corrupt_line(lines[damaged], generator)
+        text = b"".join(lines)
         file = parse_mat(text)
-        check_accounts(file, text)
-        written = b"".join(b"".join(format_mat(match)) for match in file.matches)
-        assert b"".join(b"".join(format_mat(match)) for match in parse_mat(written).matches) == written
+        check_every_line_is_counted(file, text)
+        assert written_matches(parse_mat(written_matches(file))) == written_matches(file)
 
 
 def test_corrupted_trees_are_read_or_quarantined() -> None:
-    chance = random.Random("sgf")
+    generator = random.Random("sgf")
     for _ in range(2000):
-        text = corrupt_line(corrupt_line(test_sgf.EXAMPLE.encode(), chance), chance)
-        file = parse_sgf(text)
-        counts = file.counts
-        assert counts.lines == counts.rows + counts.quarantined
-        assert counts.rows == sum(len(match.games) for match in file.matches)
-        assert all(bad.reason.startswith("expected ") and bad.text.isprintable() for bad in file.rejects)
+        file = parse_sgf(corrupt_line(corrupt_line(test_sgf.EXAMPLE.encode(), generator), generator))
+        assert file.counts.lines == file.counts.rows + file.counts.quarantined
+        assert file.counts.rows == sum(len(match.games) for match in file.matches)
+        check_reasons(file)

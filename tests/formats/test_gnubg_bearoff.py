@@ -6,7 +6,6 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -55,13 +54,15 @@ def test_header_round_trip(name: str, expected: gnubg_bearoff.BearoffHeader) -> 
     assert expected.name == name
 
 
-UNKNOWN = (
-    *("OS-24-15-1-1-0", "OS-00-15-1-1-0", "OS-04-16-1-1-0", "OS-04-15-1-1-1", "OS-04-15-1-1", "OS-04-15-2-1-0"),
-    *("OS-4-15-1-1-0", "TS-06-06-2", "TS-06-00-1", "TS-0606-1", "TS-\xb2\xb3-03-1", "H4", "H0", "H", "XX-06-06-1"),
+UNKNOWN_NAMES = (
+    *("gnubg-OS-24-15-1-1-0", "gnubg-OS-00-15-1-1-0", "gnubg-OS-04-16-1-1-0", "gnubg-OS-04-15-1-1-1"),
+    *("gnubg-OS-04-15-1-1", "gnubg-OS-04-15-2-1-0", "gnubg-OS-4-15-1-1-0"),
+    *("gnubg-TS-06-06-2", "gnubg-TS-06-00-1", "gnubg-TS-0606-1", "gnubg-TS-\xb2\xb3-03-1"),
+    *("gnubg-H4", "gnubg-H0", "gnubg-H", "gnubg-XX-06-06-1", "gnubg", "", "wildbg-H1"),
 )
 
 
-@each("name", [*(f"gnubg-{rest}" for rest in UNKNOWN), "gnubg", "", "wildbg-H1"])
+@each("name", UNKNOWN_NAMES)
 def test_unknown_headers_are_refused(name: str) -> None:
     data = name.encode("latin-1").ljust(39, b"x") + b"\n"
     with pytest.raises(CorruptFileError, match=r"expected a header gnubg-OS-.* in y\.bd, found b'"):
@@ -69,12 +70,12 @@ def test_unknown_headers_are_refused(name: str) -> None:
 
 
 def test_every_flipped_bit_of_a_header_is_noticed_or_changes_its_meaning() -> None:
-    head = header("gnubg-OS-04-15-1-1-0")
-    for bit in range(8 * len(head)):
-        flipped = bytearray(head)
+    original = header("gnubg-OS-04-15-1-1-0")
+    for bit in range(8 * len(original)):
+        flipped = bytearray(original)
         flipped[bit // 8] ^= 1 << bit % 8
         with contextlib.suppress(CorruptFileError):
-            assert gnubg_bearoff.parse_header(bytes(flipped)) != gnubg_bearoff.parse_header(head)
+            assert gnubg_bearoff.parse_header(bytes(flipped)) != gnubg_bearoff.parse_header(original)
 
 
 def test_impossible_headers_are_refused() -> None:
@@ -90,30 +91,34 @@ def test_impossible_headers_are_refused() -> None:
 
 
 @VARIANTS
-@pytest.mark.parametrize("blocks", [(1 << 16, 1 << 22), (5, 3 * 32)])
+@pytest.mark.parametrize("has_small_blocks", [False, True])
 def test_one_sided_files_are_read_and_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gammon: bool, is_compressed: bool, blocks: tuple[int, int]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gammon: bool, is_compressed: bool, has_small_blocks: bool
 ) -> None:
-    """A one-sided file gives its counts, and writing them again gives the same bytes."""
-    for name, size in zip(("_BLOCK", "_BLOCK_VALUES"), blocks, strict=True):
-        monkeypatch.setattr(gnubg_bearoff, name, size)
+    if has_small_blocks:
+        monkeypatch.setattr(gnubg_bearoff, "_BLOCK", 5)
+        monkeypatch.setattr(gnubg_bearoff, "_BLOCK_VALUES", 3 * 32)
     table = open_one_sided(tmp_path, has_gammon, is_compressed)
-    counts, gammon = table.read_all()
     assert (len(table), table.points, table.checkers) == (16, 1, 15)
+    counts, gammon_counts = table.read_all()
     assert counts.dtype == np.uint16
-    assert counts.tolist() == ace_point_counts() == [table.probe_counts(n).tolist() for n in range(16)]
+    assert counts.tolist() == ace_point_counts()
+    assert [table.probe_counts(index).tolist() for index in range(16)] == ace_point_counts()
     if has_gammon:
-        assert gammon is not None
-        assert (
-            gammon.tolist() == ace_point_gammon() == [table.probe_counts(n, is_gammon=True).tolist() for n in range(16)]
-        )
+        assert gammon_counts is not None
+        assert gammon_counts.tolist() == ace_point_gammon()
+        assert [table.probe_counts(index, is_gammon=True).tolist() for index in range(16)] == ace_point_gammon()
         assert table.probe_chances(15, is_gammon=True).tolist() == [0, 1] + [0] * 30
     else:
-        assert gammon is None
-        with pytest.raises(NotCoveredError, match=r"expected a gammon part in .*x\.bd, found none"):
-            table.probe_chances(15, is_gammon=True)
-    gnubg_bearoff.write_one_sided(tmp_path / "again.bd", 1, *table.read_all(), compressed=is_compressed)
+        assert gammon_counts is None
+    gnubg_bearoff.write_one_sided(tmp_path / "again.bd", 1, counts, gammon_counts, compressed=is_compressed)
     assert (tmp_path / "again.bd").read_bytes() == one_sided_bytes(has_gammon, is_compressed)
+
+
+def test_missing_gammon_part_is_refused(tmp_path: Path) -> None:
+    table = open_one_sided(tmp_path, has_gammon=False)
+    with pytest.raises(NotCoveredError, match=r"expected a gammon part in .*x\.bd, found none"):
+        table.probe_chances(15, is_gammon=True)
 
 
 def test_one_sided_chances_give_the_mean(tmp_path: Path) -> None:
@@ -134,26 +139,40 @@ def test_compressed_distribution_may_have_a_hole_and_fill_all_rolls(tmp_path: Pa
     assert table.probe_counts(15).tolist() == counts[15].tolist()
 
 
-def test_normal_variant_gives_the_density_at_integers(tmp_path: Path) -> None:
-    """The normal variant gives the normal density at whole rolls, which is not normalized, and is written again byte
-    for byte."""
+@pytest.fixture
+def moments() -> np.ndarray:
+    """float32[16, 4]: mean, standard deviation and those of the gammon part; 15 checkers need 2 rolls on average."""
     moments = np.zeros((16, 4), np.float32)
     moments[15] = 2, 0.25, 1, 0
+    return moments
+
+
+@pytest.fixture
+def normal_table(tmp_path: Path, moments: np.ndarray) -> gnubg_bearoff.GnubgOneSided:
     path = write_bytes(tmp_path, header("gnubg-OS-01-15-1-0-1") + moments.tobytes())
-    table = open_as(gnubg_bearoff.GnubgOneSided, path)
-    assert table.moments.tolist() == moments.tolist()
-    assert table.mean_rolls(15) == 2
-    assert table.probe_chances(15)[2] == pytest.approx(4 / np.sqrt(2 * np.pi))  # above 1: not normalized
-    assert table.probe_chances(15)[1] == pytest.approx(4 / np.sqrt(2 * np.pi) * np.exp(-8))
-    assert table.probe_chances(15, is_gammon=True).tolist() == [0, 1] + [0] * 30
-    assert table.probe_chances(0).tolist() == [1] + [0] * 31
-    for look_up in (table.read_all, partial(table.probe_counts, 15), partial(table.probe_counts, 15, is_gammon=True)):
-        with pytest.raises(NotCoveredError, match=r"found the normal variant; use moments"):
-            look_up()
-    with pytest.raises(NotCoveredError, match="expected the normal variant"):
-        _ = open_one_sided(tmp_path).moments
+    return open_as(gnubg_bearoff.GnubgOneSided, path)
+
+
+def test_normal_variant_gives_the_density_at_integers(
+    tmp_path: Path, moments: np.ndarray, normal_table: gnubg_bearoff.GnubgOneSided
+) -> None:
+    assert normal_table.moments.tolist() == moments.tolist()
+    assert normal_table.mean_rolls(15) == 2
+    chances = normal_table.probe_chances(15)
+    assert chances[2] == pytest.approx(4 / np.sqrt(2 * np.pi))  # above 1: the density is not normalized
+    assert chances[1] == pytest.approx(4 / np.sqrt(2 * np.pi) * np.exp(-8))
+    assert normal_table.probe_chances(15, is_gammon=True).tolist() == [0, 1] + [0] * 30
+    assert normal_table.probe_chances(0).tolist() == [1] + [0] * 31
     gnubg_bearoff.write_one_sided_normal(tmp_path / "again.bd", 1, moments)
     assert (tmp_path / "again.bd").read_bytes()[40:] == moments.tobytes()
+
+
+def test_only_normal_variant_has_moments(tmp_path: Path, normal_table: gnubg_bearoff.GnubgOneSided) -> None:
+    for probe in (normal_table.read_all, lambda: normal_table.probe_counts(15)):
+        with pytest.raises(NotCoveredError, match=r"found the normal variant; use moments"):
+            probe()
+    with pytest.raises(NotCoveredError, match="expected the normal variant"):
+        _ = open_one_sided(tmp_path).moments
 
 
 @each("index", [-1, 16, 10**9])
@@ -169,8 +188,7 @@ def test_numpy_indexes_do_not_overflow(tmp_path: Path) -> None:
     counts[:, 1] = gnubg_bearoff.CHANCE_SCALE
     gnubg_bearoff.write_one_sided(tmp_path / "x.bd", 3, counts, None, compressed=True)
     table = open_as(gnubg_bearoff.GnubgOneSided, tmp_path / "x.bd")
-    found = table.probe_counts(np.uint8(255))  # type: ignore[arg-type]
-    assert found.tolist() == table.probe_counts(255).tolist()
+    assert table.probe_counts(np.uint8(255)).tolist() == table.probe_counts(255).tolist()  # type: ignore[arg-type]
 
 
 @VARIANTS
@@ -179,12 +197,9 @@ def test_wrong_sum_names_file_and_position(tmp_path: Path, has_gammon: bool, is_
     data[-2 if is_compressed or not has_gammon else -62] ^= 1  # the last value; in a gammon part the chance of one roll
     table = open_as(gnubg_bearoff.GnubgOneSided, write_bytes(tmp_path, bytes(data)))
     table.probe_counts(14, is_gammon=has_gammon)
-    for look_up in (lambda: table.probe_counts(15, is_gammon=has_gammon), table.read_all):
-        with pytest.raises(
-            CorruptFileError, match=r"sum to 65535 for position 15 in .*x\.bd, found 6553[4-6]"
-        ) as caught:
-            look_up()
-        assert "\n" not in str(caught.value)
+    for probe in (lambda: table.probe_counts(15, is_gammon=has_gammon), table.read_all):
+        with pytest.raises(CorruptFileError, match=r"sum to 65535 for position 15 in .*x\.bd, found 6553[4-6]"):
+            probe()
 
 
 @each(("place", "value"), [(3, 0x7F), (0, 0xFF), (4, 200), (5, 31), (6, 0), (7, 255)])
@@ -203,20 +218,19 @@ def test_damaged_index_table_is_noticed(tmp_path: Path, place: int, value: int) 
 
 @pytest.mark.parametrize("columns", [4, 1])
 def test_two_sided_files_are_read_and_written(tmp_path: Path, columns: int) -> None:
-    """A two-sided file gives its equities one by one and in bulk, and writing them again gives the same bytes."""
     table = open_as(gnubg_bearoff.GnubgTwoSided, write_bytes(tmp_path, two_sided_bytes(columns)))
     assert (len(table), table.points, table.checkers) == (4, 1, 3)
     assert table.codes.shape == (4, 4, columns)
     assert table.codes[:, :, 0].tolist() == TWO_SIDED_ROWS
-    assert table.probe(3, 3).cubeless == pytest.approx(
-        2 * 31 / 36 - 1, abs=1 / 32767
-    )  # lost if the first roll is no double and the second one is
+    # three checkers on each ace point: lost if the first roll is no double and the second one is
+    assert table.probe(3, 3).cubeless == pytest.approx(2 * 31 / 36 - 1, abs=1 / 32767)
     assert table.probe(3, 1).cubeless == pytest.approx(2 / 6 - 1, abs=1 / 32767)
-    assert table.probe(1, 3)[0] == 1
+    assert table.probe(1, 3).cubeless == 1
     assert (table.probe(0, 0).owned is None) == (columns == 1)
-    many = table.probe_many(np.array([3, 1, 3]), np.array([1, 3, 0]))
-    assert many.dtype == np.float64
-    assert many.tolist() == [[table.probe(a, b)[0]] * columns for a, b in [(3, 1), (1, 3), (3, 0)]]
+    equities = table.probe_many(np.array([3, 1, 3]), np.array([1, 3, 0]))
+    assert equities.dtype == np.float64
+    pairs = [(3, 1), (1, 3), (3, 0)]
+    assert equities.tolist() == [[table.probe(*pair).cubeless] * columns for pair in pairs]
     gnubg_bearoff.write_two_sided(tmp_path / "again.bd", 1, 3, table.codes)
     assert (tmp_path / "again.bd").read_bytes() == two_sided_bytes(columns)
 
@@ -230,15 +244,15 @@ def test_two_sided_indexes_are_checked(tmp_path: Path, pair: tuple[int, int]) ->
         table.probe_many([0, pair[0]], [0, pair[1]])
 
 
-def test_two_sided_columns_are_named_in_order_and_blocks_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_sided_columns_are_named_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     codes = np.random.default_rng(1).integers(0, 65536, (6, 6, 4)).astype(np.uint16)
-    monkeypatch.setattr(gnubg_bearoff, "_BLOCK_VALUES", 2 * 24)
+    monkeypatch.setattr(gnubg_bearoff, "_BLOCK_VALUES", 2 * 24)  # two rows of codes
     gnubg_bearoff.write_two_sided(tmp_path / "x.bd", 2, 2, codes)
     table = open_as(gnubg_bearoff.GnubgTwoSided, tmp_path / "x.bd")
     assert (table.codes == codes).all()
-    found = table.probe(4, 5)
-    named = [found.cubeless, found.owned, found.centered, found.opponent_owned]
-    assert named == (codes[4, 5] / 32767.5 - 1).tolist()
+    equities = table.probe(4, 5)
+    in_order = [equities.cubeless, equities.owned, equities.centered, equities.opponent_owned]
+    assert in_order == (codes[4, 5] / 32767.5 - 1).tolist()
     assert table.probe_many(np.array([], int), np.array([], int)).shape == (0, 4)
 
 
@@ -246,15 +260,16 @@ def test_hypergammon_decodes_24_bits(tmp_path: Path) -> None:
     """Records of 24-bit numbers, lowest byte first, become chances and equities."""
     numbers = [0xFFFFFF, 0x800000, 0x000001, 0x010000, 0x000100, 0xFFFFFF, 0, 0xAAAAAA, 0x555555]
     record = b"".join(number.to_bytes(3, "little") for number in numbers) + b"\0"
-    place = 28 * (24 * 26 + 7)
-    data = bytes(place) + record + bytes(28 * 26 * 26 - place - 28)
-    table = open_as(gnubg_bearoff.GnubgHypergammon, write_bytes(tmp_path, header("gnubg-H1") + data))
-    found = table.probe(24, 7)
-    unit = 1 / 16777215
-    assert table.probe(np.uint8(24), np.uint8(7)) == found  # type: ignore[arg-type]
-    assert found[:5] == pytest.approx([1, 0x800000 * unit, unit, 65536 * unit, 256 * unit], rel=1e-12)
-    assert found[5:] == pytest.approx([3, -3, 1, -1], rel=1e-12)
+    records = bytearray(26 * 26 * len(record))
+    begin = (24 * 26 + 7) * len(record)  # of the player's index 24, the opponent's 7
+    records[begin : begin + len(record)] = record
+    table = open_as(gnubg_bearoff.GnubgHypergammon, write_bytes(tmp_path, header("gnubg-H1") + records))
+    values = table.probe(24, 7)
+    unit = 1 / 0xFFFFFF
+    assert values[:5] == pytest.approx([1, 0x800000 * unit, unit, 65536 * unit, 256 * unit], rel=1e-12)
+    assert values[5:] == pytest.approx([3, -3, 1, -1], rel=1e-12)
     assert table.probe(7, 24).owned == -3
+    assert table.probe(np.uint8(24), np.uint8(7)) == values  # type: ignore[arg-type]
     for pair in [(26, 0), (0, 26), (-1, 0)]:
         with pytest.raises(NotCoveredError, match="from 0 to 25"):
             table.probe(*pair)
@@ -266,16 +281,15 @@ def test_hypergammon_decodes_24_bits(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_wrong_sizes_are_refused(tmp_path: Path, name: str) -> None:
     data = FILES[name]
-    for size in {0, 1, 39, 40, 41, 60, len(data) // 2, len(data) - 2, len(data) - 1}:
+    for size in (0, 1, 39, 40, 41, 60, len(data) // 2, len(data) - 2, len(data) - 1):
         with pytest.raises(CorruptFileError, match=rf"expected .* in .*x\.bd, found {size}\b"):
             gnubg_bearoff.open_gnubg_bearoff(write_bytes(tmp_path, data[:size]))
-    with pytest.raises(
-        CorruptFileError, match=rf"expected {len(data)} bytes for gnubg-.*, found {len(data) + 1}: someth"
-    ):
+    message = rf"expected {len(data)} bytes for gnubg-.*, found {len(data) + 1}: someth"
+    with pytest.raises(CorruptFileError, match=message):
         gnubg_bearoff.open_gnubg_bearoff(write_bytes(tmp_path, data + b"\0"))
 
 
-def test_truncated_file_gives_a_one_line_error_with_advice(tmp_path: Path) -> None:
+def test_error_for_a_truncated_file_has_advice(tmp_path: Path) -> None:
     path = write_bytes(tmp_path, header("gnubg-TS-06-06-1") + bytes(960))
     with pytest.raises(CorruptFileError) as caught:
         gnubg_bearoff.open_gnubg_bearoff(path)
@@ -286,21 +300,18 @@ def test_truncated_file_gives_a_one_line_error_with_advice(tmp_path: Path) -> No
 
 def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "none.bd", tmp_path):
-        with pytest.raises(StorageError, match=f"expected a gnubg bearoff file at {path}, found: ") as caught:
+        with pytest.raises(StorageError, match=f"^expected a gnubg bearoff file at {path}, found: [^\n]*$"):
             gnubg_bearoff.open_gnubg_bearoff(path)
-        assert "\n" not in str(caught.value)
 
 
 def test_reading_needs_only_numpy() -> None:
-    script = (
-        "import sys, bgdata.formats.gnubg_bearoff; print({'numba', 'duckdb', 'pyarrow', 'prefect'} & set(sys.modules))"
-    )
-    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert answer.stdout == "set()\n"
+    imported = "{'numba', 'duckdb', 'pyarrow', 'prefect'} & set(sys.modules)"
+    script = f"import sys, bgdata.formats.gnubg_bearoff; print({imported})"
+    output = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert output == "set()\n"
 
 
-def test_writer_refuses_wrong_arrays(tmp_path: Path) -> None:
-    """Arrays of another shape or type, and rows that do not sum to 65535, are refused and leave no file."""
+def test_writer_refuses_wrong_arrays_and_leaves_no_file(tmp_path: Path) -> None:
     counts = np.array(ace_point_counts(), np.uint16)
     path = tmp_path / "x.bd"
     with pytest.raises(UsageError, match=r"expected uint16\[136, 32\], got uint16\[16, 32\]"):
@@ -321,27 +332,29 @@ def test_writer_refuses_wrong_arrays(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def write_something(path: Path) -> None:
+def write_table(path: Path) -> None:
+    """Write a two-sided table of 6 points and 2 checkers."""
     gnubg_bearoff.write_two_sided(path, 6, 2, np.zeros((28, 28, 4), np.uint16))
 
 
 def test_writing_replaces_only_its_own_file(tmp_path: Path) -> None:
     path = write_bytes(tmp_path, b"old")
-    (tmp_path / "x.bd.partial").write_bytes(b"somebody's download")
-    write_something(path)
+    download = tmp_path / "x.bd.partial"
+    download.write_bytes(b"somebody's download")
+    write_table(path)
     assert len(path.read_bytes()) == 40 + 28 * 28 * 8
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["x.bd", "x.bd.partial"]
-    assert (tmp_path / "x.bd.partial").read_bytes() == b"somebody's download"
+    assert sorted(tmp_path.iterdir()) == [path, download]
+    assert download.read_bytes() == b"somebody's download"
 
 
 def test_writing_to_an_invalid_path_is_refused(tmp_path: Path) -> None:
     old = write_bytes(tmp_path, b"old")
-    (tmp_path / "folder.bd").mkdir()
-    for path in (tmp_path / "none" / "x.bd", old / "x.bd", tmp_path / "folder.bd"):
-        with pytest.raises(StorageError, match=f"expected to write gnubg-TS-06-02-1 to {path}, found: ") as caught:
-            write_something(path)
-        assert "\n" not in str(caught.value)
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder.bd", "x.bd"]
+    folder = tmp_path / "folder.bd"
+    folder.mkdir()
+    for path in (tmp_path / "none" / "x.bd", old / "x.bd", folder):
+        with pytest.raises(StorageError, match=f"^expected to write gnubg-TS-06-02-1 to {path}, found: [^\n]*$"):
+            write_table(path)
+    assert sorted(tmp_path.iterdir()) == [folder, old]
     assert old.read_bytes() == b"old"
 
 
@@ -350,7 +363,7 @@ def test_writing_into_a_read_only_folder_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
         with pytest.raises(StorageError, match="permission denied"):
-            write_something(tmp_path / "x.bd")
+            write_table(tmp_path / "x.bd")
         assert list(tmp_path.iterdir()) == []
     finally:
         tmp_path.chmod(0o700)
@@ -362,19 +375,18 @@ def test_full_disk_leaves_only_the_old_file(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # the same path as a full disk: write() fails half-way
     try:
         with pytest.raises(StorageError, match=r"expected to write .* found: file too large"):
-            write_something(path)
+            write_table(path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert [entry.name for entry in tmp_path.iterdir()] == ["x.bd"]
+    assert list(tmp_path.iterdir()) == [path]
     assert path.read_bytes() == b"old"
 
 
 def test_too_many_values_for_a_compressed_file_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gnubg_bearoff, "_MAX_COMPRESSED_VALUES", 40)
+    counts = np.array(ace_point_counts(), np.uint16)
     with pytest.raises(TooLargeError, match="in a compressed file, got"):
-        gnubg_bearoff.write_one_sided(
-            tmp_path / "x.bd", 1, np.array(ace_point_counts(), np.uint16), None, compressed=True
-        )
+        gnubg_bearoff.write_one_sided(tmp_path / "x.bd", 1, counts, None, compressed=True)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -62,11 +62,9 @@ def dumped_chances(text: str) -> np.ndarray:
     """float[32, 4]: percent by number of rolls, of player and opponent bearing off, then of both bearing off the first
     checker."""
     percent = np.zeros((32, 4))
-    for line in text.splitlines():
-        found = re.fullmatch(rf"\s+(\d+)((?:\s+{NUMBER})+)[\sn/a]*", line)
-        if found:
-            numbers = [float(number) for number in found[2].split()]
-            percent[int(found[1]), : len(numbers)] = numbers
+    for rolls, row in re.findall(rf"^\s+(\d+)((?:[ \t]+{NUMBER})+)[\sn/a]*$", text, re.MULTILINE):
+        numbers = [float(number) for number in row.split()]
+        percent[int(rolls), : len(numbers)] = numbers
     return percent
 
 
@@ -115,17 +113,16 @@ def test_hand_made_files_equal_those_of_gnubg(make_file: MakeFile, options: str,
 @needs_gnubg_tool("makebearoff", "bearoffdump")
 @pytest.mark.parametrize("options", ["-o 4", "-o 4 -c", "-o 4 -g", "-o 4 -c -g", "-o 4 -n"])
 def test_one_sided_probe_equals_bearoffdump(make_file: MakeFile, options: str) -> None:
-    """Chances and means of pairs of positions are those that bearoffdump prints."""
     table = open_as(gnubg_bearoff.GnubgOneSided, make_file(options))
     for player, opponent in [(0, 5), (9, 3700), (3875, 8), (3060, 3874), (1234, 2345)]:
         text = dump(table.path, player * len(table) + opponent)
         percent = dumped_chances(text)
-        shown = [table.probe_chances(player), table.probe_chances(opponent)]
+        chances = [table.probe_chances(player), table.probe_chances(opponent)]
         if table.header.has_gammon:
-            shown += [table.probe_chances(index, is_gammon=True) for index in (player, opponent)]
+            chances += [table.probe_chances(index, is_gammon=True) for index in (player, opponent)]
         first = 0 if table.header.has_gammon else 1  # without gammon part, bearoffdump leaves out the row of 0 rolls
-        expected = percent[first:, : len(shown)]
-        assert 100 * np.transpose(shown)[first:] == pytest.approx(expected, abs=6e-4)
+        expected = percent[first:, : len(chances)]
+        assert 100 * np.transpose(chances)[first:] == pytest.approx(expected, abs=6e-4)
         means = re.search(rf"Mean\s+({NUMBER})\s+({NUMBER})", text)
         assert means is not None
         assert [table.mean_rolls(player), table.mean_rolls(opponent)] == pytest.approx(
@@ -145,10 +142,8 @@ def test_two_sided_probe_equals_bearoffdump(make_file: MakeFile, options: str) -
 
 @needs_gnubg_tool("makebearoff", "bearoffdump")
 def test_cubeless_file_has_the_first_column(make_file: MakeFile) -> None:
-    cubeful, cubeless = (
-        open_as(gnubg_bearoff.GnubgTwoSided, make_file("-t 3x3")),
-        open_as(gnubg_bearoff.GnubgTwoSided, make_file("-t 3x3 -C")),
-    )
+    cubeful = open_as(gnubg_bearoff.GnubgTwoSided, make_file("-t 3x3"))
+    cubeless = open_as(gnubg_bearoff.GnubgTwoSided, make_file("-t 3x3 -C"))
     assert (cubeless.codes[:, :, 0] == cubeful.codes[:, :, 0]).all()
     assert cubeless.probe(19, 19).cubeless == pytest.approx(0.6204, abs=6e-5)
     # bearoffdump takes the equity of a cubeless file for a chance, and prints twice that minus one
@@ -174,8 +169,7 @@ def test_hypergammon_probe_equals_bearoffdump(make_file: MakeFile) -> None:
     path = make_file("hyper 1")
     table = open_as(gnubg_bearoff.GnubgHypergammon, path)
     assert gnubg_bearoff.format_header(table.header) == path.read_bytes()[:40]
-    found = table.probe(24, 24)
-    assert found[:5] == pytest.approx([0.60158, 0.60158, 0.07959, 0.39842, 0.03315], abs=6e-6)
+    assert table.probe(24, 24)[:5] == pytest.approx([0.60158, 0.60158, 0.07959, 0.39842, 0.03315], abs=6e-6)
     for on_roll, opponent in [(24, 24), (25, 3), (3, 25), (12, 7), (1, 24)]:
         expected = dumped_equities(dump(path, 26 * on_roll + opponent))
         assert list(table.probe(on_roll, opponent)[5:]) == pytest.approx(expected, abs=6e-5)

@@ -25,12 +25,11 @@ o {AFTER_42} 0.461121 0.117284 0.00617284 0.151235 0.00925926
 """.encode()
 
 
-def text_of(benchmark: Benchmark) -> bytes:
+def written_text(benchmark: Benchmark) -> bytes:
     return b"".join(format_gnubg_benchmark(benchmark))
 
 
 def test_published_rows_are_read() -> None:
-    """Six published decisions give 22 plays with equities, losses and ranks, and are written again as they were."""
     benchmark = parse_gnubg_benchmark(BENCHMARK_ROWS)
     assert benchmark.counts == LineCounts(6, 6, 0, 0)
     decisions, plays = benchmark.decisions, benchmark.plays
@@ -48,7 +47,7 @@ def test_published_rows_are_read() -> None:
     assert plays.equities[:2].tolist() == [0.114795, 0.114795 - 0.0421133]
     assert format_key20(Position(plays.boards[0])) == AFTER_42
     assert plays.rollouts.tolist() == [-1] * 22
-    assert text_of(benchmark) == BENCHMARK_ROWS
+    assert written_text(benchmark) == BENCHMARK_ROWS
 
 
 def test_published_sample_file_is_read() -> None:
@@ -57,11 +56,10 @@ def test_published_sample_file_is_read() -> None:
     benchmark = parse_gnubg_benchmark(text)
     assert benchmark.counts == LineCounts(43, 43, 0, 0)
     assert len(benchmark.plays) == 226
-    assert text_of(benchmark) == text
+    assert written_text(benchmark) == text
 
 
 def test_rows_of_a_group_are_linked() -> None:
-    """Rollouts, seeds and plays of a decision are linked to it by their order."""
     benchmark = parse_gnubg_benchmark(SETTINGS + b"# made up\n" + GROUP)
     assert benchmark.counts == LineCounts(8, 7, 1, 0)
     assert benchmark.settings == ((1, SETTINGS.decode().strip()),)
@@ -74,7 +72,7 @@ def test_rows_of_a_group_are_linked() -> None:
     assert benchmark.plays.rollouts.tolist() == [0, 1]
     opponent_equities = benchmark.rollouts.chances @ [2, 1, 1, -1, -1] - 1
     assert benchmark.plays.equities == pytest.approx(-opponent_equities[benchmark.plays.rollouts], abs=2e-6)
-    assert text_of(benchmark) == SETTINGS + b"# made up\n" + GROUP
+    assert written_text(benchmark) == SETTINGS + b"# made up\n" + GROUP
 
 
 def test_seed_is_used_once() -> None:
@@ -87,7 +85,7 @@ def test_seed_is_used_once() -> None:
     assert benchmark.decisions.seeds.tolist() == [NO_SEED, 1, NO_SEED, NO_SEED]
     assert benchmark.evaluations.kinds.tolist() == [b"e", b"o", b"o"]
     assert benchmark.evaluations.seeds.tolist() == [NO_SEED, 3, NO_SEED]
-    assert text_of(benchmark) == text.replace("m bad\n", "").encode()
+    assert written_text(benchmark) == text.replace("m bad\n", "").encode()
 
 
 def test_rollouts_before_a_bad_decision_have_none() -> None:
@@ -98,7 +96,6 @@ def test_rollouts_before_a_bad_decision_have_none() -> None:
 
 
 def test_all_other_kinds_of_lines_are_read() -> None:
-    """Cube rollouts, best plays, seeds and comments are read, and written again as they were."""
     text = f"""\
 c {START_KEY} 51.25 49.875 ND
 r 7
@@ -118,7 +115,7 @@ s version 1.93
     assert benchmark.best_plays.dice.tolist() == [[3, 1]]
     assert benchmark.best_plays.chances.tolist() == [[0.5, 0.125, 0, 0.1, 0]]
     assert [comment.text for comment in benchmark.comments] == ["#E something", "#Resumed", "#"]
-    assert text_of(benchmark) == text
+    assert written_text(benchmark) == text
 
 
 KINDS = "expected a line of m, s, #R, o, e, O, c, b, r or a comment"
@@ -172,7 +169,7 @@ def test_invalid_line_is_refused_with_its_reason(line: str, reason: str) -> None
     (bad,) = benchmark.rejects
     assert (bad.line, bad.reason) == (7, reason)
     assert benchmark.counts == LineCounts(13, 12, 0, 1)
-    assert text_of(benchmark) == GROUP * 2
+    assert written_text(benchmark) == GROUP * 2
 
 
 def test_only_play_has_no_loss() -> None:
@@ -182,26 +179,32 @@ def test_only_play_has_no_loss() -> None:
 
 
 def test_illegal_play_removes_its_decision() -> None:
-    """Quarantining a play removes its decision, all plays of it and the links to its rollouts, and leaves the original
-    unchanged."""
+    """The other plays of the decision and the links to its rollouts are removed too; the original is unchanged."""
     benchmark = parse_gnubg_benchmark(GROUP + GROUP.replace(b"2 4", b"6 4") + GROUP)
     is_illegal = np.zeros(6, np.bool_)
     is_illegal[3] = True
-    rest = benchmark.quarantine("plays", is_illegal, "expected legal plays")
-    assert rest.counts == LineCounts(18, 17, 0, 1)
-    assert [(bad.line, bad.reason) for bad in rest.rejects] == [(10, "expected legal plays")]
-    assert rest.decisions.lines.tolist() == [4, 16]
-    assert rest.decisions.first_plays.tolist() == [0, 2]
-    assert rest.plays.decisions.tolist() == [0, 0, 1, 1]
-    assert rest.rollouts.decisions.tolist() == [0, 0, -1, -1, 1, 1]
-    assert rest.plays.rollouts.tolist() == [0, 1, 4, 5]
-    assert benchmark.counts == LineCounts(18, 18, 0, 0)
-    again = rest.quarantine("rollouts", np.arange(6) == 0, "expected the equity of the decision")
-    assert again.plays.rollouts.tolist() == [-1, 0, 3, 4]
-    assert again.rollouts.decisions.tolist() == [0, -1, -1, 1, 1]
-    assert len(again.quarantine("evaluations", np.ones(3, np.bool_), "expected none").evaluations) == 0
-    with pytest.raises(UsageError, match=r"expected bool\[6\], got bool\[5\]"):
-        benchmark.quarantine("plays", is_illegal[1:], "expected legal plays")
+    remaining = benchmark.quarantine("plays", is_illegal, "expected legal plays")
+    assert remaining.counts == LineCounts(lines=18, rows=17, comments=0, quarantined=1)
+    assert [(bad.line, bad.reason) for bad in remaining.rejects] == [(10, "expected legal plays")]
+    assert remaining.decisions.lines.tolist() == [4, 16]
+    assert remaining.decisions.first_plays.tolist() == [0, 2]
+    assert remaining.plays.decisions.tolist() == [0, 0, 1, 1]
+    assert remaining.rollouts.decisions.tolist() == [0, 0, -1, -1, 1, 1]
+    assert remaining.plays.rollouts.tolist() == [0, 1, 4, 5]
+    assert benchmark.counts == LineCounts(lines=18, rows=18, comments=0, quarantined=0)
+
+
+def test_quarantined_rollouts_are_unlinked_from_plays() -> None:
+    benchmark = parse_gnubg_benchmark(GROUP + GROUP)
+    remaining = benchmark.quarantine("rollouts", np.arange(4) == 0, "expected the equity of the decision")
+    assert remaining.plays.rollouts.tolist() == [-1, 0, 1, 2]
+    assert remaining.rollouts.decisions.tolist() == [0, 1, 1]
+    assert len(remaining.quarantine("evaluations", np.ones(2, np.bool_), "expected none").evaluations) == 0
+
+
+def test_quarantine_needs_a_mask_for_every_row() -> None:
+    with pytest.raises(UsageError, match=r"expected bool\[2\], got bool\[1\]"):
+        parse_gnubg_benchmark(GROUP).quarantine("plays", np.zeros(1, np.bool_), "expected legal plays")
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"# only\n", b"\xff\0\n", b"m\n"])
@@ -231,9 +234,9 @@ def decision_lines(draw: st.DrawFn) -> str:
 def test_random_decisions_round_trip(text: str) -> None:
     benchmark = parse_gnubg_benchmark(text.encode())
     assert benchmark.rejects == []
-    again = parse_gnubg_benchmark(text_of(benchmark))
-    for table in ("decisions", "plays"):
-        for name, array in vars(getattr(benchmark, table)).items():
-            assert (array == getattr(getattr(again, table), name)).all()
+    again = parse_gnubg_benchmark(written_text(benchmark))
+    for table, same_table in ((benchmark.decisions, again.decisions), (benchmark.plays, again.plays)):
+        for name, array in vars(table).items():
+            assert (array == getattr(same_table, name)).all(), name
     if "e-" not in text:  # repr and %.6g of small numbers may differ in the 16th digit
-        assert text_of(benchmark).decode() == text
+        assert written_text(benchmark).decode() == text

@@ -31,19 +31,30 @@ def read(name: str) -> ReplayedFile:
     return replay_file(read_matches(FOLDER / name))
 
 
-def turns_of(file: ReplayedFile) -> list[ReplayedTurn]:
+def only_game(file: ReplayedFile) -> list[ReplayedTurn]:
     """The turns of the only game."""
-    (found,) = file.replays.values()
-    return found
+    (turns,) = file.replays.values()
+    return turns
+
+
+def read_turns(name: str) -> list[ReplayedTurn]:
+    return only_game(read(name))
+
+
+def analyses_of(turn: ReplayedTurn, subject: str) -> list[Analysis]:
+    return [analysis for analysis in turn.turn.analyses if analysis.subject == subject]
 
 
 def analysis_of(turn: ReplayedTurn, subject: str) -> Analysis:
-    (found,) = (analysis for analysis in turn.turn.analyses if analysis.subject == subject)
-    return found
+    (analysis,) = analyses_of(turn, subject)
+    return analysis
+
+
+def equities(analysis: Analysis) -> list[float | None]:
+    return [choice.equity for choice in analysis.choices]
 
 
 def test_game_of_a_money_session_is_read() -> None:
-    """The text export of one game gives its score, result, turns and facts, and accounts for all 357 lines."""
     file = read("session_004.txt")
     (match,) = file.matches
     (game,) = match.games
@@ -51,92 +62,91 @@ def test_game_of_a_money_session_is_read() -> None:
     assert match.length == 0
     assert match.is_jacoby
     assert match.form == "gnubg text"
+    assert dict(match.info)["Date"] == "11/30/26"
     assert game.number == 4
     assert game.score == (9, 1)
-    assert game.winner == 0
-    assert game.points == 6
+    assert (game.winner, game.points) == (0, 6)
+    turns = only_game(file)
     kinds = "play play play double take play play play"
-    assert [str(turn.turn.kind) for turn in turns_of(file)] == kinds.split()
-    assert (str(turns_of(file)[6].play), turns_of(file)[6].cube.value) == ("bar/23 13/7", 2)
-    assert dict(match.info)["Date"] == "11/30/26"
+    assert [str(turn.turn.kind) for turn in turns] == kinds.split()
+    assert str(turns[6].play) == "bar/23 13/7"
+    assert turns[6].cube.value == 2
     assert file.rejects == []
     assert file.counts.lines == file.counts.rows + file.counts.comments == 357
 
 
-def test_play_without_a_number_is_read() -> None:
-    """A play that is not among the listed ones, for whose number gnubg writes ??, is read as the play that was made."""
-    for name, old, new in (
+@pytest.mark.parametrize(
+    ("name", "numbered", "unnumbered"),
+    [
         ("session_002.txt", "*    2. Cubeful", "*   ?? Cubeful"),
         ("session_002.html.gz", '&bull; </td>\n<td class="movenumber">2<', '&bull; </td>\n<td class="movenumber">??<'),
-    ):
-        content = read_bytes(FOLDER / name).decode()
-        assert old in content
-        file = replay_file(parse_matches(name, content.replace(old, new).encode()))
-        assert [len(analysis_of(turn, "play").choices) for turn in turns_of(file)[:4]] == [5, 5, 5, 5]
-        assert analysis_of(turns_of(file)[2], "play").choices[1].is_made
+    ],
+)
+def test_play_without_a_number_is_read(name: str, numbered: str, unnumbered: str) -> None:
+    """gnubg writes ?? instead of a number if the play that was made is not among the listed ones."""
+    content = read_bytes(FOLDER / name).decode()
+    assert numbered in content
+    turns = only_game(replay_file(parse_matches(name, content.replace(numbered, unnumbered).encode())))
+    assert [len(analysis_of(turn, "play").choices) for turn in turns[:4]] == [5, 5, 5, 5]
+    assert analysis_of(turns[2], "play").choices[1].is_made
 
 
 def test_beaver_and_its_take_are_read() -> None:
-    turns = turns_of(read("session.txt"))
-    assert [(turn.turn.player, str(turn.turn.kind)) for turn in turns[3:6]] == [
-        (0, "double"),
-        (1, "beaver"),
-        (0, "take"),
-    ]
+    turns = read_turns("session.txt")
+    acts = [(turn.turn.player, str(turn.turn.kind)) for turn in turns[3:6]]
+    assert acts == [(0, "double"), (1, "beaver"), (0, "take")]
     assert turns[6].cube.value == 4
 
 
-def test_analysis_of_a_turn_is_read() -> None:
-    """A turn has the plays, luck and cube actions of its analysis, with equities, chances and level."""
-    turns = turns_of(read("session_004.txt"))
-    plays = analysis_of(turns[0], "play")
-    best, second, *_ = plays.choices
+def test_plays_and_luck_of_a_turn_are_read() -> None:
+    turn = read_turns("session_004.txt")[0]
+    plays = analysis_of(turn, "play")
     assert (plays.analyst, plays.level, plays.is_mwc) == ("gnubg", "0-ply", False)
+    best, second, *_ = plays.choices
     assert best.equity == 0.028
     assert best.is_made
     assert sorted(move[:2] for move in best.moves or ()) == [(13, 8), (24, 22)]
     assert best.chances == (0.508, 0.135, 0.007, 0.132, 0.005)
     assert not second.is_made
-    assert analysis_of(turns[0], "luck").choices[0].equity == 0.028
-    cube = analysis_of(turns[1], "cube")
+    assert equities(analysis_of(turn, "luck")) == [0.028]
+
+
+def test_cube_actions_are_read() -> None:
+    _, turn, _, double, take, *_ = read_turns("session_004.txt")
+    cube = analysis_of(turn, "cube")
+    assert cube.level == "2-ply"
     assert [choice.text for choice in cube.choices] == ["no double", "double, take", "double, pass"]
-    assert (cube.level, cube.choices[2].equity, cube.choices[0].chances) == (
-        "2-ply",
-        1.0,
-        (0.499, 0.131, 0.004, 0.135, 0.005),
-    )
+    assert cube.choices[2].equity == 1.0
+    assert cube.choices[0].chances == (0.499, 0.131, 0.004, 0.135, 0.005)
+    # the values of an answer are those of the player who doubled
+    assert equities(analysis_of(double, "cube")) == [0.051, -0.272, 1.0]
+    assert analysis_of(take, "cube").choices == analysis_of(double, "cube").choices
 
 
-def test_values_of_an_answer_are_those_of_the_player_who_doubled() -> None:
-    _, _, _, double, take, *_ = turns_of(read("session_004.txt"))
-    assert [choice.equity for choice in analysis_of(double, "cube").choices] == [0.051, -0.272, 1.0]
-    assert [(choice.equity, choice.chances) for choice in analysis_of(take, "cube").choices] == [
-        (choice.equity, choice.chances) for choice in analysis_of(double, "cube").choices
-    ]
+@pytest.mark.parametrize("name", ["rollout.txt", "rollout.html.gz"])
+def test_rollout_and_remark_are_read(name: str) -> None:
+    *_, before_last, last = read_turns(name)
+    cube = analysis_of(before_last, "cube")
+    assert cube.level == "rollout of 36 trials"
+    assert equities(cube) == [0.357, 0.076, 1.0]
+    assert analysis_of(last, "comment").choices[0].text == "About the cube"
 
 
-def test_rollout_and_remark_are_read() -> None:
-    for name in ("rollout.txt", "rollout.html.gz"):
-        *_, before, last = turns_of(read(name))
-        cube = analysis_of(before, "cube")
-        assert cube.level == "rollout of 36 trials"
-        assert [choice.equity for choice in cube.choices] == [0.357, 0.076, 1.0]
-        assert analysis_of(last, "comment").choices[0].text == "About the cube"
-
-
-def test_facts_of_the_match_are_read() -> None:
+def test_event_place_and_round_are_read() -> None:
     (match,) = read("rollout.html.gz").matches
     info = dict(match.info)
     assert (info["Event"], info["Place"], info["Round"]) == ("Open Cup", "Basel, CH", "3")
     assert match.length == 5
 
 
-def test_text_and_html_say_the_same() -> None:
-    text, html = (turns_of(read(f"session_002.{form}")) for form in ("txt", "html.gz"))
+def test_text_and_html_say_the_same_except_luck() -> None:
+    text, html = read_turns("session_002.txt"), read_turns("session_002.html.gz")
     assert len(text) == len(html) == 6
-    for one, other in zip(text, html, strict=True):
-        assert (one.position, one.play, one.turn.kind) == (other.position, other.play, other.turn.kind)
-        assert [each for each in one.turn.analyses if each.subject != "luck"] == list(other.turn.analyses)
+    for turn, html_turn in zip(text, html, strict=True):
+        assert (turn.position, turn.play, turn.turn.kind) == (html_turn.position, html_turn.play, html_turn.turn.kind)
+        for subject in ("play", "cube", "comment"):
+            assert analyses_of(turn, subject) == analyses_of(html_turn, subject)
+        assert analyses_of(html_turn, "luck") == []
 
 
 def test_export_of_a_position_is_no_game() -> None:
@@ -162,23 +172,23 @@ def test_game_that_cannot_be_replayed_is_quarantined(old: str, new: str, reason:
     assert old in text
     file = replay_file(parse_gnubg_text(text.replace(old, new).encode()))
     assert not any(match.games for match in file.matches)
-    (first,) = (bad for bad in file.rejects if "see line" not in bad.reason)
-    assert reason in first.reason
+    (bad,) = (bad for bad in file.rejects if "see line" not in bad.reason)
+    assert reason in bad.reason
 
 
 def test_decimal_commas_are_read() -> None:
-    """Numbers with decimal commas, which gnubg writes on some systems, are read."""
+    """gnubg writes decimal commas on some systems."""
     text = re.sub(r"(\d)\.(\d{3})", r"\1,\2", (FOLDER / "session_004.txt").read_text())
-    found = turns_of(replay_file(parse_gnubg_text(text.encode())))
-    assert found[0].turn.analyses == turns_of(read("session_004.txt"))[0].turn.analyses
+    turns = only_game(replay_file(parse_gnubg_text(text.encode())))
+    assert turns[0].turn.analyses == read_turns("session_004.txt")[0].turn.analyses
 
 
 @pytest.mark.parametrize("name", ["session.txt", "session_002.html.gz"])
 def test_damaged_files_give_errors_or_games_that_keep_the_rules(name: str) -> None:
     content = read_bytes(FOLDER / name)
-    chance = random.Random(name)
+    generator = random.Random(name)
     for _ in range(60):
-        damaged = corrupt_line(content, chance)
+        damaged = corrupt_line(content, generator)
         if match_form(damaged) not in ("gnubg text", "gnubg html"):
             continue
         file = replay_file(parse_matches("x", damaged))
@@ -189,26 +199,21 @@ def test_damaged_files_give_errors_or_games_that_keep_the_rules(name: str) -> No
 
 @needs_gnubg_tool("gnubg")
 def test_exports_are_the_games_that_gnubg_saves(tmp_path: Path) -> None:
-    """Text and HTML exports have the same games as the .sgf file that gnubg saves of the session."""
     ask_gnubg(f"{PREAMBLE}{SESSION.replace('save(', 'name = (')}{EXPORT}", tmp_path)
     (saved,) = read_matches(tmp_path / "session.sgf").matches
     for number, game in enumerate(saved.games, 1):
-        suffix = f"_{number:03}" * (number > 1)
+        suffix = "" if number == 1 else f"_{number:03}"
+        exported_turns = [turn for turn in game.turns if turn.kind not in (TurnKind.RESIGN, TurnKind.ROLL)]
+        acts = [(turn.player, turn.kind, turn.dice) for turn in exported_turns]
         for form in ("text", "html"):
-            file = replay_file(read_matches(tmp_path / f"session{suffix}.{form}"))
-            (match,) = file.matches
-            (found,) = match.games
+            (match,) = replay_file(read_matches(tmp_path / f"session{suffix}.{form}")).matches
+            (exported,) = match.games
             assert (match.players, match.length, match.is_jacoby) == (saved.players, saved.length, saved.is_jacoby)
-            assert found.number == game.number
-            assert found.score == game.score
-            assert found.winner == game.winner
-            assert found.points == game.points
-            acts = [
-                (turn.player, turn.kind, turn.dice)
-                for turn in game.turns
-                if turn.kind not in (TurnKind.RESIGN, TurnKind.ROLL)
-            ]
-            assert [(turn.player, turn.kind, turn.dice) for turn in found.turns] == acts
+            assert exported.number == game.number
+            assert exported.score == game.score
+            assert exported.winner == game.winner
+            assert exported.points == game.points
+            assert [(turn.player, turn.kind, turn.dice) for turn in exported.turns] == acts
 
 
 @needs_gnubg_tool("gnubg")
@@ -218,21 +223,19 @@ def test_values_of_matches_are_points_or_mwc(tmp_path: Path) -> None:
         "for number, (mine, yours) in enumerate(names):", "number, mine, yours = 1, 'Ann Lee', 'B'\nif True:"
     )
     ask_gnubg(f"{PREAMBLE}{script}{EXPORT}", tmp_path)
-    points, chances = (turns_of(replay_file(read_matches(tmp_path / f"match1{kind}.text"))) for kind in ("", "-mwc"))
+    turns_in_points = only_game(replay_file(read_matches(tmp_path / "match1.text")))
+    turns_in_mwc = only_game(replay_file(read_matches(tmp_path / "match1-mwc.text")))
     compared = 0
-    for one, other in zip(points, chances, strict=True):
+    for turn_in_points, turn_in_mwc in zip(turns_in_points, turns_in_mwc, strict=True):
         for subject in ("play", "cube", "luck"):
-            for mine, yours in zip(_of(one, subject), _of(other, subject), strict=True):
-                assert not mine.is_mwc
-                assert yours.is_mwc
-                for choice, again in zip(mine.choices, yours.choices, strict=True):
-                    assert (choice.moves, choice.level) == (again.moves, again.level)
-                    assert subject == "luck" or 0 <= (again.equity or 0) <= 1
-                    if choice.chances and again.chances:
-                        assert again.chances == pytest.approx(choice.chances, abs=0.0011)
+            pairs = zip(analyses_of(turn_in_points, subject), analyses_of(turn_in_mwc, subject), strict=True)
+            for in_points, in_mwc in pairs:
+                assert not in_points.is_mwc
+                assert in_mwc.is_mwc
+                for choice, same_choice in zip(in_points.choices, in_mwc.choices, strict=True):
+                    assert (choice.moves, choice.level) == (same_choice.moves, same_choice.level)
+                    assert subject == "luck" or 0 <= (same_choice.equity or 0) <= 1
+                    if choice.chances and same_choice.chances:
+                        assert same_choice.chances == pytest.approx(choice.chances, abs=0.0011)
                         compared += 1
     assert compared > 50
-
-
-def _of(turn: ReplayedTurn, subject: str) -> list[Analysis]:
-    return [analysis for analysis in turn.turn.analyses if analysis.subject == subject]

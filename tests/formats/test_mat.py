@@ -1,5 +1,6 @@
 """Match files in the Jellyfish format: gnubg's example, files of other programs, every rule, round trips."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -51,13 +52,15 @@ EXAMPLE = """\
 
 """.replace("$\n", "\n")
 HEAD = " 5 point match\n\n Game 1\n Ann Lee : 0                    Bo : 0\n"
+OPENING = "  1) 31: 8/5 6/5                 64: 24/18 13/9\n"
+WON = "      Wins 1 point\n"
 
 
-def text_of(match: Match) -> str:
+def written_text(match: Match) -> str:
     return b"".join(format_mat(match)).decode()
 
 
-def game_of(rows: str) -> Game:
+def parse_game(rows: str) -> Game:
     """The only game of these rows, without quarantined lines."""
     file = parse_mat((HEAD + rows).encode())
     assert file.rejects == []
@@ -65,11 +68,12 @@ def game_of(rows: str) -> Game:
 
 
 def test_example_of_gnubg_is_read() -> None:
-    """gnubg's example gives four games with scores, turns and results, and is written again byte for byte."""
     file = parse_mat(EXAMPLE.encode())
     assert file.counts == LineCounts(lines=35, rows=29, comments=6, quarantined=0)
     (match,) = file.matches
-    assert (match.players, match.length, match.info) == (("alice", "bob"), 3, (("EventDate", "2026.11.20"),))
+    assert match.players == ("alice", "bob")
+    assert match.length == 3
+    assert match.info == (("EventDate", "2026.11.20"),)
     assert [(game.number, game.score, game.winner, game.points) for game in match.games] == [
         (1, (0, 0), 1, 2),
         (2, (0, 2), 0, 1),
@@ -84,29 +88,30 @@ def test_example_of_gnubg_is_read() -> None:
     assert turns[9] == Turn(0, TurnKind.PLAY, (5, 4))
     assert (turns[0].line, turns[-1].line) == (7, 14)
     assert match.games[3].turns[-1] == Turn(0, TurnKind.PASS)
-    assert text_of(match) == EXAMPLE
+    assert written_text(match) == EXAMPLE
 
 
-def test_column_positions_of_gnubg_are_kept() -> None:
-    """Columns tell whose turn it is, also where gnubg leaves out a take, or a roll runs into the next."""
-    game = game_of("  1)                             65: 24/18 18/13 \n  2) 51:                         Wins 1 point\n")
+def test_columns_tell_whose_turn_it_is() -> None:
+    game = parse_game(
+        "  1)                             65: 24/18 18/13 \n  2) 51:                         Wins 1 point\n"
+    )
     assert game.turns[1] == Turn(0, TurnKind.PLAY, (5, 1))
     assert (game.winner, game.points) == (1, 1)
-    # the take after a beaver is left out, and a roll without padding runs into the next
-    rows = (
-        "1) 31: 8/5 6/5                  Doubles => 2",
-        "2)  Beavers => 4                 ",
-        "3) 63: 11: 8/7 8/7 6/5 6/5",
+
+
+def test_left_out_take_and_joined_rolls_of_gnubg_are_read() -> None:
+    """gnubg leaves out the take after a beaver, and writes a roll without padding before the next."""
+    game = parse_game(
+        "  1) 31: 8/5 6/5                  Doubles => 2\n  2)  Beavers => 4\n  3) 63: 11: 8/7 8/7 6/5 6/5\n"
     )
-    game = game_of("".join(f"  {row}\n" for row in rows))
-    assert [turn.player for turn in game.turns] == [0, 1, 0, 0, 1]
-    assert [str(turn.kind) for turn in game.turns] == ["play", "double", "beaver", "play", "play"]
-    assert (game.turns[2].cube_value, len(game.turns[4].checker_moves)) == (4, 4)
+    acts = [(turn.player, str(turn.kind)) for turn in game.turns]
+    assert acts == [(0, "play"), (1, "double"), (0, "beaver"), (0, "play"), (1, "play")]
+    assert game.turns[2].cube_value == 4
+    assert len(game.turns[4].checker_moves) == 4
     assert (game.winner, game.points) == (None, None)
 
 
 def test_files_of_other_programs_are_read() -> None:
-    """A file with a byte order mark, ratings, other comments, illegal plays and joined moves is read."""
     text = """\
 \ufeff; [Site "XG Gammon"]
 ; [Player 1 "Ann"]
@@ -128,22 +133,15 @@ Ann,1720.5 : 0                 Bo : 0
     (match,) = file.matches
     assert match.info == (("Site", "XG Gammon"), ("Player 1", "Ann"))
     assert match.players == ("Ann,1720.5", "Bo")
-    turns = match.games[0].turns
-    assert [move[:2] for move in turns[0].checker_moves] == [(8, 5), (8, 5)]
-    assert turns[1].checker_moves == (
-        RecordedMove(25, 23, False),
-        RecordedMove(23, 18, True),
-        RecordedMove(6, 0, False),
-    )
-    assert [turn.text for turn in turns[2:4]] == ["????", "Cannot Move"]
-    assert [tuple(move) for move in turns[4].checker_moves] == [
-        (24, 20, True),
-        (24, 20, False),
-        (13, 9, False),
-        (13, 9, False),
-    ]
-    assert turns[5] == Turn(1, TurnKind.DOUBLE, cube_value=4)
-    assert turns[6] == Turn(0, TurnKind.PASS)
+    twice, hit, illegal, blocked, double_fours, redouble, answer = match.games[0].turns
+    assert [tuple(move) for move in twice.checker_moves] == [(8, 5, False), (8, 5, False)]
+    assert [tuple(move) for move in hit.checker_moves] == [(25, 23, False), (23, 18, True), (6, 0, False)]
+    assert illegal.text == "????"
+    assert blocked.text == "Cannot Move"
+    assert [move[:2] for move in double_fours.checker_moves] == [(24, 20), (24, 20), (13, 9), (13, 9)]
+    assert [move.is_hit for move in double_fours.checker_moves] == [True, False, False, False]
+    assert redouble == Turn(1, TurnKind.DOUBLE, cube_value=4)
+    assert answer == Turn(0, TurnKind.PASS)
     assert (match.games[0].winner, match.games[0].points) == (1, 2)
 
 
@@ -206,23 +204,26 @@ def test_misplaced_lines_are_quarantined(text: str, line: int, reason: str) -> N
 def test_file_may_have_several_matches() -> None:
     file = parse_mat((EXAMPLE + EXAMPLE.replace("alice", "carol")).encode())
     assert [match.players[0] for match in file.matches] == ["alice", "carol"]
-    assert "".join(map(text_of, file.matches)) == EXAMPLE + EXAMPLE.replace("alice", "carol")
+    assert "".join(map(written_text, file.matches)) == EXAMPLE + EXAMPLE.replace("alice", "carol")
 
 
 @pytest.mark.parametrize(
     ("setting", "length", "is_jacoby"),
     [("On", 0, True), ("on", 0, True), ("Off", 0, False), ("", 0, False), ("On", 3, False)],
 )
-def test_jacoby_rule_is_read_from_info_lines(setting: str, length: int, is_jacoby: bool) -> None:
-    """Info lines set the Jacoby rule of a money session and the Crawford rule of a match. XG also writes the Jacoby
-    line above matches, where it has no effect."""
+def test_info_line_sets_the_jacoby_rule(setting: str, length: int, is_jacoby: bool) -> None:
+    """XG also writes the line above matches, where it has no effect."""
     text = f'; [Jacoby "{setting}"]\n\n {length} point match\n'
     (match,) = parse_mat(text.encode()).matches
     assert match.is_jacoby == is_jacoby
-    assert text_of(match) == f"{text}\n"
-    (match,) = parse_mat(f'; [Crawford "{setting}"]\n{HEAD}{TWO}'.encode()).matches
-    assert match.games[0].is_crawford is (False if setting == "Off" else None)
-    assert f'; [Crawford "{setting}"]' in text_of(match)
+    assert written_text(match) == f"{text}\n"
+
+
+@pytest.mark.parametrize(("setting", "is_crawford"), [("On", None), ("Off", False), ("", None)])
+def test_info_line_excludes_the_crawford_rule(setting: str, is_crawford: bool | None) -> None:
+    (match,) = parse_mat(f'; [Crawford "{setting}"]\n{HEAD}{OPENING}'.encode()).matches
+    assert match.games[0].is_crawford is is_crawford
+    assert f'; [Crawford "{setting}"]' in written_text(match)
 
 
 @each(
@@ -239,51 +240,70 @@ def test_jacoby_rule_is_read_from_info_lines(setting: str, length: int, is_jacob
     ],
 )
 def test_names_in_other_encodings_are_decoded(name: bytes, expected: str) -> None:
-    for text, players in ((HEAD + TWO, (expected, "Bo")), (HEAD.replace("Bo", "xx") + TWO, (expected, "xx"))):
-        file = parse_mat(text.encode().replace(b"Ann Lee", name))
-        assert (file.rejects, file.matches[0].players) == ([], players)
-        (game,) = file.matches[0].games
-        note = "the names are not in UTF-8: they were read as text of Windows, code page 1252"
-        assert game.notes == ((Note(4, note),) if not is_utf8(name) else ())
-        assert len(game.turns) == 2
+    file = parse_mat((HEAD + OPENING).encode().replace(b"Ann Lee", name))
+    assert file.rejects == []
+    assert file.matches[0].players == (expected, "Bo")
+    (game,) = file.matches[0].games
+    note = Note(4, "the names are not in UTF-8: they were read as text of Windows, code page 1252")
+    assert game.notes == (() if is_utf8(name) else (note,))
+    assert len(game.turns) == 2
 
 
-def test_text_around_games_is_accepted() -> None:
-    """Unprintable comments, row numbers without a turn, other headings, and names without a gap between them are
-    accepted."""
+def test_unprintable_comments_are_accepted() -> None:
     comments = b'; by\x00 me\n; [Site "a\x92b\x00c"]\n# \xe2\x80\x8d\n'
     file = parse_mat(comments + HEAD.encode() + b"; \x1b[1m\n  1) 31: 8/5 6/5\n")
-    assert (file.rejects, file.counts.comments) == ([], 4)
+    assert file.rejects == []
+    assert file.counts.comments == 4
     assert file.matches[0].info == (("Site", "a\u2019b c"),)
-    blank = parse_mat(f"{HEAD}{TWO}  2)\n      Wins 1 point\n  3)    \n".encode())
-    assert blank.counts == LineCounts(8, 5, 3, 0)
-    (old,) = parse_mat(HEAD.replace(" 5 point match", "Match of 5 points").encode()).matches
-    assert old.length == 5
+
+
+def test_row_numbers_without_a_turn_are_comments() -> None:
+    file = parse_mat(f"{HEAD}{OPENING}  2)\n{WON}  3)    \n".encode())
+    assert file.counts == LineCounts(lines=8, rows=5, comments=3, quarantined=0)
+
+
+def test_length_may_be_written_in_the_old_form() -> None:
+    (match,) = parse_mat(HEAD.replace(" 5 point match", "Match of 5 points").encode()).matches
+    assert match.length == 5
+
+
+def test_long_names_without_a_gap_between_them_are_read() -> None:
     names = " abcdefghijklmnopqrstuvwxyz01 : 0zzzzzzzzzzzzzzzzzzzzzzzzzz : 3\n"
     (match,) = parse_mat(f" 5 point match\n Game 1\n{names}".encode()).matches
     assert match.players == ("abcdefghijklmnopqrstuvwxyz01", "zzzzzzzzzzzzzzzzzzzzzzzzzz")
     assert match.games[0].score == (0, 3)
-    assert names in text_of(match)
-    for data in (b"", b"\n", b"; x", b"\xff\xfe\0\0"):
-        assert parse_mat(data).matches == ()
-    for data in (EXAMPLE.encode("utf-16"), EXAMPLE.replace("\n", "\r").encode()):
-        found = parse_mat(data)
-        assert (found.rejects, found.matches) == ([], parse_mat(EXAMPLE.encode()).matches)
+    assert names in written_text(match)
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b"; x", b"\xff\xfe\0\0"])
+def test_file_without_games_has_no_match(data: bytes) -> None:
+    assert parse_mat(data).matches == ()
+
+
+@pytest.mark.parametrize("data", [EXAMPLE.encode("utf-16"), EXAMPLE.replace("\n", "\r").encode()])
+def test_text_of_other_systems_is_read(data: bytes) -> None:
+    file = parse_mat(data)
+    assert file.rejects == []
+    assert file.matches == parse_mat(EXAMPLE.encode()).matches
 
 
 @pytest.mark.parametrize("end", [b"\x1a", b"\r\n\x1a", b"\n\x1a\x1a"])
 def test_dos_end_of_file_mark_is_dropped(end: bytes) -> None:
     file = parse_mat(HEAD.encode() + b"      Wins 1 point" + end)
     assert file.rejects == []
-    assert (file.counts.rows, file.matches[0].games[0].points) == (4, 1)
+    assert file.matches[0].games[0].points == 1
 
 
-def test_info_belongs_to_the_heading_before_it() -> None:
-    info = '; [Event "{}"]\n'
-    first, second = (HEAD.replace("\n\n", f"\n{info.format(number)}\n") for number in (1, 2))
-    file = parse_mat(f"{info.format(0)}{first}      Wins 1 point\n{info.format('x')}{second}".encode())
-    assert [[value for _, value in match.info] for match in file.matches] == [["0", "1"], ["x", "2"]]
+def test_info_above_and_below_a_heading_belongs_to_its_match() -> None:
+    def match_text(above: str, below: str) -> str:
+        heading, game = HEAD.split("\n\n")
+        return f'; [Event "{above}"]\n{heading}\n; [Event "{below}"]\n{game}{WON}'
+
+    file = parse_mat((match_text("a", "b") + match_text("c", "d")).encode())
     assert file.rejects == []
+    first, second = file.matches
+    assert first.info == (("Event", "a"), ("Event", "b"))
+    assert second.info == (("Event", "c"), ("Event", "d"))
 
 
 def test_game_that_cannot_be_replayed_is_removed() -> None:
@@ -294,35 +314,35 @@ def test_game_that_cannot_be_replayed_is_removed() -> None:
         assert match.players == ("alice", "bob")
         return Flaw(9, "expected legal play") if game.number == 1 else game
 
-    rest = file.quarantine_games(check)
-    assert [game.number for game in rest.matches[0].games] == [2, 3, 4]
-    assert rest.counts == LineCounts(36, 18, 6, 12)
-    reasons = {bad.line: bad.reason for bad in rest.rejects}
+    remaining = file.quarantine_games(check)
+    assert [game.number for game in remaining.matches[0].games] == [2, 3, 4]
+    assert remaining.counts == LineCounts(36, 18, 6, 12)
+    reasons = {bad.line: bad.reason for bad in remaining.rejects}
     assert reasons.pop(9) == "expected legal play"
     assert reasons.pop(36) == HEADING
     assert reasons == dict.fromkeys((5, 6, 7, 8, *range(10, 16)), "expected a whole game, see line 9")
     assert file.counts == LineCounts(36, 29, 6, 1)
 
 
-def test_acts_that_the_format_lacks_are_left_out() -> None:
-    """Set-ups, resignations and winners of unknown points are left out, and a game that begins with a higher cube is
-    refused."""
-    rolled, resigned = Turn(0, TurnKind.ROLL, (3, 1)), Turn(0, TurnKind.RESIGN)
-    turns = Turn(1, TurnKind.SETUP, text="CV[2]"), rolled, resigned
-    text = text_of(Match(("a", "b"), 0, (Game(1, (0, 0), turns, 1, 3),)))
+def test_turns_and_results_that_the_format_lacks_are_left_out() -> None:
+    """The format has no set-up, no resignation, and no winner without points."""
+    roll, resignation = Turn(0, TurnKind.ROLL, (3, 1)), Turn(0, TurnKind.RESIGN)
+    setup = Turn(1, TurnKind.SETUP, text="CV[2]")
+    text = written_text(Match(("a", "b"), 0, (Game(1, (0, 0), (setup, roll, resignation), winner=1, points=3),)))
     assert text.splitlines()[-2] == "  1) 31:                         Wins 3 points"
-    text = text_of(Match(("a", "b"), 0, (Game(1, (0, 0), (rolled, resigned), 0),)))  # a winner of unknown points
+    text = written_text(Match(("a", "b"), 0, (Game(1, (0, 0), (roll, resignation), winner=0),)))
     assert "Wins" not in text
-    assert parse_mat(text.encode()).matches[0].games[0].winner is None
+
+
+def test_game_that_begins_with_a_higher_cube_is_not_written() -> None:
     with pytest.raises(
         UsageError,
         match=r"^expected games that begin with a cube of 1, as a \.mat file cannot say another, "
         r"got 2 in game 2 of 'a' and 'b'$",
     ):
-        text_of(Match(("a", "b"), 0, (Game(1, (0, 0)), Game(2, (0, 0), cube_value=2))))
+        written_text(Match(("a", "b"), 0, (Game(1, (0, 0)), Game(2, (0, 0), cube_value=2))))
 
 
-TWO = "  1) 31: 8/5 6/5                 64: 24/18 13/9\n"
 RESULTS = {
     "  2)  Losses 1 point                                               Wins 1 point\n": (1, 1),
     "  2) 64: 24/18 13/9               Losses 2 point\n      Wins 2 point and the match\n": (0, 2),
@@ -338,24 +358,20 @@ RESULTS = {
 
 @each(("rows", "result"), RESULTS.items())
 def test_results_of_servers_are_read(rows: str, result: tuple[int, int]) -> None:
-    game = game_of(TWO + rows)
+    game = parse_game(OPENING + rows)
     assert (game.winner, game.points) == result
     assert game.notes == ()
 
 
-@each(
-    ("cells", "kind", "note"),
+@pytest.mark.parametrize(
+    ("loser", "kind", "note"),
     [
-        (
-            "Losses 3 point              Wins 1 point",
-            TurnKind.PLAY,
-            "the loser loses 3 points and the winner wins 1: the latter are kept",
-        ),
-        ("Lost on time                Wins 1 point", TurnKind.RESIGN, "'Lost on time' is kept as a resignation"),
+        ("Losses 3 point", TurnKind.PLAY, "the loser loses 3 points and the winner wins 1: the latter are kept"),
+        ("Lost on time", TurnKind.RESIGN, "'Lost on time' is kept as a resignation"),
     ],
 )
-def test_contradictory_results_get_a_note(cells: str, kind: TurnKind, note: str) -> None:
-    game = game_of(f"{TWO}  2)  {cells}\n")
+def test_contradictory_results_get_a_note(loser: str, kind: TurnKind, note: str) -> None:
+    game = parse_game(f"{OPENING}  2)  {loser:28}Wins 1 point\n")
     assert (game.winner, game.points, game.result_line) == (1, 1, 6)
     assert game.turns[-1].kind is kind
     assert game.notes == (Note(6, note),)
@@ -387,47 +403,48 @@ TURNS = {
 
 @each(("row", "expected"), TURNS.items())
 def test_turns_of_servers_are_read(row: str, expected: list[tuple[int, TurnKind]]) -> None:
-    game = game_of(f"{TWO}{row}\n")
+    game = parse_game(f"{OPENING}{row}\n")
     assert [(turn.player, turn.kind) for turn in game.turns[2:]] == expected
     assert game.flaw is None
 
 
-def games_of(*names: str) -> list[Game]:
-    """Games with these names and scores, each won by one point in the left column."""
-    heads = "".join(f" Game {number}\n {each}\n{TWO}      Wins 1 point\n" for number, each in enumerate(names, 1))
-    file = parse_mat(f" 5 point match\n{heads}".encode())
+def parse_second_game(names: str) -> Game:
+    """The second game of a match of anna and ben, with these names and scores above it."""
+    first_game = f" Game 1\n anna : 0    ben : 0\n{OPENING}{WON}"
+    file = parse_mat(f" 5 point match\n{first_game} Game 2\n {names}\n{OPENING}{WON}".encode())
     assert file.rejects == []
     assert file.matches[0].players == ("anna", "ben")
-    return list(file.matches[0].games)
+    first, second = file.matches[0].games
+    assert first.notes == ()
+    return second
 
 
 def test_swapped_columns_follow_the_names() -> None:
-    game, swapped = games_of("anna : 0    ben : 0", "ben : 0    anna : 1")
-    assert (swapped.score, swapped.winner) == ((1, 0), 1)
-    assert [turn.player for turn in swapped.turns] == [1, 0]
-    assert game.notes == ()
-    assert swapped.notes == (Note(7, "the columns of 'anna' and 'ben' are swapped in this game"),)
+    game = parse_second_game("ben : 0    anna : 1")
+    assert game.score == (1, 0)
+    assert game.winner == 1
+    assert [turn.player for turn in game.turns] == [1, 0]
+    assert game.notes == (Note(7, "the columns of 'anna' and 'ben' are swapped in this game"),)
 
 
 @each(
-    ("names", "score", "note"),
+    ("names", "notes"),
     [
-        ("anna : 1    ben b. : 0", (1, 0), "'ben' is called 'ben b.' in this game"),
-        ("Magriel : 1    ben : 0", (1, 0), "'anna' is called 'Magriel' in this game"),
-        (" : 1    ben : 0", (1, 0), "'anna' is called '' in this game"),
-        ("ben : 0    A : 1", (1, 0), "'anna' is called 'A' in this game, and the columns are swapped"),
-        ("Anna : 1    ben,1834.2 : 0", (1, 0), None),
+        ("anna : 1    ben b. : 0", ["'ben' is called 'ben b.' in this game"]),
+        ("Magriel : 1    ben : 0", ["'anna' is called 'Magriel' in this game"]),
+        (" : 1    ben : 0", ["'anna' is called '' in this game"]),
+        ("ben : 0    A : 1", ["'anna' is called 'A' in this game, and the columns are swapped"]),
+        ("Anna : 1    ben,1834.2 : 0", []),
     ],
 )
-def test_renamed_players_keep_their_first_name(names: str, score: tuple[int, int], note: str | None) -> None:
-    _, game = games_of("anna : 0    ben : 0", names)
-    assert game.score == score
-    assert [text for _, text in game.notes] == [note] * (note is not None)
+def test_renamed_players_keep_their_first_name(names: str, notes: list[str]) -> None:
+    game = parse_second_game(names)
+    assert game.score == (1, 0)
+    assert [note.text for note in game.notes] == notes
 
 
 def test_game_of_unknown_players_gives_one_reason() -> None:
-    text = f"{HEAD}{TWO}      Wins 1 point\n Game 2\n Cy : 0      Di : 0\n{TWO}      Wins 1 point\n"
-    file = parse_mat(text.encode())
+    file = parse_mat(f"{HEAD}{OPENING}{WON} Game 2\n Cy : 0      Di : 0\n{OPENING}{WON}".encode())
     first, second = file.matches[0].games
     assert first.flaw is None
     assert second.flaw == Flaw(8, "expected the players of the match, 'Ann Lee' and 'Bo'")
@@ -435,23 +452,27 @@ def test_game_of_unknown_players_gives_one_reason() -> None:
     assert len(file.rejects) == 1
 
 
-def test_position_set_by_hand_only_spoils_its_game() -> None:
-    """A set-up line quarantines only its own game, whether it is above a match or game, between games, or inside
-    one."""
-    hand, length = "; Set Pos=x\n", " 0 point match\n"
-    game = f" Game 1\n a : 0   b : 0\n{TWO}"
-    won = f"{game}      Wins 1 point\n"
-    for text, flaws in (
-        (f"{hand}{length}{won}{won}", [1, None]),
-        (f"{length}{hand}{won}{won}", [2, None]),
-        (f"{length}{won}{hand}{won}", [None, 6]),
-        (f"{length}{game}{hand}{won}", [5, 5]),
-        (f"{length}{game}{hand}{TWO}{won}", [5, None]),
-        (f"{length} Game 1\n{hand} a : 0   b : 0\n{TWO}{won}", [3, None]),
-    ):
-        (match,) = parse_mat(text.encode()).matches
-        assert [each.flaw and each.flaw.line for each in match.games] == flaws
-        assert {each.flaw.reason for each in match.games if each.flaw} == {BY_HAND}
+SETUP = "; Set Pos=x\n"
+LENGTH = " 0 point match\n"
+UNFINISHED_GAME = f" Game 1\n a : 0   b : 0\n{OPENING}"
+WON_GAME = UNFINISHED_GAME + WON
+
+
+@each(
+    ("text", "flawed_lines"),
+    {
+        "above the match": (SETUP + LENGTH + WON_GAME + WON_GAME, [1, None]),
+        "above the first game": (LENGTH + SETUP + WON_GAME + WON_GAME, [2, None]),
+        "between games": (LENGTH + WON_GAME + SETUP + WON_GAME, [None, 6]),
+        "after an unfinished game": (LENGTH + UNFINISHED_GAME + SETUP + WON_GAME, [5, 5]),
+        "inside a game": (LENGTH + UNFINISHED_GAME + SETUP + OPENING + WON_GAME, [5, None]),
+        "above the names": (f"{LENGTH} Game 1\n{SETUP} a : 0   b : 0\n{OPENING}{WON_GAME}", [3, None]),
+    },
+)
+def test_position_set_by_hand_spoils_only_its_game(text: str, flawed_lines: list[int | None]) -> None:
+    (match,) = parse_mat(text.encode()).matches
+    assert [game.flaw.line if game.flaw else None for game in match.games] == flawed_lines
+    assert {game.flaw.reason for game in match.games if game.flaw} == {BY_HAND}
 
 
 names = st.text("abcXYZ ä", min_size=1, max_size=20).map(str.strip).filter(bool)
@@ -460,31 +481,36 @@ plays = st.tuples(
     st.tuples(st.integers(1, 6), st.integers(1, 6)),
     st.lists(moves.map(lambda move: RecordedMove(*move)), max_size=4).map(tuple),
 )
-acts = st.one_of(
-    plays.map(lambda play: (TurnKind.PLAY, *play, None)),
-    st.sampled_from([TurnKind.TAKE, TurnKind.PASS]).map(lambda kind: (kind, None, (), None)),
-    st.tuples(st.sampled_from([TurnKind.DOUBLE, TurnKind.BEAVER]), st.integers(1, 12)).map(
-        lambda double: (double[0], None, (), 2 ** double[1])
+sides = st.integers(0, 1)
+turns = st.one_of(
+    st.builds(lambda side, play: Turn(side, TurnKind.PLAY, *play), sides, plays),
+    st.builds(Turn, sides, st.sampled_from([TurnKind.TAKE, TurnKind.PASS])),
+    st.builds(
+        lambda side, kind, doublings: Turn(side, kind, cube_value=2**doublings),
+        sides,
+        st.sampled_from([TurnKind.DOUBLE, TurnKind.BEAVER]),
+        st.integers(1, 12),
     ),
 )
-turns = st.lists(st.tuples(st.integers(0, 1), acts).map(lambda turn: Turn(turn[0], *turn[1])), max_size=12).map(tuple)
-results = st.tuples(st.integers(0, 1), st.integers(1, 192))
-games = st.lists(st.tuples(st.integers(0, 24), st.integers(0, 24), turns, results), max_size=4)
+games = st.builds(
+    Game,
+    number=st.just(0),
+    score=st.tuples(st.integers(0, 24), st.integers(0, 24)),
+    turns=st.lists(turns, max_size=12).map(tuple),
+    winner=sides,
+    points=st.integers(1, 192),
+)
 
 
-@given(st.tuples(names, names), st.integers(0, 25), games)
-def test_random_matches_round_trip(
-    players: tuple[str, str], length: int, rows: list[tuple[int, int, tuple[Turn, ...], tuple[int, int]]]
-) -> None:
-    played = tuple(
-        Game(number, (mine, yours), turns, *result) for number, (mine, yours, turns, result) in enumerate(rows, start=1)
-    )
-    match = Match(players if played else ("", ""), length, played, (("Event", "Open \\ 'x'"),))
-    file = parse_mat(text_of(match).encode())
+@given(st.tuples(names, names), st.integers(0, 25), st.lists(games, max_size=4))
+def test_random_matches_round_trip(players: tuple[str, str], length: int, games: list[Game]) -> None:
+    numbered = tuple(replace(game, number=number) for number, game in enumerate(games, start=1))
+    match = Match(players if games else ("", ""), length, numbered, (("Event", "Open \\ 'x'"),))
+    file = parse_mat(written_text(match).encode())
     assert file.rejects == []
     assert file.matches == (match,)
     assert all(before.units.stop <= after.units.start for before, after in pairwise(file.matches[0].games))
-    assert text_of(file.matches[0]) == text_of(match)
+    assert written_text(file.matches[0]) == written_text(match)
 
 
 @pytest.mark.parametrize(
@@ -495,12 +521,12 @@ def test_unreadable_names_are_refused(players: tuple[str, str]) -> None:
         list(format_mat(Match(players, 3, (Game(1, (0, 0)),))))
 
 
-def test_long_info_is_kept_or_cut() -> None:
-    for length in (3_000, 100_000):
-        value = "\u00e4" * length
-        found = parse_mat(b"".join(format_mat(Match(("a", "b"), 3, (Game(1, (0, 0)),), (("GC", value),)))))
-        assert found.rejects == []
-        ((name, read),) = found.matches[0].info
-        assert name == "GC"
-        assert (len(read) == length) == (length == 3_000)
-        assert value.startswith(read)
+@pytest.mark.parametrize(("length", "is_cut"), [(3_000, False), (100_000, True)])
+def test_very_long_info_is_cut(length: int, is_cut: bool) -> None:
+    comment = "\u00e4" * length
+    file = parse_mat(written_text(Match(("a", "b"), 3, (Game(1, (0, 0)),), (("GC", comment),))).encode())
+    assert file.rejects == []
+    ((name, value),) = file.matches[0].info
+    assert name == "GC"
+    assert comment.startswith(value)
+    assert (len(value) < length) == is_cut

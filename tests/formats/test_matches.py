@@ -44,8 +44,8 @@ def game(number: int, score: tuple[int, int], result: tuple[int | None, int | No
     ],
 )
 def test_missing_parts_of_a_match_are_listed(games: list[Game], length: int, expected: list[str]) -> None:
-    found = missing_parts(Match(("anna", "ben"), length, tuple(games)))
-    assert ["; ".join(note.text for note in notes) for notes in found] == expected
+    notes_by_game = missing_parts(Match(("anna", "ben"), length, tuple(games)))
+    assert ["; ".join(note.text for note in notes) for notes in notes_by_game] == expected
 
 
 def test_missing_parts_name_their_lines() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.mat import format_mat, parse_mat
-from bgdata.formats.matches import Game, MatchFile, TurnKind
+from bgdata.formats.matches import Game, Match, TurnKind
 from bgdata.formats.sgf import parse_sgf
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 
@@ -49,21 +49,22 @@ save("session")
 
 
 def summary(game: Game) -> tuple[object, ...]:
-    """What both formats have of a game, without the order of checker moves, which differs."""
-    turns = [
-        (turn.player, turn.dice, sorted(move[:2] for move in turn.checker_moves), turn.kind, turn.cube_value)
-        if turn.kind is not TurnKind.ROLL
-        else (turn.player, turn.dice, [], TurnKind.PLAY, None)
-        for turn in game.turns
-        if turn.kind is not TurnKind.RESIGN
-    ]
+    """What both formats say of a game, without the order of checker moves, which differs."""
+    turns = []
+    for turn in game.turns:
+        moves = sorted(move[:2] for move in turn.checker_moves)
+        kind = TurnKind.PLAY if turn.kind is TurnKind.ROLL else turn.kind
+        if kind is not TurnKind.RESIGN:
+            turns.append((turn.player, turn.dice, moves, kind, turn.cube_value))
     return game.number, game.score, game.winner, game.points, turns
 
 
-def both(folder: Path, name: str) -> tuple[MatchFile, MatchFile]:
+def read_both(folder: Path, name: str) -> tuple[Match, Match]:
+    """The match as gnubg wrote it in .mat and in .sgf."""
     mat, sgf = parse_mat(read_bytes(folder / f"{name}.mat")), parse_sgf(read_bytes(folder / f"{name}.sgf"))
     assert mat.rejects == sgf.rejects == []
-    return mat, sgf
+    (mat_match,), (sgf_match,) = mat.matches, sgf.matches
+    return mat_match, sgf_match
 
 
 @pytest.fixture(scope="module")
@@ -77,33 +78,30 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @needs_gnubg_tool("gnubg")
 def test_both_formats_of_gnubg_matches_agree(played: Path) -> None:
     for number in range(3):
-        mat, sgf = both(played, f"match{number}")
-        (match,), (other,) = mat.matches, sgf.matches
-        assert (match.players, match.length) == (other.players, other.length)
-        assert list(map(summary, match.games)) == list(map(summary, other.games))
-        assert max(match.games[-1].score) + (match.games[-1].points or 0) >= match.length
-        assert b"".join(format_mat(match)) == (played / f"match{number}.mat").read_bytes()
+        mat, sgf = read_both(played, f"match{number}")
+        assert (mat.players, mat.length) == (sgf.players, sgf.length)
+        assert list(map(summary, mat.games)) == list(map(summary, sgf.games))
+        last = mat.games[-1]
+        assert max(last.score) + (last.points or 0) >= mat.length
+        assert b"".join(format_mat(mat)) == (played / f"match{number}.mat").read_bytes()
 
 
 @needs_gnubg_tool("gnubg")
 def test_both_formats_of_a_session_with_beavers_agree(tmp_path: Path) -> None:
-    """The .mat and .sgf files of a session are the same games, except that gnubg writes the take of a beaver and
-    resignations only to .sgf."""
+    """gnubg writes the take of a beaver and resignations only to .sgf."""
     ask_gnubg(f"{PREAMBLE}{SESSION}", tmp_path)
-    mat, sgf = both(tmp_path, "session")
-    (match,), (other,) = mat.matches, sgf.matches
-    assert match.length == 0
-    assert len(match.games) == len(other.games) == 5
-    for game, other_game in zip(match.games[1:], other.games[1:], strict=True):
-        assert summary(game) == summary(other_game)
-    kinds = [turn.kind for turn in match.games[0].turns]
-    beaver = kinds.index(TurnKind.BEAVER)
-    assert kinds[beaver - 1] == TurnKind.DOUBLE
-    assert match.games[0].turns[beaver].cube_value == 4
-    other_kinds = [turn.kind for turn in other.games[0].turns]
-    assert other_kinds.pop(beaver + 1) is TurnKind.TAKE, "gnubg does not write it to .mat"
-    assert other_kinds == [*kinds, TurnKind.RESIGN]
-    assert match.games[-1].winner is other.games[-1].winner is None
+    mat, sgf = read_both(tmp_path, "session")
+    assert mat.length == 0
+    assert len(mat.games) == len(sgf.games) == 5
+    assert list(map(summary, mat.games[1:])) == list(map(summary, sgf.games[1:]))
+    mat_kinds = [turn.kind for turn in mat.games[0].turns]
+    beaver = mat_kinds.index(TurnKind.BEAVER)
+    assert mat_kinds[beaver - 1] == TurnKind.DOUBLE
+    assert mat.games[0].turns[beaver].cube_value == 4
+    sgf_kinds = [turn.kind for turn in sgf.games[0].turns]
+    assert sgf_kinds.pop(beaver + 1) is TurnKind.TAKE
+    assert sgf_kinds == [*mat_kinds, TurnKind.RESIGN]
+    assert mat.games[-1].winner is sgf.games[-1].winner is None
 
 
 @needs_gnubg_tool("gnubg")

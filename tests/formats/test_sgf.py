@@ -31,6 +31,7 @@ RU[Jacoby]RE[W+16R]GS[M:0 0 3 3 0 0.000000][C:0 0]
 ;PL[W]DI[51])
 """.replace("33yzdadbz", "33yvyvheif")
 ROOT = "FF[4]GM[6]MI[length:7][game:0][ws:0][bs:0]PW[a]PB[b]"
+MONEY_ROOT = ROOT.replace("length:7", "length:0")
 
 
 def test_session_of_gnubg_is_read() -> None:
@@ -82,26 +83,36 @@ def test_nodes_have_the_analysis() -> None:
     assert nodes[3]["C"] == ["with ) and ( and ] inside"]
 
 
-def one(text: str) -> Match:
-    """The match of one tree with this root and these nodes."""
+def parse_match(text: str) -> Match:
+    """The match of one tree with these properties and nodes after the root."""
     file = parse_sgf(f"(;{ROOT}{text})".encode())
     assert file.rejects == []
     (match,) = file.matches
     return match
 
 
-def test_main_line_of_a_tree_is_read() -> None:
-    """The main line gives turns with the cube value before each, and a result whose winner or points may be unknown."""
-    assert [turn.dice for turn in one("(;W[31hefe];B[21lnab])(;W[21mlff])").games[0].turns] == [(3, 1), (2, 1)]
-    cubes = one("CV[2];W[double];B[take];B[double];W[take];W[double]").games[0].turns
-    assert [turn.cube_value for turn in cubes] == [4, None, 8, None, 16]
-    for result in ("?", "Void", ""):
-        (game,) = one(f"RE[{result}];W[31hefe]").games
-        assert (game.winner, game.points, len(game.turns)) == (None, None, 1)
-    for result in ("W+R", "W+Resign", "B+R", "B+Resign"):
-        (game,) = one(f"RE[{result}];W[31hefe]").games
-        winner = "WB".index(result[0])
-        assert (game.winner, game.points, game.turns[-1]) == (winner, None, Turn(1 - winner, TurnKind.RESIGN))
+def test_only_main_line_of_a_tree_is_read() -> None:
+    (game,) = parse_match("(;W[31hefe];B[21lnab])(;W[21mlff])").games
+    assert [turn.dice for turn in game.turns] == [(3, 1), (2, 1)]
+
+
+def test_doubles_have_the_value_of_the_cube() -> None:
+    (game,) = parse_match("CV[2];W[double];B[take];B[double];W[take];W[double]").games
+    assert [turn.cube_value for turn in game.turns] == [4, None, 8, None, 16]
+
+
+@pytest.mark.parametrize("result", ["?", "Void", ""])
+def test_result_may_be_unknown(result: str) -> None:
+    (game,) = parse_match(f"RE[{result}];W[31hefe]").games
+    assert (game.winner, game.points) == (None, None)
+    assert len(game.turns) == 1
+
+
+@pytest.mark.parametrize(("result", "winner"), [("W+R", 0), ("W+Resign", 0), ("B+R", 1), ("B+Resign", 1)])
+def test_points_of_a_resignation_may_be_unknown(result: str, winner: int) -> None:
+    (game,) = parse_match(f"RE[{result}];W[31hefe]").games
+    assert (game.winner, game.points) == (winner, None)
+    assert game.turns[-1] == Turn(1 - winner, TurnKind.RESIGN)
 
 
 @each(
@@ -118,25 +129,34 @@ def test_main_line_of_a_tree_is_read() -> None:
     ],
 )
 def test_crawford_rule_and_variation_are_read(root: str, is_crawford: bool | None, variation: str | None) -> None:
-    match = one(f"{root};W[31hefe]")
-    assert (match.games[0].is_crawford, match.variation) == (is_crawford, variation)
+    match = parse_match(f"{root};W[31hefe]")
+    assert match.games[0].is_crawford == is_crawford
+    assert match.variation == variation
 
 
-def test_text_of_other_systems_is_decoded() -> None:
-    tree = f"(;{ROOT};W[31hefe])\n(;{ROOT})\n"
-    for data in (tree.encode("utf-16"), tree.replace("\n", "\r").encode()):
-        assert [len(game.turns) for match in parse_sgf(data).matches for game in match.games] == [1, 0]
-    names = {
-        b"\xe4": "ä",
-        b"O\x92Neil": "O\u2019Neil",
-        b"\x81x": "\x81x",
-    }  # the last is not in the code page of Windows
-    for name, expected in names.items():
-        (match,) = parse_sgf(f"(;{ROOT})".encode().replace(b"PW[a]", b"PW[" + name + b"]")).matches
-        assert match.players[0] == expected
-    for text in ("", "\n", "\ufeff", " \t\n"):
-        file = parse_sgf(text.encode())
-        assert (file.matches, file.counts) == ((), LineCounts(0, 0, 0, 0))
+@pytest.mark.parametrize("coding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("line_end", ["\n", "\r"])
+def test_text_of_other_systems_is_decoded(coding: str, line_end: str) -> None:
+    second_root = ROOT.replace("game:0", "game:1")
+    (match,) = parse_sgf(f"(;{ROOT};W[31hefe]){line_end}(;{second_root}){line_end}".encode(coding)).matches
+    assert [len(game.turns) for game in match.games] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [(b"\xe4", "ä"), (b"O\x92Neil", "O\u2019Neil"), (b"\x81x", "\x81x")],
+    ids=["latin-1", "apostrophe of Windows", "not in the code page of Windows"],
+)
+def test_names_in_other_encodings_are_decoded(name: bytes, expected: str) -> None:
+    (match,) = parse_sgf(f"(;{ROOT})".encode().replace(b"PW[a]", b"PW[" + name + b"]")).matches
+    assert match.players[0] == expected
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\ufeff", " \t\n"])
+def test_blank_file_has_no_match(text: str) -> None:
+    file = parse_sgf(text.encode())
+    assert file.matches == ()
+    assert file.counts == LineCounts(0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -151,37 +171,34 @@ def test_text_of_other_systems_is_decoded() -> None:
     ],
 )
 def test_jacoby_rule_is_read_for_money_play(rules: str, is_jacoby: bool) -> None:
-    """The rule in the root applies to money play, and is ignored in a match."""
-    money, match = (
-        parse_sgf(f"(;{ROOT.replace('length:7', f'length:{length}')}{rules})".encode()).matches[0] for length in (0, 7)
-    )
-    assert (money.is_jacoby, money.info) == (is_jacoby, (JACOBY,) * is_jacoby)
-    assert (match.is_jacoby, match.info) == (False, ())
+    (session,) = parse_sgf(f"(;{MONEY_ROOT}{rules})".encode()).matches
+    assert session.is_jacoby == is_jacoby
+    assert session.info == ((JACOBY,) if is_jacoby else ())
+    match = parse_match(rules)
+    assert not match.is_jacoby
+    assert match.info == ()
 
 
 def test_another_rule_begins_another_session() -> None:
     rules = ["RU[Jacoby]", "RU[Jacoby]", "", "RU[Jacoby]"]
-    trees = [f"(;{ROOT.replace('length:7', 'length:0')}{rule})" for rule in rules]
-    text = "\n".join(tree.replace("game:0", f"game:{number}") for number, tree in enumerate(trees))
-    matches = parse_sgf(text.encode()).matches
-    assert [([game.number for game in match.games], match.is_jacoby) for match in matches] == [
-        ([1, 2], True),
-        ([3], False),
-        ([4], True),
-    ]
+    trees = [f"(;{MONEY_ROOT.replace('game:0', f'game:{number}')}{rule})\n" for number, rule in enumerate(rules)]
+    first, second, third = parse_sgf("".join(trees).encode()).matches
+    assert [game.number for game in first.games] == [1, 2]
+    assert [game.number for game in second.games] == [3]
+    assert [game.number for game in third.games] == [4]
+    assert (first.is_jacoby, second.is_jacoby, third.is_jacoby) == (True, False, True)
 
 
 def test_match_ends_where_players_length_or_number_change() -> None:
-    tree = f"(;{ROOT})"
     trees = [
-        tree,
-        tree.replace("game:0", "game:1"),
-        tree.replace("game:0", "game:4"),
-        tree,
-        tree.replace("PB[b]", "PB[c]").replace("game:0", "game:1"),
-        tree.replace("length:7", "length:5").replace("game:0", "game:2"),
+        ROOT,
+        ROOT.replace("game:0", "game:1"),
+        ROOT.replace("game:0", "game:4"),
+        ROOT,
+        ROOT.replace("PB[b]", "PB[c]").replace("game:0", "game:1"),
+        ROOT.replace("length:7", "length:5").replace("game:0", "game:2"),
     ]
-    matches = parse_sgf("\n".join(trees).encode()).matches
+    matches = parse_sgf("\n".join(f"(;{root})" for root in trees).encode()).matches
     assert [[game.number for game in match.games] for match in matches] == [[1, 2, 5], [1], [2], [3]]
 
 
@@ -234,26 +251,31 @@ def test_unfinished_game_ends_before_the_next(cut: str) -> None:
     assert [(bad.line, bad.reason) for bad in file.rejects] == [(2, NODES)]
 
 
-def test_comments_may_quote_a_game() -> None:
-    quoted = f"(;{ROOT})\n".replace("]", r"\]")
-    for comment in (quoted, f"look:\n{quoted}", f"\n(;{ROOT[:3]}4\\]", "\n(;C["):
-        file = parse_sgf(f"(;{ROOT}C[{comment}];W[31hefe])\n(;{ROOT})".encode())
-        assert file.counts == LineCounts(2, 2, 0, 0)
-        assert len(file.matches[0].games[0].turns) == 1
+QUOTED_GAME = f"(;{ROOT})\n".replace("]", r"\]")
+
+
+@pytest.mark.parametrize("comment", [QUOTED_GAME, f"look:\n{QUOTED_GAME}", "\n(;FF[4\\]", "\n(;C["])
+def test_comments_may_quote_a_game(comment: str) -> None:
+    file = parse_sgf(f"(;{ROOT}C[{comment}];W[31hefe])\n(;{ROOT})".encode())
+    assert file.counts == LineCounts(2, 2, 0, 0)
+    assert len(file.matches[0].games[0].turns) == 1
 
 
 def test_game_that_cannot_be_replayed_is_removed() -> None:
     def check(match: Match, game: Game) -> Game | Flaw:
         return Flaw(0, f"expected more than {len(match.games)} games") if game.number == 2 else game
 
-    rest = parse_sgf(EXAMPLE.encode()).quarantine_games(check)
-    assert [game.number for game in rest.matches[0].games] == [1, 3]
-    assert rest.counts == LineCounts(3, 2, 0, 1)
-    assert [(bad.line, bad.reason) for bad in rest.rejects] == [(13, "expected more than 3 games")]
+    remaining = parse_sgf(EXAMPLE.encode()).quarantine_games(check)
+    assert [game.number for game in remaining.matches[0].games] == [1, 3]
+    assert remaining.counts == LineCounts(3, 2, 0, 1)
+    assert [(bad.line, bad.reason) for bad in remaining.rejects] == [(13, "expected more than 3 games")]
 
 
 @each("text", ["[" * 200_000, "(" * 200_000, "(;A" * 100_000, f"(;{ROOT}" + "[\\" * 100_000])
 def test_hostile_text_is_quarantined(text: str) -> None:
     assert parse_sgf(text.encode()).counts.rows == 0
+
+
+def test_nodes_that_end_in_an_escape_are_refused() -> None:
     with pytest.raises(ValueError, match="at the end of the tree"):
         parse_sgf_nodes(b"(;DT[2005][\\[\\[\\")

@@ -25,17 +25,11 @@ def analysis_of_node(more: str, length: int = 3) -> dict[str, tuple[object, ...]
     """What the node of an opening says, by subject: (level, is_mwc, (text or moves, value) of each choice)."""
     (match,) = parse_sgf(f"{ROOT.format(length)}\n;B[31qtst]{more})".encode()).matches
     (turn,) = match.games[0].turns
-    return {
-        found.subject: (
-            found.level,
-            found.is_mwc,
-            *(
-                (choice.text or tuple(move[:2] for move in choice.moves or ()), choice.equity)
-                for choice in found.choices
-            ),
-        )
-        for found in turn.analyses
-    }
+    by_subject: dict[str, tuple[object, ...]] = {}
+    for analysis in turn.analyses:
+        choices = [(choice.text or tuple(choice.moves or ()), choice.equity) for choice in analysis.choices]
+        by_subject[analysis.subject] = (analysis.level, analysis.is_mwc, *choices)
+    return by_subject
 
 
 def test_plays_with_a_rollout_are_read() -> None:
@@ -84,7 +78,7 @@ def test_comments_are_read() -> None:
     ["A[0]", "A[]", "A[x E ver 3 1 2]", "A[0][qtst E ver 3 0.5 0.1]", "A[0][tqst E ver 3 0.5 0.1 0 0.1 0 0.2 0C]",
      "A[0][qtst X ver 3 Score 0.1 Output 0.4]", "DA[E ver 3 0C 0.1 0.2]", "DA[]", "DA[X ver 3 Output 1 2 3]"],
 )  # fmt: skip
-def test_what_cannot_be_read_is_left_out(text: str) -> None:
+def test_malformed_analysis_is_left_out(text: str) -> None:
     assert analysis_of_node(text) == {}
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bgdata.errors import CorruptFileError, StorageError
 from bgdata.formats import text_files, unpacking
-from bgdata.formats.lines import plain_text, split_lines
+from bgdata.formats.lines import Lines, plain_text, split_lines
 from bgdata.formats.text_files import Spool, TextFile, last_comment, open_text_file
 
 Pack = Callable[[bytes], bytes]
@@ -28,51 +28,57 @@ TEXT = st.builds(
 )
 
 
-def open_in_small_steps(
-    folder: Path, content: bytes, *, block: int = 16, held: int = 1, takes_others: bool = False
-) -> TextFile:
-    """A file with this content, marked and read in small steps; packed with what `held` does not hold."""
+def open_in_small_steps(folder: Path, content: bytes, *, block: int = 16, takes_others: bool = False) -> TextFile:
+    """Write and open a file with this content. It is read in small chunks, and unpacked to disk."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_files, "MARK_BYTES", 2 * block)
-        patch.setattr(text_files, "HELD_BYTES", held)
+        patch.setattr(text_files, "HELD_BYTES", 1)
         patch.setattr(unpacking, "CHUNK_BYTES", 11)
         (folder / "x").write_bytes(content)
         return open_text_file(folder / "x", Spool(folder), takes_others=takes_others, has_comments=True)[0]
 
 
-def lines_of(file: TextFile, block: int = 16, begin: int = 0, end: int | None = None) -> list[bytes]:
+def read_lines(file: TextFile, block: int = 16, begin: int = 0, end: int | None = None) -> list[bytes]:
     """The lines of a file, read in blocks of this size."""
+    lines = list[bytes]()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_files, "BLOCK_BYTES", block)
-        found = list[bytes]()
-        for read in file.blocks(begin, end):
-            lines = read.lines()
-            assert read.first_line == begin + len(found)
-            found += [lines[index] for index in range(len(lines))]
-        return found
+        for text_block in file.blocks(begin, end):
+            assert text_block.first_line == begin + len(lines)
+            lines += as_list(text_block.lines())
+    return lines
 
 
-@given(TEXT, st.integers(1, 40), st.sampled_from(list(PACKS)), st.data())
-def test_blocks_have_every_line_once(
-    memory_root: Path, text: bytes, block: int, pack: str, data: st.DataObject
-) -> None:
-    file = open_in_small_steps(memory_root, PACKS[pack](text), block=block)
-    whole = split_lines(text)
-    expected = [whole[index] for index in range(len(whole))]
-    assert file.lines == len(expected)
-    assert lines_of(file, block) == expected
-    begin = data.draw(st.integers(0, len(expected)))
-    end = data.draw(st.integers(begin, len(expected)))
-    assert lines_of(file, block, begin, end) == expected[begin:end]
-    above = [line for line in expected[:begin] if line.lstrip(b" \t").startswith(b"#")]
-    assert file.comment_above(begin).rstrip(b"\r") == (above[-1].rstrip(b"\r") if above else b"")
-    assert file.first_letter == text.lstrip()[:1]
+def as_list(lines: Lines) -> list[bytes]:
+    return [lines[index] for index in range(len(lines))]
 
 
 @pytest.fixture(scope="module")
-def memory_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for files that are written anew for each example."""
     return tmp_path_factory.mktemp("texts")
+
+
+@given(TEXT, st.integers(1, 40), st.sampled_from(list(PACKS)), st.data())
+def test_blocks_have_every_line_once(folder: Path, text: bytes, block: int, pack: str, data: st.DataObject) -> None:
+    file = open_in_small_steps(folder, PACKS[pack](text), block=block)
+    expected = as_list(split_lines(text))
+    assert file.lines == len(expected)
+    assert file.first_letter == text.lstrip()[:1]
+    assert read_lines(file, block) == expected
+    begin = data.draw(st.integers(0, len(expected)))
+    end = data.draw(st.integers(begin, len(expected)))
+    assert read_lines(file, block, begin, end) == expected[begin:end]
+
+
+@given(TEXT, st.integers(1, 40), st.data())
+def test_comment_above_a_line_is_the_last_one(folder: Path, text: bytes, block: int, data: st.DataObject) -> None:
+    file = open_in_small_steps(folder, text, block=block)
+    lines = as_list(split_lines(text))
+    begin = data.draw(st.integers(0, len(lines)))
+    comments = [line for line in lines[:begin] if line.lstrip(b" \t").startswith(b"#")]
+    expected = comments[-1] if comments else b""
+    assert file.comment_above(begin).rstrip(b"\r") == expected.rstrip(b"\r")
 
 
 @pytest.mark.parametrize("pack", PACKS.values(), ids=PACKS.keys())
@@ -80,27 +86,25 @@ def memory_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("coding", ["utf-8", "utf-16"])
 def test_utf_16_and_every_line_end_are_read(tmp_path: Path, pack: Pack, text: str, coding: str) -> None:
     content = text.encode(coding)
-    whole = split_lines(plain_text(content))
+    expected = as_list(split_lines(plain_text(content)))
     file = open_in_small_steps(tmp_path, pack(content), takes_others=True)
-    assert lines_of(file, 3) == [whole[index] for index in range(len(whole))]
-    assert file.lines == len(whole)
+    assert read_lines(file, 3) == expected
+    assert file.lines == len(expected)
 
 
 def test_half_a_utf_16_letter_at_the_end_is_a_line(tmp_path: Path) -> None:
     content = "ab\n".encode("utf-16") + b"\x00"
-    whole = split_lines(plain_text(content))
-    assert lines_of(open_in_small_steps(tmp_path, content, takes_others=True)) == [
-        whole[index] for index in range(len(whole))
-    ]
+    file = open_in_small_steps(tmp_path, content, takes_others=True)
+    assert read_lines(file) == as_list(split_lines(plain_text(content)))
 
 
-def test_hashes_cover_the_file_and_its_content(tmp_path: Path) -> None:
-    for pack in PACKS.values():
-        path, text = tmp_path / "x", b"a\n" * 1000
-        path.write_bytes(pack(text))
-        _, facts = open_text_file(path, Spool(tmp_path), takes_others=False, has_comments=False)
-        assert facts.sha256 == hashlib.sha256(pack(text)).hexdigest()
-        assert facts.content_sha256 == hashlib.sha256(text).hexdigest()
+@pytest.mark.parametrize("pack", PACKS.values(), ids=PACKS.keys())
+def test_hashes_cover_the_file_and_its_content(tmp_path: Path, pack: Pack) -> None:
+    path, text = tmp_path / "x", b"a\n" * 1000
+    path.write_bytes(pack(text))
+    _, facts = open_text_file(path, Spool(tmp_path), takes_others=False, has_comments=False)
+    assert facts.sha256 == hashlib.sha256(pack(text)).hexdigest()
+    assert facts.content_sha256 == hashlib.sha256(text).hexdigest()
 
 
 def test_blocks_do_not_grow_with_the_file(tmp_path: Path) -> None:
@@ -123,7 +127,7 @@ def test_large_spool_is_on_disk_without_a_name(tmp_path: Path, monkeypatch: pyte
     ]
     assert (spool.bytes, spool.file._rolled) == (1600, True)  # type: ignore[attr-defined]
     assert {path.name for path in tmp_path.iterdir()} == {"a.gz", "b.bz2"}
-    assert [lines_of(file, 100) for file in files] == [[b"a"] * 400, [b"b"] * 400]
+    assert [read_lines(file, 100) for file in files] == [[b"a"] * 400, [b"b"] * 400]
 
 
 def test_pipes_are_read_once(tmp_path: Path) -> None:
@@ -132,7 +136,7 @@ def test_pipes_are_read_once(tmp_path: Path) -> None:
     writer.start()
     file, _ = open_text_file(tmp_path / "pipe", Spool(tmp_path), takes_others=True, has_comments=True)
     writer.join()
-    assert [lines_of(file), lines_of(file, begin=1)] == [[b"# a", b"b"], [b"b"]]
+    assert [read_lines(file), read_lines(file, begin=1)] == [[b"# a", b"b"], [b"b"]]
 
 
 def test_changed_file_is_refused(tmp_path: Path) -> None:

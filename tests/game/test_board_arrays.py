@@ -17,13 +17,15 @@ from tests.subtests import each
 
 
 @given(st.lists(positions, max_size=4))
-def test_board_array_accepts_every_form(found: list[Position]) -> None:
-    expected = np.array([position.board for position in found], np.int8).reshape(-1, 26)
+def test_board_array_accepts_every_form(some_positions: list[Position]) -> None:
+    expected = np.array([position.board for position in some_positions], np.int8).reshape(-1, 26)
+    ids = [position.id for position in some_positions]
+    xgids = [identify(position)["xgid"] for position in some_positions]
     forms: list[Any] = [
-        expected, expected.astype(np.int64), np.asfortranarray(expected.astype(np.int32)), expected.tolist(),
-        found, tuple(found), [position.id for position in found], [identify(position)["xgid"] for position in found],
-        np.array([position.id for position in found], object), list(expected),
-    ]  # fmt: skip
+        *(expected, expected.astype(np.int64), np.asfortranarray(expected.astype(np.int32))),
+        *(expected.tolist(), list(expected), some_positions, tuple(some_positions)),
+        *(ids, np.array(ids, object), xgids),
+    ]
     for form in forms:
         boards = board_array(form)
         assert boards.dtype == np.int8

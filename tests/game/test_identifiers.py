@@ -39,6 +39,7 @@ EXAMPLES = {  # Position IDs of published positions, and the same positions in o
     ],
     "2LaNAgC2VQ8CAA": ["XGID=---BBBAAAD--aaA-bbbbbb----:1:1:1:52:0:0:3:0:10", "2LaNAgC2VQ8CAA:UYkKAAAAAAAA"],
     "u7sNAADb3Q0AAA": ["XGID=-BBCCCB------------bbcccb-:0:0:1:00:0:0:0:0:10"],
+    **{published: [] for published in ("CwAAkO29gAAAAA", "2d4LCADbAQAAAA", "mGfwATDgc/ABMA", "AAAAAgAAAAAAAA")},
 }
 
 
@@ -47,11 +48,6 @@ def test_every_format_is_recognised(position_id: str) -> None:
     for text in [position_id, *EXAMPLES[position_id]]:
         assert Position(text).id == position_id
         assert Position(f"\n {text}\t").id == position_id
-
-
-@pytest.mark.parametrize("position_id", ["CwAAkO29gAAAAA", "2d4LCADbAQAAAA", "mGfwATDgc/ABMA", "AAAAAgAAAAAAAA"])
-def test_published_position_ids_are_parsed(position_id: str) -> None:
-    assert Position(position_id).id == position_id
 
 
 @given(positions, st.none() | running_states.filter(lambda match: match.cube_value <= 1024))
@@ -79,25 +75,25 @@ def test_match_that_an_identifier_cannot_hold_is_refused() -> None:
     resigned = MatchState(resigned=1, to_decide=Side.TOP)
     with pytest.raises(InvalidScoreError, match="expected no resignation in an xgid"):
         identify(START, resigned)
-    found = possible_identifiers(START, resigned)
-    assert "xgid" not in found
-    assert parse_match_id(found["match_id"]) == resigned
+    identifiers = possible_identifiers(START, resigned)
+    assert "xgid" not in identifiers
+    assert parse_match_id(identifiers["match_id"]) == resigned
     assert possible_identifiers(START) == identify(START)
 
 
-@pytest.mark.parametrize("rules", [2, 3])
-@pytest.mark.parametrize("rest", ["0:0:1:00", "0:0:1:D", "1:-1:1:B", "2:-1:1:R"])
-def test_beavers_are_kept_in_xgids(rest: str, rules: int) -> None:
-    """XGIDs hold each cube offer and whether beavers are allowed; gnubg IDs hold the offer, but not this rule."""
-    xgid = f"XGID={START_BOARD}:{rest}:0:0:{rules}:0:10"
+@pytest.mark.parametrize("rules", [2, 3], ids=["beavers", "jacoby and beavers"])
+@pytest.mark.parametrize("cube_and_dice", ["0:0:1:00", "0:0:1:D", "1:-1:1:B", "2:-1:1:R"])
+def test_only_xgids_say_that_beavers_are_allowed(cube_and_dice: str, rules: int) -> None:
+    xgid = f"XGID={START_BOARD}:{cube_and_dice}:0:0:{rules}:0:10"
     position, match = parse_identifier(xgid)
     assert match is not None
     assert match.has_beavers
-    found = identify(position, match)
-    assert found["xgid"] == xgid
-    assert parse_identifier(found["gnubg_id"]) == (position, replace(match, has_beavers=False))
+    identifiers = identify(position, match)
+    assert identifiers["xgid"] == xgid
+    without_beavers = replace(match, has_beavers=False)
+    assert parse_identifier(identifiers["gnubg_id"]) == (position, without_beavers)
     assert omission_note(match) == "match_id and gnubg_id do not say that beavers are allowed"
-    assert omission_note(replace(match, has_beavers=False)) == omission_note(None) == ""
+    assert omission_note(without_beavers) == omission_note(None) == ""
 
 
 def test_cube_above_default_limit_raises_the_xgid_limit() -> None:
@@ -110,11 +106,10 @@ def test_cube_above_default_limit_raises_the_xgid_limit() -> None:
     [
         ("", "position id: expected 14 characters in a position id, got 0: ''"),
         ("4HPwATDgc/ABM", "position id: expected 14 characters in a position id, got 13"),
-        ("4HPwATDgc/ABMAA", "position id: expected 14 characters in a position id, got 15"),
         ("4HPwATDgc!ABMA", "position id: expected letters of a position id, got '!' at character 10"),
         ("4HPwATDgc-ABMA", "position id: expected letters of a position id, got '-' at character 10"),
+        ("4HPwATDgc/ABMA=", "position id: expected letters of a position id, got '=' at character 15"),
         ("4HPwATDgc/ABMB", "position id: expected one of A, Q, g, w as the last of 14 characters, got 'B'"),
-        ("//////////////", "position id: expected "),
         ("4HPwATDgc/ABMA:", "gnubg id: expected 12 characters in a match id, got 0"),
         ("4HPwATDgc/ABMA:cAkAAAAAAA_E", "gnubg id: expected letters of a match id, got '_' at character 11"),
         ("4HPwATDgc/AB:cAkAAAAAAAAE", "gnubg id: expected 14 characters in a position id, got 12"),
@@ -126,12 +121,10 @@ def test_cube_above_default_limit_raises_the_xgid_limit() -> None:
         (f"XGID={START_BOARD}:0:0:2:31:0:0:0:0:10", "xgid: expected 1 or -1 as field 4"),
         ("[0, 1, 2]", "26 integers: expected 26 integers, got 3"),
         ("[0, 1, 2)", "26 integers: expected ']' at the end of a board, got"),
-        ("[", "26 integers: expected ']' at the end of a board, got"),
         ("0,1,,2", "26 integers: expected an integer, got '' as number 3 of"),
         ("0 1 two", "26 integers: expected an integer, got 'two' as number 3 of"),
         ("0 1 2.0", "26 integers: expected an integer, got '2.0' as number 3 of"),
         (" ".join(["0"] * 27), "26 integers: expected 26 integers, got 27"),
-        (" ".join(["-1"] * 26), "26 integers: expected no negative count on a bar"),
         (" ".join(["16", *["0"] * 25]), "26 integers: expected at most 15 checkers of the opponent"),
     ],
 )

@@ -1,6 +1,7 @@
 """Match IDs and XGIDs against gnubg: random states both ways, and every state of games that gnubg plays."""
 
 import json
+import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from bgdata.game.xgid import Xgid
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 from tests.random_games import random_game_positions
 
-COUNT = 400
+COUNT = 400  # states that gnubg is asked about
 
 PREAMBLE = """
 import gnubg, json
@@ -60,28 +61,36 @@ for length in (1, 3, 5):
 """
 
 
-def random_states(seed: int, offers: bool) -> list[MatchState]:
+def random_states(seed: int, *, with_offers: bool) -> list[MatchState]:
     """Random states of games in progress, with or without an unanswered offer."""
-    random = np.random.default_rng(seed)
+    generator = random.Random(seed)
     states: list[MatchState] = []
     while len(states) < COUNT:
-        side = Side(int(random.integers(2)))
-        length = max(int(random.integers(-8, 16)), 0)
-        scores = tuple(map(int, random.integers(0, max(length, 1), 2)))
-        away = [length - score for score in scores]
-        is_crawford = bool(length and (away[0] == 1) != (away[1] == 1) and random.integers(2))
-        owner = None if is_crawford or random.integers(2) else Side(int(random.integers(2)))
-        fields: dict[str, Any] = {"length": length, "scores": scores, "is_crawford": is_crawford, "cube_owner": owner}
-        fields |= {"cube_value": 1 if owner is None else 2 ** int(random.integers(1, 7)), "on_roll": side}
-        fields |= {"is_jacoby": not length and bool(random.integers(2)), "to_decide": side}
-        if not offers:
-            roll = ROLLS[random.integers(21)] if random.integers(3) else None
-            states.append(MatchState(roll=roll, **fields))
-        elif not is_crawford and not (length and owner == side.other):
-            is_beaver = owner == side.other and (fields["cube_value"] == 2 or bool(random.integers(2)))
-            doubled = MatchState(**fields | {"is_double_offered": True, "to_decide": side if is_beaver else side.other})
-            resigned = {"resigned": int(random.integers(1, 4)), "to_decide": side.other}
-            states += [doubled, MatchState(roll=ROLLS[random.integers(21)], **fields | resigned)]
+        on_roll = generator.choice(list(Side))
+        length = max(generator.randrange(-8, 16), 0)  # a third are money games
+        scores = (generator.randrange(max(length, 1)), generator.randrange(max(length, 1)))
+        one_side_is_1_away = (scores[0] == length - 1) != (scores[1] == length - 1)
+        is_crawford = length > 0 and one_side_is_1_away and generator.random() < 0.5
+        owner = None if is_crawford else generator.choice([None, None, *Side])
+        fields: dict[str, Any] = {
+            "on_roll": on_roll,
+            "to_decide": on_roll,
+            "length": length,
+            "scores": scores,
+            "is_crawford": is_crawford,
+            "is_jacoby": not length and generator.random() < 0.5,
+            "cube_owner": owner,
+            "cube_value": 1 if owner is None else 2 ** generator.randrange(1, 7),
+        }
+        if not with_offers:
+            states.append(MatchState(roll=generator.choice([None, *ROLLS]), **fields))
+        elif not is_crawford and not (length and owner == on_roll.other):
+            may_be_raccoon = fields["cube_value"] > 2
+            is_beaver = owner == on_roll.other and not (may_be_raccoon and generator.random() < 0.5)
+            answering = on_roll if is_beaver else on_roll.other
+            states.append(MatchState(**fields | {"is_double_offered": True, "to_decide": answering}))
+            resigned = fields | {"resigned": generator.randrange(1, 4), "to_decide": on_roll.other}
+            states.append(MatchState(roll=generator.choice(ROLLS), **resigned))
     return states
 
 
@@ -97,21 +106,29 @@ def gnubg_states(command: str, texts: Sequence[str], folder: Path) -> list[Any]:
 
 
 def gnubg_match(match: MatchState) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A match as the dictionaries of gnubg's Python module."""
-    cube: dict[str, Any] = {
+    """A match as the dictionaries of gnubg's Python module: of the cube, and of the position."""
+    cube = {
         "cube": match.cube_value,
         "cubeowner": -1 if match.cube_owner is None else int(match.cube_owner),
+        "move": int(match.on_roll),
+        "matchto": match.length,
+        "score": list(match.scores),
+        "crawford": int(match.is_crawford),
+        "jacoby": int(match.is_jacoby),
     }
-    cube |= {"move": int(match.on_roll), "matchto": match.length, "score": list(match.scores)}
-    cube |= {"crawford": int(match.is_crawford), "jacoby": int(match.is_jacoby)}
-    place = {"dice": [match.roll.high, match.roll.low] if match.roll else [0, 0], "turn": int(match.to_decide)}
-    place |= {"resigned": match.resigned, "doubled": int(match.is_double_offered), "gamestate": int(match.game_state)}
-    return cube, place
+    position = {
+        "dice": [match.roll.high, match.roll.low] if match.roll else [0, 0],
+        "turn": int(match.to_decide),
+        "resigned": match.resigned,
+        "doubled": int(match.is_double_offered),
+        "gamestate": int(match.game_state),
+    }
+    return cube, position
 
 
 @needs_gnubg_tool("gnubg")
 def test_match_ids_match_gnubg(tmp_path: Path) -> None:
-    states = random_states(1, offers=False) + random_states(2, offers=True)
+    states = random_states(1, with_offers=False) + random_states(2, with_offers=True)
     assert {state.offer for state in states} == set(Offer)
     (tmp_path / "questions.json").write_text(json.dumps(list(map(gnubg_match, states))))
     assert ask_gnubg(PREAMBLE + MATCH_IDS, tmp_path) == list(map(format_match_id, states))
@@ -119,31 +136,32 @@ def test_match_ids_match_gnubg(tmp_path: Path) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_gnubg_reads_our_gnubg_ids(tmp_path: Path) -> None:
-    states = random_states(3, offers=False)
+    states = random_states(3, with_offers=False)
     positions = random_positions(3)
-    texts = list(map(format_gnubg_id, positions, states))
-    answers = gnubg_states("set gnubgid", texts, tmp_path)
-    for text, state, position, (back, cube, place, board) in zip(texts, states, positions, answers, strict=True):
-        our_cube, our_place = gnubg_match(state)
-        assert back == text
-        assert {name: cube[name] for name in our_cube} == our_cube
-        assert {name: place[name] for name in our_place} == our_place
-        assert Position.from_rows(*board) == position
+    answers = gnubg_states("set gnubgid", list(map(format_gnubg_id, positions, states)), tmp_path)
+    for state, position, answer in zip(states, positions, answers, strict=True):
+        gnubg_id, gnubg_cube, gnubg_position, rows = answer
+        cube, fields = gnubg_match(state)
+        assert gnubg_id == format_gnubg_id(position, state)
+        assert gnubg_cube | cube == gnubg_cube
+        assert gnubg_position | fields == gnubg_position
+        assert Position.from_rows(*rows) == position
 
 
 @needs_gnubg_tool("gnubg")
 def test_gnubg_reads_our_xgids(tmp_path: Path) -> None:
-    states = random_states(4, offers=False)
+    states = random_states(4, with_offers=False)
     positions = random_positions(4)
-    answers = gnubg_states("set xgid", [str(Xgid(p, s)) for p, s in zip(positions, states, strict=True)], tmp_path)
-    for state, position, (back, *_) in zip(states, positions, answers, strict=True):
-        their_position, theirs = parse_gnubg_id(back)
-        assert their_position == position
-        assert (theirs.stakes, theirs.roll) == (state.stakes, state.roll)
+    answers = gnubg_states("set xgid", [str(xgid) for xgid in map(Xgid, positions, states)], tmp_path)
+    for state, position, (gnubg_id, *_) in zip(states, positions, answers, strict=True):
+        gnubg_position, gnubg_state = parse_gnubg_id(gnubg_id)
+        assert gnubg_position == position
+        assert gnubg_state.stakes == state.stakes
+        assert gnubg_state.roll == state.roll
         if state.on_roll == Side.BOTTOM:
-            assert theirs == state
+            assert gnubg_state == state
         else:  # gnubg asks whether to turn the board, and gets no answer
-            assert (theirs.on_roll, theirs.scores) == (Side.BOTTOM, state.scores[::-1])
+            assert (gnubg_state.on_roll, gnubg_state.scores) == (Side.BOTTOM, state.scores[::-1])
 
 
 @needs_gnubg_tool("gnubg")

@@ -1,13 +1,13 @@
 """Cube, score and the points of a game."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
+import pytest
 
 from bgdata.errors import InvalidScoreError
 from bgdata.game.match import MAX_CUBE, Cube, CubeOwner, MatchScore, Money, Stakes
-from tests.subtests import all_raise, each
+from tests.subtests import each
 
 
 def test_cube_owners_flip() -> None:
@@ -75,37 +75,53 @@ def test_points_of_a_game_follow_from_its_outcome(stakes: Stakes, outcome: int, 
     assert stakes.flip().points(-outcome) == -points
 
 
-def test_invalid_cubes_scores_and_stakes_are_refused() -> None:
-    """Impossible values, owners and scores raise an error that names the rule and the value."""
-    make_cube: Any = Cube
-    make_score: Any = MatchScore
-    theirs = Cube(2, CubeOwner.OPPONENT)
-    all_raise(
-        InvalidScoreError,
-        [
-            *((partial(Cube, value), f"^expected a power of two .*, got {value}$") for value in (0, -2, 3, 6)),
-            (lambda: Cube(2 * MAX_CUBE, CubeOwner.ON_ROLL), "a cube of at most 1,073,741,824, got 2,147,483,648"),
-            (lambda: Cube(1, CubeOwner.ON_ROLL), "a cube of 1 to be centered, got owner 'on_roll'"),
-            (lambda: make_cube(2, "white"), "centered, on_roll, opponent}, got 'white'"),
-            (lambda: make_cube(2.0), r"^expected a whole number as cube value, got 2\.0$"),
-            (lambda: make_cube("2"), "^expected a whole number as cube value, got '2'$"),
-            (lambda: make_cube(None), "^expected a whole number as cube value, got None$"),
-            (theirs.after_double, "got the opponent's"),
-            (lambda: MatchScore(0, 3), "expected at least 1 point to go for each side, got"),
-            (lambda: MatchScore(3, -1), "expected at least 1 point to go for each side, got"),
-            (lambda: MatchScore(2, 3, is_crawford=True), "one side at 1-away in the crawford game, got"),
-            (lambda: MatchScore(1, 1, is_crawford=True), "one side at 1-away in the crawford game, got"),
-            (lambda: make_score(2.5, 3), r"^expected whole points to go, got 2\.5 and 3$"),
-            (lambda: make_score("2", 3), "^expected whole points to go, got '2' and 3$"),
-            (lambda: make_score(2, None), "^expected whole points to go, got 2 and None$"),
-            (lambda: Stakes(MatchScore(5, 5), Cube(2)), "a centered cube of 1 in a match, got 2"),
-            (
-                lambda: Stakes(MatchScore(1, 5, is_crawford=True), Cube(2, CubeOwner.ON_ROLL)),
-                "a centered cube of 1 in the crawford game",
-            ),
-            (Stakes(MatchScore(5, 3), theirs).after_take, "a player on roll who may double, got 5-away 3-away with"),
-        ],
-    )
+@each(
+    ("arguments", "message"),
+    [
+        *(((value,), f"^expected a power of two .*, got {value}$") for value in (0, -2, 3, 6)),
+        ((2 * MAX_CUBE, CubeOwner.ON_ROLL), "a cube of at most 1,073,741,824, got 2,147,483,648"),
+        ((1, CubeOwner.ON_ROLL), "a cube of 1 to be centered, got owner 'on_roll'"),
+        ((2, "white"), "centered, on_roll, opponent}, got 'white'"),
+        ((2.0,), r"^expected a whole number as cube value, got 2\.0$"),
+        (("2",), "^expected a whole number as cube value, got '2'$"),
+        ((None,), "^expected a whole number as cube value, got None$"),
+    ],
+)
+def test_invalid_cubes_are_refused(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(InvalidScoreError, match=message):
+        Cube(*arguments)
+
+
+@each(
+    ("away", "opponent_away", "is_crawford", "message"),
+    [
+        (0, 3, False, "expected at least 1 point to go for each side, got"),
+        (3, -1, False, "expected at least 1 point to go for each side, got"),
+        (2, 3, True, "one side at 1-away in the crawford game, got"),
+        (1, 1, True, "one side at 1-away in the crawford game, got"),
+        (2.5, 3, False, r"^expected whole points to go, got 2\.5 and 3$"),
+        ("2", 3, False, "^expected whole points to go, got '2' and 3$"),
+        (2, None, False, "^expected whole points to go, got 2 and None$"),
+    ],
+)
+def test_invalid_scores_are_refused(away: Any, opponent_away: Any, is_crawford: bool, message: str) -> None:
+    with pytest.raises(InvalidScoreError, match=message):
+        MatchScore(away, opponent_away, is_crawford=is_crawford)
+
+
+def test_invalid_stakes_are_refused() -> None:
+    with pytest.raises(InvalidScoreError, match="a centered cube of 1 in a match, got 2"):
+        Stakes(MatchScore(5, 5), Cube(2))
+    with pytest.raises(InvalidScoreError, match="a centered cube of 1 in the crawford game"):
+        Stakes(MatchScore(1, 5, is_crawford=True), Cube(2, CubeOwner.ON_ROLL))
+
+
+def test_only_owner_of_the_cube_may_double() -> None:
+    cube = Cube(2, CubeOwner.OPPONENT)
+    with pytest.raises(InvalidScoreError, match="got the opponent's"):
+        cube.after_double()
+    with pytest.raises(InvalidScoreError, match="a player on roll who may double, got 5-away 3-away with"):
+        Stakes(MatchScore(5, 3), cube).after_take()
 
 
 def test_numpy_integers_do_not_wrap_around() -> None:

@@ -2,7 +2,6 @@
 
 import base64
 import contextlib
-from functools import partial
 from typing import Any
 
 import pytest
@@ -25,15 +24,10 @@ from bgdata.game.match_state import (
 from bgdata.game.position import START, Position
 from tests.game.match_strategies import match_states, states_without_offer
 from tests.game.strategies import positions
-from tests.subtests import all_raise, each
+from tests.subtests import each
 
 TOP, BOTTOM = Side.TOP, Side.BOTTOM
 DOUBLED: dict[str, Any] = {"is_double_offered": True, "to_decide": TOP}
-
-
-def test_sides_are_opposite() -> None:
-    assert TOP.other == BOTTOM
-    assert BOTTOM.other == TOP
 
 
 @pytest.mark.parametrize(
@@ -57,10 +51,9 @@ def test_default_length_is_the_shortest_match() -> None:
 @given(states_without_offer())
 def test_stakes_round_trip(match: MatchState) -> None:
     again = MatchState.from_stakes(match.stakes, roll=match.roll, on_roll=match.on_roll, length=match.length)
-    assert again == (
-        match if match.length else MatchState.from_stakes(match.stakes, roll=match.roll, on_roll=match.on_roll)
-    )
     assert again.stakes == match.stakes
+    if match.length:  # stakes of money play do not have the points won so far
+        assert again == match
 
 
 @pytest.mark.parametrize(
@@ -122,11 +115,10 @@ def test_invalid_states_are_refused(fields: dict[str, Any], rule: str) -> None:
         MatchState(**fields)
 
 
-TOP, BOTTOM = Side.TOP, Side.BOTTOM
 SEVEN: dict[str, Any] = {"length": 7, "scores": (3, 2), "cube_value": 2}
 FIVE: dict[str, Any] = {"length": 5}
 
-EXAMPLES = {  # text: (nine bytes if published, state)
+EXAMPLES = {  # by Match ID: nine bytes if published, and the state
     "cAkAAAAAAAAA": ("700900000000000000", MatchState(is_jacoby=True)),
     "cIkFAAAAAAAE": ("708905000000000004", MatchState(roll=Roll(3, 1))),
     "cIkFAAAAAAAA": ("708905000000000000", MatchState(roll=Roll(3, 1), is_jacoby=True)),
@@ -152,14 +144,17 @@ def test_published_examples_are_parsed(text: str) -> None:
     assert base64.b64decode(text).hex() == (published or base64.b64decode(text).hex())
 
 
-def test_beavers_and_resigned_games_of_gnubg_are_parsed() -> None:
+def test_beaver_and_raccoon_of_gnubg_are_parsed() -> None:
     assert parse_match_id("EREAAAAAAAAA").offer == Offer.BEAVER
     assert parse_match_id("EhkAAAAAAAAA").offer == Offer.RACCOON
-    lost = parse_match_id("QWOvAGAAAAAE")  # a backgammon resigned with a cube of 2, in a match to 5
-    assert lost.game_state == GameState.RESIGNED
-    assert lost.resigned == 3
-    assert lost.scores == (6, 0)
-    assert lost.length == 5
+
+
+def test_resigned_backgammon_of_gnubg_is_parsed() -> None:
+    match = parse_match_id("QWOvAGAAAAAE")  # with a cube of 2, in a match to 5
+    assert match.game_state == GameState.RESIGNED
+    assert match.resigned == 3
+    assert match.scores == (6, 0)
+    assert match.length == 5
 
 
 @given(match_states)
@@ -205,7 +200,6 @@ def match_id(**fields: int) -> str:
         ("cAkAAAAAAAAÄ", "letters of a match id, got 'Ä' at character 12"),
         (match_id(unused=1), "no 1 bit after the 67th, in match id"),
         (match_id(owner=2, cube=1), r"a cube owner in \{0, 1, 3\}, got 2"),
-        (match_id(owner=1), "a cube of 1 to be centered"),
         (match_id(state=5), "a game state from 0 to 4, got 5"),
         (match_id(die=7, other_die=1), "two dice from 1 to 6, the higher first, got 7 and 1"),
         (match_id(die=3), "two dice from 1 to 6, the higher first, got 3 and 0"),
@@ -214,11 +208,8 @@ def match_id(**fields: int) -> str:
         (match_id(length=5, top=6), "at least 1 point to go for each side"),
         (match_id(length=5, bottom=5), "at least 1 point to go for each side"),
         (match_id(crawford=1), "the crawford game in a match only"),
-        (match_id(crawford=1, length=5), "one side at 1-away in the crawford game"),
-        (match_id(length=5, cube=1), "a centered cube of 1 in a match"),
         (match_id(turn=0), "BOTTOM to decide: BOTTOM is on roll, nothing is offered, got TOP"),
         (match_id(double=1), "TOP to decide: BOTTOM is on roll, a double is offered, got BOTTOM"),
-        (match_id(double=1, turn=0, die=2, other_die=1), "a double before the roll, got it after 21"),
         (match_id(resigned=1), "TOP to decide: BOTTOM is on roll, a resignation is offered, got BOTTOM"),
     ],
 )
@@ -227,24 +218,31 @@ def test_invalid_match_ids_are_refused(text: str, rule: str) -> None:
         parse_match_id(text)
 
 
-def test_large_values_and_invalid_gnubg_ids_are_refused() -> None:
-    """Values that a Match ID cannot hold, and incomplete gnubg IDs, raise an error that names the limit or the missing
-    part."""
-    large: list[tuple[dict[str, Any], str]] = [
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
         ({"length": 65}, "a match to at most 64 in a match id, got 65"),
         ({"scores": (32768, 0)}, "a score of at most 32767 in a match id, got 32768"),
         ({"cube_value": 65536}, "a cube of at most 32768 in a match id, got 65536"),
-    ]
-    texts = [
+    ],
+)
+def test_values_that_a_match_id_cannot_hold_are_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidScoreError, match=message):
+        format_match_id(MatchState(**fields))
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
         ("4HPwATDgc/ABMA", "a position id, ':' and a match id"),
         ("4HPwATDgc/ABM:cAkAAAAAAAAE", "14 characters in a position id, got 13"),
         ("4HPwATDgc/ABMA:cAkAAAAAAA", "12 characters in a match id, got 10"),
         ("4HPwATDgc/ABMA:cAkAAAAAAAAE:", "letters of a match id, got ':' at character 13"),
-    ]
-    all_raise(
-        InvalidScoreError, [(partial(format_match_id, MatchState(**fields)), message) for fields, message in large]
-    )
-    all_raise(InvalidPositionError, [(partial(parse_gnubg_id, text), f"^expected {rule}") for text, rule in texts])
+    ],
+)
+def test_invalid_gnubg_ids_are_refused(text: str, rule: str) -> None:
+    with pytest.raises(InvalidPositionError, match=f"^expected {rule}"):
+        parse_gnubg_id(text)
 
 
 def test_gnubg_id_position_is_from_the_view_of_the_side_on_roll() -> None:

@@ -3,9 +3,9 @@
 import os
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache
 from itertools import pairwise
 from multiprocessing import get_context
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bgdata.errors import InvalidPositionError, InvalidRollError
 from bgdata.game import play_kernels
 from bgdata.game.board import BAR
-from bgdata.game.codec import Boards, flip_boards, pip_counts
+from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ORDERED_ROLLS, ROLLS, Roll, roll_of
 from bgdata.game.plays import OFF, CheckerMove, Play, checker_moves, format_play, legal_plays
 from bgdata.game.position import START, Position
@@ -30,55 +30,45 @@ batches = st.lists(boards(), min_size=1, max_size=8).map(lambda rows: np.array(r
 rolls = st.sampled_from(ROLLS)
 
 
-def split_rows(offsets: NDArray[np.int64], after_play: Boards) -> list[list[tuple[int, ...]]]:
+def kernel_plays(boards: Boards, rolls: NDArray[np.int8]) -> list[list[tuple[int, ...]]]:
+    """The boards after the plays of each board."""
+    offsets, after_play = play_kernels.batch_plays(boards, rolls)
     rows = list(map(tuple, after_play.tolist()))
     return [rows[begin:end] for begin, end in pairwise(offsets)]
 
 
-def check_against_reference(positions: Boards, dice: NDArray[np.int8]) -> int:
-    """Compare every row; returns the number of rows."""
-    found = split_rows(*play_kernels.batch_plays(positions, dice))
-    for board, roll, plays in zip(positions.tolist(), dice.tolist(), found, strict=True):
+def check_against_reference(boards: Boards, rolls: NDArray[np.int8]) -> None:
+    for board, roll, plays in zip(boards.tolist(), rolls.tolist(), kernel_plays(boards, rolls), strict=True):
         assert len(set(plays)) == len(plays), (board, roll)
         assert set(plays) == boards_after(board, *roll), (board, roll)
-    return len(found)
 
 
 def check_games(first: int) -> int:
+    """Check 500 games, from number `first` on; returns the number of positions."""
     games = random_game_positions(500, seed=11, first=first)
-    return check_against_reference(games.boards, games.rolls)
-
-
-def test_plays_have_the_order_of_legal_plays() -> None:
-    games = random_game_positions(30, seed=1)
-    found = split_rows(*play_kernels.batch_plays(games.boards, games.rolls))
-    for board, (die, other_die), plays in zip(games.boards.tolist(), games.rolls.tolist(), found, strict=True):
-        roll = Roll(max(die, other_die), min(die, other_die))
-        assert plays == [play.after_play.board for play in legal_plays(Position(board), roll)]
+    check_against_reference(games.boards, games.rolls)
+    return len(games.boards)
 
 
 @given(batches, rolls)
-def test_unreachable_boards_have_the_plays_of_legal_plays(batch: Boards, roll: Roll) -> None:
-    found = split_rows(*play_kernels.batch_plays(batch, np.tile([roll.low, roll.high], (len(batch), 1))))
-    for board, plays in zip(batch.tolist(), found, strict=True):
+def test_plays_are_those_of_legal_plays_in_order(batch: Boards, roll: Roll) -> None:
+    plays_by_board = kernel_plays(batch, np.tile(np.array([roll.low, roll.high], np.int8), (len(batch), 1)))
+    for board, plays in zip(batch.tolist(), plays_by_board, strict=True):
         assert plays == [play.after_play.board for play in legal_plays(Position(board), roll)]
 
 
 def test_order_of_dice_does_not_matter() -> None:
-    positions = random_game_positions(100, seed=2).boards[::30]
-    for first, second in ORDERED_ROLLS:
-        dice = np.tile(np.array([first, second], np.int8), (len(positions), 1))
-        if first >= second:
-            check_against_reference(positions, dice)
-        offsets, after_play = play_kernels.batch_plays(positions, dice)
-        swapped_offsets, swapped = play_kernels.batch_plays(positions, dice[:, ::-1])
-        assert np.array_equal(offsets, swapped_offsets)
-        assert np.array_equal(after_play, swapped)
+    boards = random_game_positions(100, seed=2).boards[::30]
+    for roll in ROLLS:
+        dice = np.tile(np.array([roll.high, roll.low], np.int8), (len(boards), 1))
+        check_against_reference(boards, dice)
+        assert kernel_plays(boards, dice) == kernel_plays(boards, dice[:, ::-1])
 
 
 def test_positions_of_games_match_the_reference() -> None:
     games = random_game_positions(150, seed=3)
-    assert check_against_reference(games.boards, games.rolls) > 10_000
+    check_against_reference(games.boards, games.rolls)
+    assert len(games.boards) > 10_000
 
 
 @pytest.mark.slow
@@ -86,27 +76,6 @@ def test_positions_of_games_match_the_reference() -> None:
 def test_millions_of_positions_match_the_reference() -> None:
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as executor:
         assert sum(executor.map(check_games, range(0, 22_000, 500))) > 2_000_000
-
-
-@pytest.mark.slow
-@exhaustive
-def test_plays_keep_checkers_and_pips() -> None:
-    for first in range(0, 20_000, 1000):
-        games = random_game_positions(1000, seed=4, first=first)
-        offsets, after_play = play_kernels.batch_plays(games.boards, games.rolls)
-        before = np.repeat(games.boards, np.diff(offsets), axis=0)
-        dice = np.repeat(games.rolls, np.diff(offsets), axis=0).astype(np.int64)
-        assert (checkers(flip_boards(before)) == checkers(flip_boards(after_play))).all()
-        assert (checkers(before) >= checkers(after_play)).all()
-        pips, hit_pips = (pip_counts(before).astype(np.int64) - pip_counts(after_play)).T
-        assert (hit_pips <= 0).all()
-        assert (pips <= dice.sum(axis=1) * np.where(dice[:, 0] == dice[:, 1], 2, 1)).all()
-        assert (pips >= 0).all()
-
-
-def checkers(boards: Boards) -> NDArray[np.int64]:
-    """Number of checkers on the board of the player on roll."""
-    return np.maximum(boards[:, 1:], 0).sum(axis=1, dtype=np.int64)
 
 
 def test_plays_do_not_depend_on_threads() -> None:
@@ -125,30 +94,27 @@ def test_play_counts_match_batch_plays() -> None:
     assert np.array_equal(play_kernels.play_counts(games.boards, games.rolls), np.diff(offsets))
 
 
-def test_fill_plays_counts_beyond_the_given_rows() -> None:
-    """`fill_plays` counts all 73 plays of 33, and writes only as many boards as there are rows."""
+@pytest.mark.parametrize("rows", [0, 1, 5, play_kernels.MAX_PLAYS])
+def test_fill_plays_counts_all_plays_and_writes_as_many_as_fit(rows: int) -> None:
     board = np.array(START.board, np.int8)
     notes = np.empty(play_kernels.MAX_NOTES, np.int64)
     _, expected = play_kernels.batch_plays(board[None], np.array([[3, 3]]))
-    after = np.full((play_kernels.MAX_PLAYS, 26), 77, np.int8)
-    assert play_kernels.fill_plays(board, 3, 3, after, notes) == len(expected) == 73
-    assert np.array_equal(after[:73], expected)
-    assert (after[73:] == 77).all()
-    for scratch in (0, 1, 5):
-        few = np.full((scratch + 1, 26), 77, np.int8)
-        assert play_kernels.fill_plays(board, 3, 3, few[:scratch], notes) == 73
-        assert np.array_equal(few[:scratch], expected[:scratch])
-        assert (few[scratch] == 77).all()
+    untouched = 77
+    after = np.full((rows + 1, 26), untouched, np.int8)
+    assert play_kernels.fill_plays(board, 3, 3, after[:rows], notes) == len(expected) == 73
+    written = min(rows, 73)
+    assert np.array_equal(after[:written], expected[:written])
+    assert (after[written:] == untouched).all()
     assert board.tolist() == list(START.board)
 
 
 def test_boards_with_most_plays_fit() -> None:
-    """The plays of fifteen single checkers without blocks, and of other boards with very many plays, fit into MAX_PLAYS
-    rows."""
     spread = np.zeros((3, 26), np.int8)
-    spread[0, 10:25] = spread[1, 5:20] = spread[2, 2:25:2] = 1
+    spread[0, 10:25] = 1
+    spread[1, 5:20] = 1
+    spread[2, 2:24:2] = 1
     spread[2, 24] = 4
-    spread[:, 0] = 1
+    spread[:, 0] = 1  # the opponent is on the bar
     for die in range(1, 7):
         dice = np.full((3, 2), die, np.int8)
         check_against_reference(spread, dice)
@@ -162,7 +128,6 @@ def test_no_boards_have_no_plays() -> None:
 
 
 def test_invalid_boards_and_rolls_are_refused() -> None:
-    """Arrays of another shape or type, impossible dice and illegal boards raise an error that names the row."""
     board = np.array([START.board], np.int8)
     with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\], got int64\[1, 26\]"):
         play_kernels.batch_plays(board.astype(np.int64), np.array([[3, 1]]))
@@ -178,44 +143,41 @@ def test_invalid_boards_and_rolls_are_refused() -> None:
         play_kernels.batch_plays(board + np.int8(1), np.array([[3, 1]]))
 
 
-COUNT = 120
+class Decisions(NamedTuple):
+    """Boards and rolls, candidates for the board after each play, and whether they are legal."""
+
+    boards: Boards
+    rolls: NDArray[np.int8]
+    first_candidates: NDArray[np.int64]
+    candidates: Boards
+    is_legal: list[bool]
 
 
-@cache
-def turns() -> tuple[Boards, NDArray[np.int8]]:
-    """Boards and rolls of random games."""
+@pytest.fixture(scope="module")
+def decisions() -> Decisions:
+    """Decisions of random games. Candidates are the boards after every play here and in the decision before, and the
+    board itself; every seventh decision has none."""
     games = random_game_positions(3, seed=41)
-    return games.boards[:COUNT], games.rolls[:COUNT]
+    boards, rolls = games.boards[:120], games.rolls[:120]
+    legal = [boards_after(board, *roll) for board, roll in zip(boards.tolist(), rolls.tolist(), strict=True)]
+    counts, candidates, is_legal = [0], list[tuple[int, ...]](), list[bool]()
+    for row, board in enumerate(boards.tolist()):
+        own = [] if row % 7 == 3 else sorted(legal[row] | legal[row - 1] | {tuple(board)})
+        counts.append(len(own))
+        candidates += own
+        is_legal += [candidate in legal[row] for candidate in own]
+    following = flip_boards(np.array(candidates, np.int8))  # with the other side on roll
+    return Decisions(boards, rolls, np.cumsum(counts), following, is_legal)
 
 
-@cache
-def all_after() -> list[set[tuple[int, ...]]]:
-    boards, rolls = turns()
-    return [boards_after(board, *roll) for board, roll in zip(boards.tolist(), rolls.tolist(), strict=True)]
-
-
-def candidate_boards(row: int) -> list[tuple[int, ...]]:
-    """Candidates for the next board: all that can follow here or in the decision before, and the board itself. Every
-    seventh row has no candidates."""
-    after = all_after()
-    return [] if row % 7 == 3 else sorted(after[row] | after[row - 1] | {tuple(turns()[0][row].tolist())})
-
-
-def results(boards: list[list[tuple[int, ...]]]) -> tuple[np.ndarray, np.ndarray]:
-    """(first result of each decision, boards with the other side on roll)."""
-    first = np.cumsum([0, *map(len, boards)])
-    return first, flip_boards(np.array([board for some in boards for board in some], np.int8).reshape(-1, 26))
-
-
-def test_legal_results_match_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, following = results(list(map(candidate_boards, range(COUNT))))
-    expected = [board in all_after()[row] for row in range(COUNT) for board in candidate_boards(row)]
+def test_legal_results_match_the_reference(decisions: Decisions, monkeypatch: pytest.MonkeyPatch) -> None:
+    boards, rolls, first, candidates, expected = decisions
     assert 0.2 < np.mean(expected) < 0.8
     for count in (1, 2):
         with threads(count):
-            assert play_kernels.are_legal_results(*turns(), first, following).tolist() == expected
+            assert play_kernels.are_legal_results(boards, rolls, first, candidates).tolist() == expected
     monkeypatch.setattr(play_kernels, "_BLOCK", 7)
-    assert play_kernels.are_legal_results(*turns(), first, following).tolist() == expected
+    assert play_kernels.are_legal_results(boards, rolls, first, candidates).tolist() == expected
 
 
 def test_published_opening_is_a_legal_result() -> None:
@@ -224,11 +186,11 @@ def test_published_opening_is_a_legal_result() -> None:
     board = np.array([START.board], np.int8)
     after = Position("4HPwATDgc/ABMA").board
     play = np.array([0, -2, 0, 0, 2, 0, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0], np.int8)
-    both = np.vstack([flip_boards(play[np.newaxis]), play[np.newaxis], np.array([after], np.int8)])
+    candidates = np.vstack([flip_boards(play[np.newaxis]), play[np.newaxis], np.array([after], np.int8)])
     for roll in ([4, 2], [2, 4]):
-        found = play_kernels.are_legal_results(board, np.array([roll], np.int64), np.array([0, 3]), both)
-        assert found.tolist() == [True, False, False]
-    assert not play_kernels.are_legal_results(board, np.array([[4, 1]], np.int8), np.array([0, 3]), both).any()
+        is_legal = play_kernels.are_legal_results(board, np.array([roll], np.int64), np.array([0, 3]), candidates)
+        assert is_legal.tolist() == [True, False, False]
+    assert not play_kernels.are_legal_results(board, np.array([[4, 1]], np.int8), np.array([0, 3]), candidates).any()
 
 
 def test_extra_checker_on_the_bar_is_not_legal() -> None:
@@ -239,39 +201,45 @@ def test_extra_checker_on_the_bar_is_not_legal() -> None:
     assert play_kernels.are_legal_results(board, roll, np.array([0, 3]), after).tolist() == [True, False, False]
 
 
-def test_no_boards_have_no_legal_results() -> None:
+def test_no_candidates_have_no_results(decisions: Decisions) -> None:
     empty = np.empty((0, 26), np.int8)
     assert play_kernels.are_legal_results(empty, np.empty((0, 2), np.int8), np.array([0]), empty).shape == (0,)
-    boards, rolls = turns()
-    assert play_kernels.are_legal_results(boards[:2], rolls[:2], np.array([0, 0, 0]), empty).shape == (0,)
+    boards, rolls = decisions.boards[:2], decisions.rolls[:2]
+    assert play_kernels.are_legal_results(boards, rolls, np.array([0, 0, 0]), empty).shape == (0,)
 
 
-@cache
-def random_games() -> GamePositions:
+@pytest.fixture(scope="module")
+def games() -> GamePositions:
     return random_game_positions(24, seed=58)
 
 
-@cache
-def all_plays() -> list[tuple[Position, tuple[int, int], Play]]:
-    """Every play of the rolls in random games, and of all rolls in some of their positions."""
-    rolls = [(row, tuple(roll)) for row, roll in enumerate(random_games().rolls.tolist())]
-    rolls += [(row, roll) for row in range(0, len(random_games().boards), 83) for roll in ORDERED_ROLLS]
-    found = []
+class PlayWithMoves(NamedTuple):
+    """A legal play, and its checker moves as the kernel finds them."""
+
+    position: Position
+    roll: tuple[int, int]
+    play: Play
+    moves: tuple[CheckerMove, ...]
+
+
+@pytest.fixture(scope="module")
+def plays(games: GamePositions) -> list[PlayWithMoves]:
+    """Every play of the rolls in random games, and of all rolls in every 83rd of their positions."""
+    rolls = [(row, tuple(roll)) for row, roll in enumerate(games.rolls.tolist())]
+    rolls += [(row, roll) for row in range(0, len(games.boards), 83) for roll in ORDERED_ROLLS]
+    legal = list[tuple[Position, tuple[int, int], Play]]()
     for row, roll in rolls:
-        position = Position(random_games().boards[row].tolist())
-        found += [(position, roll, play) for play in legal_plays(position, roll_of(*roll))]
-    return found
+        position = Position(games.boards[row].tolist())
+        legal += [(position, roll, play) for play in legal_plays(position, roll_of(*roll))]
+    assert len(legal) > 20_000
+    before = np.array([position.board for position, _, _ in legal], np.int8)
+    after = np.array([play.after_play.board for *_, play in legal], np.int8)
+    moves = play_kernels.checker_moves_of(before, np.array([roll for _, roll, _ in legal], np.int8), after)
+    return [PlayWithMoves(*row, as_moves(rows)) for row, rows in zip(legal, moves.tolist(), strict=True)]
 
 
-def moves_of(moves: list[list[int]]) -> tuple[CheckerMove, ...]:
-    return tuple(CheckerMove(start, end, bool(hits)) for start, end, hits in moves if start >= 0)
-
-
-def found_moves(plays: list[tuple[Position, tuple[int, int], Play]]) -> list[tuple[CheckerMove, ...]]:
-    boards = np.array([position.board for position, _, _ in plays], np.int8)
-    after = np.array([play.after_play.board for _, _, play in plays], np.int8)
-    rolls = np.array([roll for _, roll, _ in plays], np.int8)
-    return [moves_of(moves) for moves in play_kernels.checker_moves_of(boards, rolls, after).tolist()]
+def as_moves(rows: list[list[int]]) -> tuple[CheckerMove, ...]:
+    return tuple(CheckerMove(start, end, bool(hits)) for start, end, hits in rows if start >= 0)
 
 
 def can_be_played(position: Position, roll: tuple[int, int], moves: tuple[CheckerMove, ...]) -> bool:
@@ -292,35 +260,30 @@ def can_be_played(position: Position, roll: tuple[int, int], moves: tuple[Checke
     return True
 
 
-def test_moves_have_the_text_of_legal_plays() -> None:
-    texts = [
-        format_play(Play(moves, play.after_play))
-        for moves, (*_, play) in zip(found_moves(all_plays()), all_plays(), strict=True)
-    ]
-    assert texts == [str(play) for *_, play in all_plays()]
-    assert len(all_plays()) > 20_000
-    assert {"no play"} < set(texts)
+def test_moves_have_the_text_of_legal_plays(plays: list[PlayWithMoves]) -> None:
+    texts = [format_play(Play(entry.moves, entry.play.after_play)) for entry in plays]
+    assert texts == [str(entry.play) for entry in plays]
+    assert "no play" in texts
     assert any("bar/" in text and "*" in text for text in texts)
     assert any("off(4)" in text for text in texts)
 
 
-def test_moves_match_legal_plays() -> None:
-    for moves, (*_, play) in zip(found_moves(all_plays()), all_plays(), strict=True):
-        assert len(moves) == len(play.moves)
-        assert Counter(moves) == Counter(play.moves)
+def test_moves_match_legal_plays(plays: list[PlayWithMoves]) -> None:
+    for entry in plays:
+        assert Counter(entry.moves) == Counter(entry.play.moves)
 
 
-def test_moves_can_be_played_in_order() -> None:
-    for moves, (position, roll, _) in zip(found_moves(all_plays()), all_plays(), strict=True):
-        assert can_be_played(position, roll, moves), (position, roll, moves)
+def test_moves_can_be_played_in_order(plays: list[PlayWithMoves]) -> None:
+    for entry in plays:
+        assert can_be_played(entry.position, entry.roll, entry.moves), entry
 
 
-def test_moves_do_not_depend_on_threads() -> None:
-    boards = random_games().boards[:-1]
-    after = boards.copy()  # no play leads there for most, which is not an error
+def test_moves_do_not_depend_on_threads(games: GamePositions) -> None:
+    """A play that would leave the board unchanged has no moves, which is not an error."""
+    boards, rolls = games.boards[:-1], games.rolls[:-1]
     for count in (1, 2):
         with threads(count):
-            assert (play_kernels.checker_moves_of(boards, random_games().rolls[:-1], after) == -1).all()
+            assert (play_kernels.checker_moves_of(boards, rolls, boards) == -1).all()
 
 
 def test_unconnected_boards_have_no_moves() -> None:
@@ -338,8 +301,8 @@ def test_moves_of_a_known_play() -> None:
     board = np.array([START.board], np.int8)
     play = next(play for play in legal_plays(START, roll_of(3, 1)) if str(play) == "8/5 6/5")
     for roll in ([3, 1], [1, 3]):
-        found = play_kernels.checker_moves_of(board, np.array([roll]), np.array([play.after_play.board], np.int8))
-        assert found.tolist() == [[[8, 5, 0], [6, 5, 0], [-1, -1, -1], [-1, -1, -1]]]
+        moves = play_kernels.checker_moves_of(board, np.array([roll]), np.array([play.after_play.board], np.int8))
+        assert moves.tolist() == [[[8, 5, 0], [6, 5, 0], [-1, -1, -1], [-1, -1, -1]]]
     assert BAR == 25
 
 

@@ -8,7 +8,7 @@ from bgdata.game.dice import ROLLS, roll_of
 from bgdata.game.plays import find_play, legal_plays
 from bgdata.game.position import START, Position
 from tests.game.gnubg_rules import gnubg_plays
-from tests.game.test_plays import FROM_START
+from tests.game.test_plays import PLAYS_FROM_START
 from tests.oracles import needs_gnubg_tool
 from tests.random_games import random_game_positions
 
@@ -33,4 +33,4 @@ def test_plays_match_gnubg(tmp_path: Path) -> None:
 @needs_gnubg_tool("gnubg")
 def test_number_of_plays_from_the_start_matches_gnubg(tmp_path: Path) -> None:
     answers = gnubg_plays([(START.id, roll.high, roll.low) for roll in ROLLS], tmp_path)
-    assert [len(texts) for texts in answers] == FROM_START
+    assert [len(texts) for texts in answers] == PLAYS_FROM_START

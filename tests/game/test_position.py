@@ -3,7 +3,6 @@
 import pickle
 import subprocess
 import sys
-from functools import partial
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from bgdata.game.board import Flaw
 from bgdata.game.identifiers import identify
 from bgdata.game.position import START, Position, board_flaw, format_key20, parse_key20, parse_position_id
 from tests.game.strategies import boards, positions
-from tests.subtests import all_raise, each
+from tests.subtests import each
 
 START_BOARD = (0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0)
 TRAINING_BOARD = (0, -1, 0, 0, 2, 2, 3, 2, 3, 0, 0, 0, -3, 2, 0, -1, 0, -2, -1, -3, -2, -2, 0, 1, 0, 0)
@@ -108,8 +107,9 @@ def test_pips_and_checkers_match_the_rows(board: list[int]) -> None:
     assert (position.off, position.opponent_off) == (15 - sum(on_roll), 15 - sum(opponent))
 
 
-def test_invalid_texts_and_rows_are_refused() -> None:
-    ids = [
+@each(
+    ("text", "message"),
+    [
         ("4HPwATDgc/ABM", "expected 14 characters in a position id, got 13"),
         ("4HPwATDgc/ABMAA", "expected 14 characters in a position id, got 15"),
         ("4HPwATDg_/ABMA", "got '_' at character 9 of '4HPwATDg_/ABMA'"),
@@ -123,27 +123,39 @@ def test_invalid_texts_and_rows_are_refused() -> None:
         ("AQAAAAAAAgAAAA", "expected checkers of one side only on each point"),
         ("27YBANC2bQAABA", "expected an open point when both sides are on the bar"),
         ("", "expected 14 characters"),
-    ]
-    keys = [
+    ],
+)
+def test_invalid_position_ids_are_refused(text: str, message: str) -> None:
+    with pytest.raises(InvalidPositionError, match=message):
+        parse_position_id(text)
+
+
+@each(
+    ("text", "message"),
+    [
         ("NIKOIJADCANIGOAHADB", "expected 20 characters in a 20-letter key, got 19"),
         ("NIKOIJADCANIGOAHADBQ", "got 'Q' at character 20"),
         ("NIKOIJADCANIGOAHADBa", "got 'a' at character 20"),
         ("PPPPPPPPPPPPPPPPPPPP", "expected at most 15 checkers"),
-    ]
-    rows = [
+    ],
+)
+def test_invalid_keys_are_refused(text: str, message: str) -> None:
+    with pytest.raises(InvalidPositionError, match=message):
+        parse_key20(text)
+
+
+@each(
+    ("opponent", "on_roll", "message"),
+    [
         ([0] * 24, [0] * 25, "expected two rows of 25 counts, got 24 and 25"),
         (row({1: -1}), row({}), "expected no negative count in a row"),
         (row({1: 1}), row({24: 1}), "expected checkers of one side only on each point, got both on point 24"),
         (row({1: 16}), row({}), "expected at most 15 checkers of the opponent"),
-    ]
-    all_raise(
-        InvalidPositionError,
-        [
-            *((partial(parse_position_id, text), message) for text, message in ids),
-            *((partial(parse_key20, text), message) for text, message in keys),
-            *((partial(Position.from_rows, opponent, on_roll), message) for opponent, on_roll, message in rows),
-        ],
-    )
+    ],
+)
+def test_invalid_rows_are_refused(opponent: list[int], on_roll: list[int], message: str) -> None:
+    with pytest.raises(InvalidPositionError, match=message):
+        Position.from_rows(opponent, on_roll)
 
 
 @each(
@@ -182,5 +194,5 @@ def test_every_flaw_has_a_rule() -> None:
 
 def test_position_module_loads_no_numba() -> None:
     code = "import sys, bgdata.game.position; print(sorted({'numba', 'duckdb', 'pyarrow'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output == "[]\n"

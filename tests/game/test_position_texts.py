@@ -7,7 +7,7 @@ import pytest
 
 from bgdata.errors import InvalidPositionError, InvalidScoreError
 from bgdata.game.identifiers import identifiers_in, parse_identifier
-from bgdata.game.match import Cube, CubeOwner, MatchScore, Money
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.ogid import parse_ogid
 from bgdata.game.position import START
 from tests.command_line import run
@@ -61,23 +61,24 @@ def test_position_in_a_text_is_found(text: str, roll: str | None) -> None:
 
 
 def test_first_line_of_extreme_gammon_text_is_the_position() -> None:
-    """The XGID in the first line is the position of the text; an XGID in a note is not."""
     position, match = parse_identifier(XG_TEXT)
     assert (position, match) == parse_identifier(OTHER)
     assert match is not None
     assert match.is_jacoby
 
 
-def test_stakes_in_an_address_are_read() -> None:
-    _, match = parse_identifier("/position/4HPwATDgc/ABMA?away=5-3&cube=2&owner=opponent&roll=64")
+@pytest.mark.parametrize(
+    ("query", "stakes"),
+    [
+        ("away=5-3&cube=2&owner=opponent&roll=64", Stakes(MatchScore(5, 3), Cube(2, CubeOwner.OPPONENT))),
+        ("away=1-3&crawford=1", Stakes(MatchScore(1, 3, is_crawford=True))),
+        ("jacoby=1&unknown=x", Stakes(Money(is_jacoby=True))),
+    ],
+)
+def test_stakes_in_an_address_are_read(query: str, stakes: Stakes) -> None:
+    _, match = parse_identifier(f"/position/4HPwATDgc/ABMA?{query}")
     assert match is not None
-    assert (match.stakes.score, match.stakes.cube) == (MatchScore(5, 3), Cube(2, CubeOwner.OPPONENT))
-    _, match = parse_identifier("/position/4HPwATDgc/ABMA?away=1-3&crawford=1")
-    assert match is not None
-    assert match.stakes.score == MatchScore(1, 3, is_crawford=True)
-    _, match = parse_identifier("/position/4HPwATDgc/ABMA?jacoby=1&unknown=x")
-    assert match is not None
-    assert match.stakes.score == Money(is_jacoby=True)
+    assert match.stakes == stakes
 
 
 def test_text_with_several_positions_is_refused() -> None:
@@ -104,15 +105,26 @@ def test_text_without_a_position_is_refused(text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_open_gammon_ids_are_parsed() -> None:
+def test_open_gammon_id_has_position_roll_and_score() -> None:
     position, match = parse_ogid(f"{OPENING}:N0N:31:W:R:4:3:7:1")  # white acted, so black is on roll
     assert position == START
-    assert (match.stakes.score, str(match.roll)) == (MatchScore(4, 3), "31")
+    assert str(match.roll) == "31"
+    assert match.stakes.score == MatchScore(4, 3)
+
+
+def test_open_gammon_id_is_from_the_view_of_the_side_on_roll() -> None:
     position, match = parse_ogid("cccccggggg:ddddiiiiii:W1N:63:B:R:4:3:7:1")
-    assert (position.pip_count, position.opponent_pip_count) == (5 * 13 + 5 * 9, 4 * 13 + 6 * 18)
-    assert (match.stakes.score, match.stakes.cube) == (MatchScore(3, 4), Cube(2, CubeOwner.ON_ROLL))
-    assert parse_ogid(f"{OPENING}:N0N::W:IW:0:0:1:0")[1].stakes.score == MatchScore(1, 1)  # white begins
+    assert position.pip_count == 5 * 13 + 5 * 9
+    assert position.opponent_pip_count == 4 * 13 + 6 * 18
+    assert match.stakes == Stakes(MatchScore(3, 4), Cube(2, CubeOwner.ON_ROLL))
+
+
+def test_open_gammon_ids_may_begin_a_match_or_be_crawford() -> None:
+    assert parse_ogid(f"{OPENING}:N0N::W:IW:0:0:1:0")[1].stakes.score == MatchScore(1, 1)
     assert parse_ogid(f"OGID={OPENING}:N0N:31:W:R:6:5:7C:1")[1].stakes.is_crawford is True
+
+
+def test_open_gammon_id_of_a_won_match_is_refused() -> None:
     with pytest.raises(InvalidScoreError, match="expected scores below the 7 points of the match, got 9 and 0"):
         parse_ogid(f"{OPENING}:N0N:31:B:R:9:0:7:1")
 
@@ -144,10 +156,9 @@ def test_identifiers_in_long_texts_are_found_within_limits() -> None:
     assert identifiers_in("x " * 50_000 + XGID) == []
 
 
-@each("text", [XG_TEXT, f"{OPENING}:N0N:31:W:R:0:0:0:1", f"see {XGID}.", "/position/4HPwATDgc/ABMA?roll=31"])
-def test_commands_read_positions_in_texts(player_root: Path, text: str) -> None:
-    """A command about a position takes a text with an identifier inside; all commands read positions by the same
-    function."""
-    for command in ("show", "eval", "hint", "cube"):
-        network = () if command == "show" else ("--network", "random")
-        assert run(player_root, command, text, *network).exit_code == 0, command
+NETWORK = ("--network", "random")
+
+
+@pytest.mark.parametrize("command", [("show",), ("eval", *NETWORK), ("hint", *NETWORK), ("cube", *NETWORK)])
+def test_commands_read_positions_in_texts(player_root: Path, command: tuple[str, ...]) -> None:
+    assert run(player_root, *command, XG_TEXT).exit_code == 0

@@ -91,15 +91,15 @@ def test_every_theme_has_an_example() -> None:
 
 
 def test_themes_match_the_reference(boards: Boards) -> None:
-    found = position_themes(boards).tolist()
-    assert found == [theme(board) for board in boards.tolist()]
-    assert set(found) == set(Theme)
+    themes = position_themes(boards).tolist()
+    assert themes == [theme(board) for board in boards.tolist()]
+    assert set(themes) == set(Theme)
 
 
 def test_flip_keeps_the_theme(boards: Boards) -> None:
     """The flipped board has the same theme, except back games, which one side plays and the other plays against."""
-    found = position_themes(boards).tolist()
-    assert position_themes(flip_boards(boards)).tolist() == [OF_OTHER_SIDE.get(Theme(each), each) for each in found]
+    expected = [OF_OTHER_SIDE.get(Theme(number), number) for number in position_themes(boards).tolist()]
+    assert position_themes(flip_boards(boards)).tolist() == expected
 
 
 def test_finished_games_have_no_theme() -> None:
@@ -111,7 +111,7 @@ def test_finished_games_have_no_theme() -> None:
 
 def test_labels_and_numbers_are_fixed() -> None:
     assert Theme.BACK_GAME_ON_ROLL.label == "back-game-on-roll"
-    assert [int(each) for each in Theme] == list(range(14))
+    assert list(map(int, Theme)) == list(range(14))
 
 
 def test_declared_themes_match_the_labels() -> None:

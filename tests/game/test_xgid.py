@@ -55,8 +55,9 @@ def test_board_does_not_turn_with_the_side_on_roll() -> None:
 
 
 @given(positions, running_states, st.integers(10, 20), st.booleans())
-def test_xgids_are_parsed_back(position: Position, match: MatchState, limit: int, flag: bool) -> None:
-    xgid = Xgid(position, replace(match, has_beavers=flag and not match.length), 1 << limit)
+def test_xgids_are_parsed_back(position: Position, match: MatchState, doublings: int, has_beavers: bool) -> None:
+    is_money_play = not match.length
+    xgid = Xgid(position, replace(match, has_beavers=has_beavers and is_money_play), max_cube=1 << doublings)
     assert parse_xgid(str(xgid)) == xgid
 
 
@@ -69,7 +70,7 @@ def test_one_changed_character_is_a_position_or_an_error(place: int, letter: str
 
 
 @pytest.mark.parametrize(
-    ("text", "offer", "decides"),
+    ("text", "offer", "to_decide"),
     [
         (f"{START_BOARD}:0:0:1:D:2:3:0:7:10", Offer.DOUBLE, Side.TOP),
         (f"{START_BOARD}:1:-1:-1:D:2:3:0:7:10", Offer.DOUBLE, Side.BOTTOM),
@@ -77,9 +78,11 @@ def test_one_changed_character_is_a_position_or_an_error(place: int, letter: str
         (f"{START_BOARD}:2:-1:1:R:0:0:2:0:10", Offer.RACCOON, Side.TOP),
     ],
 )
-def test_offers_are_parsed_back(text: str, offer: Offer, decides: Side) -> None:
+def test_offers_are_parsed_back(text: str, offer: Offer, to_decide: Side) -> None:
     xgid = parse_xgid(text)
-    assert (xgid.match.offer, xgid.match.to_decide, xgid.match.roll) == (offer, decides, None)
+    assert xgid.match.offer == offer
+    assert xgid.match.to_decide == to_decide
+    assert xgid.match.roll is None
     assert str(xgid) == "XGID=" + text
 
 
@@ -101,13 +104,10 @@ def corrupted(number: int, value: str) -> str:
         (corrupted(1, "A" + START_BOARD[1:]), r"a small letter first \(top's bar\) and a capital last"),
         (corrupted(1, START_BOARD[:-1] + "a"), r"a small letter first \(top's bar\) and a capital last"),
         (corrupted(1, START_BOARD[:-1] + "A"), "at most 15 checkers of the player on roll"),
-        (corrupted(1, "a" + START_BOARD[1:]), "at most 15 checkers of the opponent"),
         (corrupted(2, "-1"), r"a number from 0 to 30 as field 2 \(cube\), got '-1'"),
         (corrupted(2, "31"), r"a number from 0 to 30 as field 2 \(cube\), got '31'"),
         (corrupted(2, "11"), "a cube of at most 1024, got 2048"),
-        (corrupted(2, "0"), "a cube of 1 to be centered"),
         (corrupted(3, "2"), r"0 or 1 or -1 as field 3 \(cube owner\), got '2'"),
-        (corrupted(3, "0"), "a centered cube of 1 in a match, got 2"),
         (corrupted(4, "0"), r"1 or -1 as field 4 \(turn\), got '0'"),
         (corrupted(5, "0"), r"two dice, 00, D, B or R as field 5 \(dice\), got '0'"),
         (corrupted(5, "71"), r"two dice, 00, D, B or R as field 5 \(dice\), got '71'"),
@@ -116,15 +116,12 @@ def corrupted(number: int, value: str) -> str:
         (corrupted(5, "R"), "the cube at the side that beavered after a raccoon"),
         (corrupted(3, "-1").replace(":31:", ":D:"), "a double by a player who may turn the cube"),
         (corrupted(3, "-1").replace(":31:", ":B:"), "a double by a player who may turn the cube, got one while"),
-        (f"{START_BOARD}:1:-1:1:R:0:0:2:0:10", "a cube of at least 4 after a beaver, got 2"),
-        (f"{START_BOARD}:0:0:1:D:4:6:1:7:10", "no double in the crawford game"),
         (corrupted(6, "x"), r"a number from 0 to 99999 as field 6 \(score of bottom\), got 'x'"),
         (corrupted(6, "7"), "at least 1 point to go for each side"),
         (corrupted(7, "-3"), r"a number from 0 to 99999 as field 7 \(score of top\), got '-3'"),
         (corrupted(7, "03"), r"a number from 0 to 99999 as field 7 \(score of top\), got '03'"),
         (corrupted(7, "8"), "at least 1 point to go for each side"),
         (corrupted(8, "2"), r"a number from 0 to 1 as field 8 \(crawford/jacoby\), got '2'"),
-        (corrupted(8, "1"), "one side at 1-away in the crawford game"),
         (f"{START_BOARD}:1:1:1:31:2:3:4:0:10", r"a number from 0 to 3 as field 8 \(crawford/jacoby\), got '4'"),
         (corrupted(9, "\u0667"), r"a number from 0 to 99999 as field 9 \(match length\)"),
         (corrupted(10, ""), r"a number from 0 to 30 as field 10 \(cube limit\), got ''"),

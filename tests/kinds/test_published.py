@@ -127,14 +127,14 @@ def test_network_estimate_matches_its_size() -> None:
 
 
 def test_published_network_is_installed(
-    small_root: Path, untrained: Warehouse, memory_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_root: Path, warehouse_with_bearoffs: Warehouse, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The network is found by its recipe, beside the tables that it was made from."""
     table, notes = bgdata.open_warehouse(small_root).open("network", "tiny"), Notes()
     monkeypatch.setattr(network, "SHIPPED", memory_path / "networks")
     (memory_path / "networks").mkdir()
     (memory_path / "networks" / "tiny").symlink_to(table.folder.parent)
-    installed = untrained.build("network", TINY, progress=notes)
+    installed = warehouse_with_bearoffs.build("network", TINY, progress=notes)
     assert notes.texts[-1] == f"network/tiny: comes with the package ({table.folder.name})"
     assert installed.manifest == table.manifest
-    assert input_digests(untrained.find_inputs(DATASET, TINY) or {}) == table.manifest.inputs
+    assert input_digests(warehouse_with_bearoffs.find_inputs(DATASET, TINY) or {}) == table.manifest.inputs

@@ -33,8 +33,8 @@ BOOK = [decision("51", PLAYS), decision("31", ("8/5 6/5", "24/23 13/10"))]
 REPLY = decision("51", ("8/5 6/5",), first_play="13/8 6/5", reply_roll="31")
 
 
-def published_openings(**what: Any) -> steps.PublishedOpenings:
-    return steps.PublishedOpenings("somebody", "a book", "1999", "http://nowhere", **what)
+def published_openings(**content: Any) -> steps.PublishedOpenings:
+    return steps.PublishedOpenings("somebody", "a book", "1999", "http://nowhere", **content)
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,12 @@ def published_openings(**what: Any) -> steps.PublishedOpenings:
     ],
 )
 def test_published_plays_that_lose_are_differences(plays: tuple[str, ...], expected: list[tuple[Any, ...]]) -> None:
-    found = list(steps.published_differences([*BOOK, REPLY], published_openings(plays={"51": plays})))
-    assert [(row["play"], row["difference"], row["standard_error"]) for row in found] == expected
-    assert all((row["source"], row["best_play"], row["quantity"]) == ("somebody", PLAYS[0], "loss") for row in found)
+    rows = list(steps.published_differences([*BOOK, REPLY], published_openings(plays={"51": plays})))
+    assert [(row["play"], row["difference"], row["standard_error"]) for row in rows] == expected
+    for row in rows:
+        assert row["source"] == "somebody"
+        assert row["best_play"] == PLAYS[0]
+        assert row["quantity"] == "loss"
 
 
 def test_loss_within_three_standard_errors_is_not_a_difference() -> None:
@@ -59,20 +62,20 @@ def test_loss_within_three_standard_errors_is_not_a_difference() -> None:
 
 
 def test_published_equities_that_differ_are_listed() -> None:
-    """Published equities that differ from ours by more than three standard errors, or whose play was not rolled out,
-    are listed."""
-    rows = (
+    """By more than three standard errors, or of a play that was not rolled out."""
+    equities = (
         steps.PublishedEquity("51", "24/23 13/8", 0.0159, 0.0001),
         steps.PublishedEquity("51", "13/8 6/5", -0.025, 0.0001),
         steps.PublishedEquity("51", "13/7", 0.0, 0.013),
         steps.PublishedEquity("51", "24/18", 0.0, 0.001),
-        steps.PublishedEquity("62", "24/16", 0.0, 0.001),
+        steps.PublishedEquity("62", "24/16", 0.0, 0.001),  # a roll that the book lacks
     )
-    found = list(steps.published_differences(BOOK, published_openings(equities=rows)))
-    assert [row["play"] for row in found] == ["13/8 6/5", "24/18"]
-    assert found[0]["difference"] == pytest.approx(-0.015)
-    assert found[0]["standard_error"] == pytest.approx(np.hypot(0.002, 0.0001))
-    assert found[1]["difference"] is None
+    differing, not_rolled_out = steps.published_differences(BOOK, published_openings(equities=equities))
+    assert differing["play"] == "13/8 6/5"
+    assert differing["difference"] == pytest.approx(-0.015)
+    assert differing["standard_error"] == pytest.approx(np.hypot(0.002, 0.0001))
+    assert not_rolled_out["play"] == "24/18"
+    assert not_rolled_out["difference"] is None
 
 
 class SampleEvaluator:
@@ -101,16 +104,18 @@ def test_evaluators_are_compared_by_the_objective(objective: str, play: str) -> 
 
 
 def test_decisions_are_found_by_roll_and_reply() -> None:
-    """First rolls and replies are found in a book; those that it lacks are errors that name what it has."""
     book = [*BOOK, REPLY]
     assert steps.first_rolls(book) == BOOK
     assert steps.find_first_roll(book, "31") == BOOK[1]
     assert steps.find_reply(book, "51", "13/8 6/5", "31") == REPLY
+
+
+def test_decisions_that_a_book_lacks_are_refused() -> None:
+    book = [*BOOK, REPLY]
     with pytest.raises(UsageError, match=r"expected a first roll of this book \(51, 31\), got 62"):
         steps.find_first_roll(book, "62")
-    with pytest.raises(
-        UsageError, match=r"expected a play of 51 that this book answers \(13/8 6/5\), got '24/23 13/8'"
-    ):
+    message = r"expected a play of 51 that this book answers \(13/8 6/5\), got '24/23 13/8'"
+    with pytest.raises(UsageError, match=message):
         steps.find_reply(book, "51", "", "31")
     with pytest.raises(UsageError, match=r"expected a play of 31 that this book answers \(none\), got '13/9'"):
         steps.find_reply(book, "31", "13/9", "31")
@@ -125,15 +130,17 @@ def test_sources_are_named() -> None:
         assert source.plays or source.equities
 
 
-def test_published_plays_are_legal_and_in_our_notation() -> None:
-    for source in steps.published_sources():
-        plays = [(roll, play) for roll, plays in source.plays.items() for play in plays]
-        for roll, text in plays + [(each.roll, each.play) for each in source.equities]:
-            assert roll in FIRST_ROLLS
-            assert str(parse_play(text, START, roll)) == text
+@pytest.mark.parametrize("source", steps.published_sources(), ids=lambda source: source.name)
+def test_published_plays_are_legal_and_in_our_notation(source: steps.PublishedOpenings) -> None:
+    plays = [(roll, play) for roll, plays in source.plays.items() for play in plays]
+    plays += [(row.roll, row.play) for row in source.equities]
+    for roll, play in plays:
+        assert roll in FIRST_ROLLS
+        assert str(parse_play(play, START, roll)) == play
 
 
 def test_published_equities_have_standard_errors() -> None:
-    (stick,) = [source for source in steps.published_sources() if source.name == "Stick 2006"]
+    (stick,) = (source for source in steps.published_sources() if source.name == "Stick 2006")
     assert stick.equities[0] == steps.PublishedEquity("51", "24/23 13/8", 0.0069, 0.0007)
-    assert all(each.standard_error > 0 for source in steps.published_sources() for each in source.equities)
+    for source in steps.published_sources():
+        assert all(row.standard_error > 0 for row in source.equities)

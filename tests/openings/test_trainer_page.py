@@ -1,4 +1,4 @@
-"""Tests of the opening trainer: questions, verdicts within the errors of the book, and other stakes."""
+"""The opening trainer: questions, verdicts within the errors of the book, and other stakes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 
 from bgdata.openings.pages import trainer
 from bgdata.openings.pages.trainer import BookPlay, verdict_text, weighed_plays
-from tests.subtests import each
 from tests.web.reading import read
 
 if TYPE_CHECKING:
@@ -19,78 +18,86 @@ if TYPE_CHECKING:
 BOOK = "objective=double-match-point"
 
 
-def page_json(client: TestClient, query: str) -> dict[str, Any]:
-    """The JSON of the trainer's page for this query."""
+def page_json(client: TestClient, query: str) -> Any:
     answer = client.get(f"/openings/train.json?{query}")
     assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    return answer.json()
 
 
-@each("ask", ["first", "replies"])
-def test_answers_show_the_values_of_the_book(client: TestClient, ask: str) -> None:
-    """Before an answer the page tells no values; after it, all plays as the book has them, the best first."""
-    count = page_json(client, f"{BOOK}&ask={ask}")["questions"]
-    seen = set[tuple[str, ...]]()
-    for number in range(1, min(count, 12) + 1):
-        question = page_json(client, f"{BOOK}&ask={ask}&number={number}")
-        assert (question["verdict"], question["plays"]) == (None, [])
+def question_queries(client: TestClient, ask: str) -> list[str]:
+    """The queries of the first questions, at most 12."""
+    n_questions = page_json(client, f"{BOOK}&ask={ask}")["questions"]
+    return [f"{BOOK}&ask={ask}&number={number}" for number in range(1, min(n_questions, 12) + 1)]
+
+
+@pytest.mark.parametrize("ask", ["first", "replies"])
+def test_page_has_no_values_before_an_answer(client: TestClient, ask: str) -> None:
+    questions = [page_json(client, query) for query in question_queries(client, ask)]
+    for question in questions:
+        assert question["verdict"] is None
+        assert question["plays"] == []
         assert (question["first_play"] is None) == (ask == "first")
-        seen.add((question["first_roll"], str(question["first_play"]), question["roll"]))
-        for choice in question["choices"]:
-            told = page_json(client, f"{BOOK}&ask={ask}&number={number}&answer={quote(choice)}")
-            losses = [row["loss"] for row in told["plays"]]
-            assert losses == sorted(losses)
-            assert losses[0] == 0
-            (own,) = (row for row in told["plays"] if row["play"] == choice)
-            assert (told["verdict"] == "Right") == (own["loss"] == 0)
-            assert (told["verdict"] == "Wrong") == (
-                own["loss"] >= 0.02 and own["loss"] > 1.96 * own["loss_standard_error"]
-            )
-        query = (
-            f"select play, equity, loss from openings where objective = 'double-match-point' "
+    different = {(question["first_roll"], question["first_play"], question["roll"]) for question in questions}
+    assert len(different) == len(questions)
+
+
+@pytest.mark.parametrize("ask", ["first", "replies"])
+def test_answer_is_judged_by_its_loss(client: TestClient, ask: str) -> None:
+    for query in question_queries(client, ask):
+        for choice in page_json(client, query)["choices"]:
+            answered = page_json(client, f"{query}&answer={quote(choice)}")
+            (play,) = (row for row in answered["plays"] if row["play"] == choice)
+            is_clear = play["loss"] > 1.96 * play["loss_standard_error"]
+            assert (answered["verdict"] == "Right") == (play["loss"] == 0)
+            assert (answered["verdict"] == "Wrong") == (play["loss"] >= 0.02 and is_clear)
+
+
+@pytest.mark.parametrize("ask", ["first", "replies"])
+def test_plays_after_an_answer_are_those_of_the_book(client: TestClient, ask: str) -> None:
+    for query in question_queries(client, ask):
+        question = page_json(client, query)
+        plays = page_json(client, f"{query}&answer={quote(question['choices'][0])}")["plays"]
+        losses = [row["loss"] for row in plays]
+        assert losses == sorted(losses)
+        assert losses[0] == 0
+        sql = (
+            f"select play from openings where objective = 'double-match-point' "
             f"and position_id = '{question['position_id']}' "
             f"and coalesce(reply_roll, first_roll) = '{question['roll']}' "
             f"and first_play {'is null' if ask == 'first' else 'is not null'} order by rank"
         )
-        rows = client.get("/sql.json", params={"q": query}).json()
-        assert [row["play"] for row in told["plays"]] == [row["play"] for row in rows][: len(told["plays"])]
-    assert len(seen) == min(count, 12)
+        rows = client.get("/sql.json", params={"q": sql}).json()
+        assert [row["play"] for row in plays] == [row["play"] for row in rows][: len(plays)]
 
 
 def test_page_compares_the_player_with_the_book(client: TestClient) -> None:
-    """After any answer the page says once whether the site's player agrees with the book, and shows its best play."""
-    question = page_json(client, BOOK)
-    for choice in question["choices"]:
-        where = f"/openings/train?{BOOK}&answer={quote(choice)}"
-        page = read(client, where)
-        said = [
-            words
-            for words in ("agrees:", "disagree within the errors", "beyond the errors", "has not rolled out")
-            if words in page.text
-        ]
-        assert len(said) == 1, page.text
-        (link,) = {link for link in page.links if link.startswith("/position/") and "&play=" not in link and
-                   "away=1-1" in link}  # fmt: skip
-        hint = client.get(link.replace("?", ".json?", 1)).json()["hint"]
-        best = hint[0]["play"]
-        assert best in page.text
+    verdicts = ("agrees:", "disagree within the errors", "beyond the errors", "has not rolled out")
+    for choice in page_json(client, BOOK)["choices"]:
+        page = read(client, f"/openings/train?{BOOK}&answer={quote(choice)}")
+        assert sum(verdict in page.text for verdict in verdicts) == 1, page.text
+        positions = {link for link in page.links if link.startswith("/position/") and "away=1-1" in link}
+        (position,) = {link for link in positions if "&play=" not in link}
+        best, *_ = client.get(position.replace("?", ".json?", 1)).json()["hint"]
+        assert best["play"] in page.text
 
 
-def test_links_go_through_the_questions_and_to_replies(client: TestClient) -> None:
-    page = read(client, f"/openings/train?{BOOK}")
+def test_last_question_is_followed_by_the_first(client: TestClient) -> None:
+    first = page_json(client, BOOK)
+    assert page_json(client, f"{BOOK}&number={first['questions'] + 1}")["choices"] == first["choices"]
+
+
+def test_page_links_to_answers_and_replies(client: TestClient) -> None:
     choices = page_json(client, BOOK)["choices"]
+    page = read(client, f"/openings/train?{BOOK}")
     assert len([link for link in page.links if "answer=" in link]) == len(choices)
-    count = page_json(client, BOOK)["questions"]
-    assert page_json(client, f"{BOOK}&number={count + 1}")["choices"] == choices, "after the last comes the first"
-    told = read(client, f"/openings/train?{BOOK}&answer={quote(choices[0])}")
-    (replies,) = (link for link in told.links if "ask=replies" in link and "roll=" in link)
+    answered = read(client, f"/openings/train?{BOOK}&answer={quote(choices[0])}")
+    (replies,) = (link for link in answered.links if "ask=replies" in link and "roll=" in link)
     assert client.get(replies).status_code == 200
     assert f"/openings/train?{BOOK}" in read(client, f"/openings?{BOOK}").links
 
 
-def row(play: str, win: float, win_gammon: float, lose_gammon: float) -> dict[str, Any]:
-    """A row of the book with these chances, whose errors are 0.001, 0.002 and 0.003."""
+def book_row(play: str, win: float, win_gammon: float, lose_gammon: float) -> dict[str, Any]:
+    """A row of the book with these chances, whose standard errors are 0.001, 0.002 and 0.003."""
     return {
         "play": play, "next_position_id": play, "win": win, "win_gammon": win_gammon, "lose_gammon": lose_gammon,
         "win_standard_error": 0.001, "win_gammon_standard_error": 0.002, "lose_gammon_standard_error": 0.003,
@@ -98,26 +105,31 @@ def row(play: str, win: float, win_gammon: float, lose_gammon: float) -> dict[st
     }  # fmt: skip
 
 
-def test_chances_are_weighed_by_the_match() -> None:
-    """Plays are valued by match winning chances: a gammon wins the match at gammon-go, a plain win half of it."""
-    rows = [row("quiet", 0.52, 0.10, 0.10), row("bold", 0.50, 0.16, 0.18)]
-    go, save = (trainer.OBJECTIVES[name].weighed for name in ("gammon-go", "gammon-save"))
-    best, other = weighed_plays(rows, go)
-    assert (best.play, other.play) == ("bold", "quiet")
-    for play, given in ((best, rows[1]), (other, rows[0])):
-        mwc = given["win_gammon"] + 0.5 * (given["win"] - given["win_gammon"])
+QUIET, BOLD = book_row("quiet", 0.52, 0.10, 0.10), book_row("bold", 0.50, 0.16, 0.18)
+
+
+def test_gammon_wins_the_match_at_gammon_go() -> None:
+    """A plain win has an mwc of a half."""
+    best, second = weighed_plays([QUIET, BOLD], trainer.OBJECTIVES["gammon-go"].weighed)
+    for play, row in ((best, BOLD), (second, QUIET)):
+        assert play.play == row["play"]
+        mwc = row["win_gammon"] + 0.5 * (row["win"] - row["win_gammon"])
         assert play.equity == pytest.approx(2 * mwc - 1)
         assert play.error == pytest.approx(hypot(0.001, 0.002))
-    assert other.loss == pytest.approx(best.equity - other.equity)
-    assert other.loss_error == pytest.approx(hypot(best.error, other.error))
-    best, other = weighed_plays(rows, save)
-    assert (best.play, other.play) == ("quiet", "bold")
-    for play, given in ((best, rows[0]), (other, rows[1])):
-        mwc = given["win"] + 0.5 * (1 - given["win"] - given["lose_gammon"])
+    assert second.loss == pytest.approx(best.equity - second.equity)
+    assert second.loss_error == pytest.approx(hypot(best.error, second.error))
+
+
+def test_gammon_loses_the_match_at_gammon_save() -> None:
+    """A plain loss has an mwc of a half."""
+    best, second = weighed_plays([QUIET, BOLD], trainer.OBJECTIVES["gammon-save"].weighed)
+    for play, row in ((best, QUIET), (second, BOLD)):
+        assert play.play == row["play"]
+        mwc = row["win"] + 0.5 * (1 - row["win"] - row["lose_gammon"])
         assert play.equity == pytest.approx(2 * mwc - 1)
 
 
-@each(
+@pytest.mark.parametrize(
     ("loss", "error", "verdict"),
     [(0.0, 0.0, "Right"), (0.03, 0.02, "Right within the errors"), (0.01, 0.001, "Nearly right"),
      (0.02, 0.001, "Wrong")],
@@ -126,14 +138,15 @@ def test_verdict_depends_on_loss_and_error(loss: float, error: float, verdict: s
     assert verdict_text(BookPlay("8/5 6/5", "", 0.1, 0.001, loss, error, 72)) == verdict
 
 
-@each(
-    ("query", "words"),
+@pytest.mark.parametrize(
+    ("query", "message"),
     [("objective=x", "as objective, got"), ("ask=x", "as ask, got"), ("roll=33", "expected a first roll such as 31"),
      ("roll=<b>", "expected a first roll"), ("number=0", "from 1 to 99,999"), (f"{BOOK}&answer=<b>", "as answer, got")],
 )  # fmt: skip
-def test_wrong_values_are_refused(client: TestClient, query: str, words: str) -> None:
+def test_wrong_values_are_refused(client: TestClient, query: str, message: str) -> None:
     answer = client.get(f"/openings/train.json?{query}")
-    assert (answer.status_code, words in answer.json()["error"]) == (400, True), answer.text
+    assert answer.status_code == 400
+    assert message in answer.json()["error"]
     assert "<b>" not in client.get(f"/openings/train?{query}").text
 
 

@@ -14,36 +14,48 @@ from bgdata.equity.steps import MatchEquityPlan
 from bgdata.errors import ExternalProgramError, MissingExtraError, MissingFileError, UsageError
 from bgdata.selfplay.steps import CorpusPlan
 from bgdata.training.steps import TrainingPlan
-from tests.subtests import each
 
 
-def test_arguments_are_fields_of_plans() -> None:
-    """The options of each pipeline's command fill the fields of its plan, and have the plan's defaults."""
-    from pipelines import corpora, match_equity, rebuild, train  # they import Prefect
+def test_arguments_of_the_training_flow() -> None:
+    from pipelines import train  # imports Prefect
 
     assert train.parse_arguments(["mine"]) == ("warehouse", TrainingPlan("mine"))
     options = ["--start", "network/a", "--games", "7", "--hidden", "40-20", "--luck-adjusted-games", "0"]
     expected = TrainingPlan("mine", start="network/a", games=7, hidden="40-20", luck_adjusted_games=0)
     assert train.parse_arguments(["mine", "--warehouse", "w", *options]) == ("w", expected)
     assert ["name", *train.MEANINGS] == list(vars(expected))
+
+
+def test_arguments_of_the_flow_of_corpora() -> None:
+    from pipelines import corpora
+
     assert corpora.parse_arguments([]) == ("warehouse", CorpusPlan(), "local", "")
     options = ["--warehouse", "w", "--executor", "processes:2", "--games", "7", "--cubeful-games", "0", "--most", "3"]
     assert corpora.parse_arguments(options) == ("w", CorpusPlan(games=7, cubeful_games=0, most=3), "processes:2", "")
-    assert corpora.parse_arguments(["--executor", "dask://a:1", "--through", "s3://b/c"])[2:] == (
-        "dask://a:1",
-        "s3://b/c",
-    )
+    _, _, executor, through = corpora.parse_arguments(["--executor", "dask://a:1", "--through", "s3://b/c"])
+    assert executor == "dask://a:1"
+    assert through == "s3://b/c"
     assert list(corpora.MEANINGS) == list(vars(CorpusPlan()))
+
+
+def test_arguments_of_the_rebuilding_flow() -> None:
+    from pipelines import rebuild
+
     assert rebuild.parse_arguments([]) == ("again", "from-nothing", [])
     options = ["--warehouse", "w", "--plan", "player-33", "sl", "td"]
     assert rebuild.parse_arguments(options) == ("w", "player-33", ["sl", "td"])
+
+
+def test_arguments_of_the_match_equity_flow() -> None:
+    from pipelines import match_equity
+
     assert match_equity.parse_arguments([]) == ("warehouse", MatchEquityPlan())
     options = ["--player", "network/a", "--plies", "0", "2", "--length", "9", "--cube-life-index", "0.7"]
     assert match_equity.parse_arguments(options) == ("warehouse", MatchEquityPlan("network/a", (0, 2), 0.7, 9))
 
 
-@each("arguments", [["a", "b"], ["a", "--games", "many"], ["--nothing"], ["--plies", "x"]])
-@each("flow", ["pipelines.corpora", "pipelines.match_equity", "pipelines.train"])
+@pytest.mark.parametrize("arguments", [["a", "b"], ["a", "--games", "many"], ["--nothing"], ["--plies", "x"]])
+@pytest.mark.parametrize("flow", ["pipelines.corpora", "pipelines.match_equity", "pipelines.train"])
 def test_invalid_arguments_are_refused(flow: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as raised:
         import_module(flow).parse_arguments(arguments)

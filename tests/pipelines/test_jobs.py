@@ -8,32 +8,30 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
-from tests.subtests import each
 
 
-@each("is_all", [False, True])
+@pytest.mark.parametrize("is_all", [False, True], ids=["basic", "all"])
 def test_every_variant_is_built_once_after_its_inputs(tmp_path: Path, is_all: bool) -> None:
-    """Every wanted variant is in exactly one job, and the jobs that it needs come before that one."""
     from pipelines.build import Variant, default_jobs  # imports Prefect
 
     warehouse = bgdata.open_warehouse(tmp_path)
     jobs = default_jobs(warehouse, list(warehouse.kinds), is_all=is_all)
-    built = [variant for job in jobs for variant in job.variants]
-    wanted = [
-        Variant(kind.name, each)
+    expected = [
+        Variant(kind.name, parameters)
         for kind in warehouse.kinds.values()
-        for each in (kind.defaults if is_all else kind.basic)
+        for parameters in (kind.defaults if is_all else kind.basic)
     ]
-    assert sorted(built, key=repr) == sorted(wanted, key=repr)
-    before = set[Variant]()
+    variants = [variant for job in jobs for variant in job.variants]
+    assert sorted(variants, key=repr) == sorted(expected, key=repr)
+    finished = set[Variant]()
     for job in jobs:
-        assert job.needs <= before
-        before.update(job.variants)
+        assert job.needs <= finished
+        finished.update(job.variants)
 
 
-def test_shipped_kinds_are_one_task_and_slow_jobs_begin_first(tmp_path: Path) -> None:
-    """A kind's shipped variants are one job, nothing waits for them, and the longest jobs begin first."""
-    from pipelines.build import LONGEST, default_jobs, is_shipped
+def test_shipped_variants_of_a_kind_are_one_job(tmp_path: Path) -> None:
+    """No other job waits for them."""
+    from pipelines.build import default_jobs, is_shipped
 
     warehouse = bgdata.open_warehouse(tmp_path)
     jobs = default_jobs(warehouse, list(warehouse.kinds))
@@ -45,15 +43,29 @@ def test_shipped_kinds_are_one_task_and_slow_jobs_begin_first(tmp_path: Path) ->
     (openings,) = (job for job in jobs if job.variants[0].kind == "openings")
     assert len(openings.variants) == len(warehouse.kind("openings").defaults) > 1
     assert len(jobs) < 30
-    begun = [next(place for place, job in enumerate(jobs) if job.variants[0].kind == kind) for kind in LONGEST]
-    first = {variant for job in jobs[: max(begun)] for variant in job.variants}
-    for place in begun:
-        assert jobs[place].needs <= first
-    others = [kind for kind, _ in first - jobs[begun[0]].needs - jobs[begun[1]].needs]
-    assert sorted({*others} - {*LONGEST}) == ["supervised_network"]
-    jobs = default_jobs(warehouse, ["selfplay_labels"])  # needs no other kind
+
+
+def test_longest_jobs_begin_first(tmp_path: Path) -> None:
+    """Before them are only their inputs, and the network that all wait for."""
+    from pipelines.build import LONGEST, default_jobs
+
+    warehouse = bgdata.open_warehouse(tmp_path)
+    jobs = default_jobs(warehouse, list(warehouse.kinds))
+    numbers = [next(number for number, job in enumerate(jobs) if job.variants[0].kind == kind) for kind in LONGEST]
+    before_last = {variant for job in jobs[: max(numbers)] for variant in job.variants}
+    for number in numbers:
+        assert jobs[number].needs <= before_last
+    not_needed = before_last - jobs[numbers[0]].needs - jobs[numbers[1]].needs
+    assert {kind for kind, _ in not_needed} - {*LONGEST} == {"supervised_network"}
+
+
+def test_jobs_of_one_kind_need_no_other_kind(tmp_path: Path) -> None:
+    from pipelines.build import default_jobs
+
+    jobs = default_jobs(bgdata.open_warehouse(tmp_path), ["selfplay_labels"])
     assert [len(job.variants) for job in jobs] == [1, 1]
-    assert not any(job.needs for job in jobs)
+    for job in jobs:
+        assert not job.needs
 
 
 class Task:
@@ -89,5 +101,7 @@ def test_running_tasks_are_limited_by_processes(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(build, "PROCESSES", 2)
     monkeypatch.setattr(build, "as_completed", last)
-    found: list[Any] = list(build.in_order(jobs, begin))
-    assert (found, order, most) == ([c, d, a, b], [a, c, d, b], 2)
+    finished: list[Any] = list(build.in_order(jobs, begin))
+    assert order == [a, c, d, b]
+    assert finished == [c, d, a, b]
+    assert most == 2

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from bgdata.errors import MissingExtraError, UsageError
-from tests.subtests import each
 
 ROOT = Path(__file__).parents[2]
 FLOW = """
@@ -62,7 +61,7 @@ def test_each_range_is_a_task(tmp_path: Path) -> None:
         assert len((tmp_path / name / "log").read_text().splitlines()) == 4
 
 
-@each("name", ["local", "dask://", "dask://here"])
+@pytest.mark.parametrize("name", ["local", "dask://", "dask://here"])
 def test_workers_that_are_not_a_cluster_are_refused(name: str) -> None:
     from pipelines.ranges import workers_at  # which imports Prefect
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise, takewhile
+from itertools import chain, pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -28,7 +29,6 @@ from bgdata.game.position import Position
 from bgdata.kernel import threads
 from bgdata.selfplay import series
 from bgdata.selfplay.cubeful_games import MAX_CUBE, PASSED
-from bgdata.selfplay.games import self_play
 from bgdata.selfplay.series import (
     CubefulCorpus,
     CubefulResults,
@@ -40,6 +40,7 @@ from bgdata.selfplay.series import (
 from tests.equity.samples import decide_money, published_met
 from tests.evaluation.sample_networks import shipped_networks, shipped_player
 from tests.reference.cubeful_games import (
+    TURNED,
     Board,
     Chances,
     Game,
@@ -56,8 +57,11 @@ from tests.reference.self_play import Evaluator, flipped
 from tests.subtests import each
 
 SEED = 31
-ACTIONS, OWNERS = ("play", "double", "take", "pass"), ("centered", "on_roll", "opponent")
-MONEY, SIDES = CubefulRules(), (CubeSide(janowski(0.7)), CubeSide(janowski(0.4)))
+ACTIONS = ("play", "double", "take", "pass")
+OWNERS = ("centered", "on_roll", "opponent")
+MONEY = CubefulRules()
+JACOBY = CubefulRules(is_jacoby=True)
+SIDES = (CubeSide(janowski(0.7)), CubeSide(janowski(0.4)))
 Sides = tuple[CubeSide, CubeSide]
 
 
@@ -79,8 +83,8 @@ def slow_model(strategy: Strategy) -> Model:
     """The cube model of a strategy for the reference, by the decisions of `equity`."""
 
     def model(chances: Chances, _cube: int, owner: str, _score: Score) -> tuple[float, float, float]:
-        found, _ = decide_money(strategy, np.array([chances]), owner=CubeOwner(owner))
-        return float(found.no_double[0]), float(found.double_take[0]), float(found.double_pass[0])
+        equities, _ = decide_money(strategy, np.array([chances]), owner=CubeOwner(owner))
+        return float(equities.no_double[0]), float(equities.double_take[0]), float(equities.double_pass[0])
 
     return model
 
@@ -95,21 +99,20 @@ def evaluate_ahead(boards: Sequence[Board]) -> tuple[list[list[float]], list[flo
     return chances.tolist(), cubeless_equities(chances).tolist()
 
 
-def check_games(found: CubefulCorpus, expected: list[Game], judge: Evaluator = evaluate) -> None:
-    """Compare all games of a corpus with those of the reference."""
-    assert len(found.results.games) == len(expected)
-    for number, game in enumerate(expected):
-        turns = slice(*found.first_turns[number : number + 2].tolist())
+def check_games(corpus: CubefulCorpus, games: list[Game], judge: Evaluator = evaluate) -> None:
+    """Compare all games of a corpus, turn by turn, with those of the reference."""
+    assert len(corpus.results.games) == len(games)
+    for number, game in enumerate(games):
+        turns = slice(*corpus.first_turns[number : number + 2].tolist())
         record = (*game.scores, game.is_crawford, game.winner, game.points, game.cube, game.way, len(game.turns))
-        assert tuple(found.results.games[number].tolist()) == record
-        assert found.boards[turns].tolist() == [turn.board for turn in game.turns]
-        assert found.after_play[turns].tolist() == [turn.after_play for turn in game.turns]
-        assert found.records[turns].tolist() == [
+        assert tuple(corpus.results.games[number].tolist()) == record
+        assert corpus.boards[turns].tolist() == [turn.board for turn in game.turns]
+        assert corpus.after_play[turns].tolist() == [turn.after_play for turn in game.turns]
+        assert corpus.records[turns].tolist() == [
             [turn.player, ACTIONS.index(turn.action), turn.on_roll, *turn.dice, turn.cube, OWNERS.index(turn.owner)]
             for turn in game.turns
         ]
-        equities = judge([turn.board for turn in game.turns])[1]
-        assert found.equities[turns].tolist() == equities
+        assert corpus.equities[turns].tolist() == judge([turn.board for turn in game.turns])[1]
 
 
 def cubeful_side(side: CubeSide) -> CubeSide:
@@ -117,268 +120,287 @@ def cubeful_side(side: CubeSide) -> CubeSide:
     return replace(side, cubeful_plays=True)
 
 
-def cases() -> dict[str, tuple[Sides, CubefulRules, tuple[Model, Model], tuple[Value | None, Value | None], range]]:
-    """Cases by name: sides, rules, the reference's cube models, its values of positions with the cube, and match
-    numbers."""
-    slow, slow_jacoby = slow_janowski(0.7), slow_janowski(0.7, is_jacoby=True)
-    side = CubeSide(janowski(0.7))
-    other = CubeSide(janowski(0.4))
-    jacoby = CubefulRules(is_jacoby=True)
-    jumping, by_score = CubeSide(jump(0.09)), CubeSide(janowski(0.6))
-    as_money = CubeSide(janowski(0.7), as_money=True)
-    match = match_janowski(0.6, mwc)
-    first = CubeSide(janowski_first(0.8))
-    jacoby_models = slow_jacoby, slow_janowski(0.4, is_jacoby=True)
-    by_values = cubeful(slow), cubeful(slow_model(jump(0.09)))
-    in_matches = cubeful(match, match_janowski(0, mwc)), cubeful(slow)
-    plain = (None, None)
-    few = range(3, 8)
+class Case(NamedTuple):
+    """Sides and rules, and the same cube models and values of plays for the reference."""
+
+    sides: Sides
+    rules: CubefulRules
+    models: tuple[Model, Model]
+    values: tuple[Value | None, Value | None] = (None, None)  # of positions with the cube; None: cubeless equities
+
+
+def cases_of_cubeless_plays() -> dict[str, Case]:
+    """Games in which both sides choose plays by cubeless equity."""
+    half_live, dead, live = CubeSide(janowski(0.7)), CubeSide(janowski(0)), CubeSide(janowski(1))
+    by_score, as_money = CubeSide(janowski(0.6)), CubeSide(janowski(0.7), as_money=True)
+    match_models = match_janowski(0.6, mwc), slow_janowski(0.7)
     return {
-        "money": ((side, CubeSide(janowski(0))), MONEY, (slow, slow_janowski(0)), plain, few),
-        "jacoby": (
-            (side, CubeSide(janowski(1))), jacoby, (slow_jacoby, slow_janowski(1, is_jacoby=True)), plain, few,
+        "money": Case((half_live, dead), MONEY, (slow_janowski(0.7), slow_janowski(0))),
+        "jacoby": Case(
+            (half_live, live), JACOBY, (slow_janowski(0.7, is_jacoby=True), slow_janowski(1, is_jacoby=True))
         ),
-        "jump": ((jumping, first), MONEY, (slow_model(jump(0.09)), slow_model(janowski_first(0.8))), plain, few),
-        "cubeful plays": (
-            (cubeful_side(side), cubeful_side(jumping)), MONEY, (slow, slow_model(jump(0.09))), by_values, range(6),
+        "jump": Case(
+            (CubeSide(jump(0.09)), CubeSide(janowski_first(0.8))),
+            MONEY,
+            (slow_model(jump(0.09)), slow_model(janowski_first(0.8))),
         ),
-        "cubeful plays, jacoby": (
-            (cubeful_side(side), other), jacoby, jacoby_models, (cubeful(slow_jacoby), None), range(6),
-        ),
-        # one side uses the score, the other plays as for money
-        **{f"match to {n}": ((by_score, as_money), match_rules(n), (match, slow), plain, range(3)) for n in (3, 5)},
-        **{
-            f"cubeful plays, match to {n}": (
-                (cubeful_side(by_score), cubeful_side(as_money)), match_rules(n), (match, slow), in_matches, range(5),
-            )
-            for n in (3, 5)
-        },
-    }  # fmt: skip
+        "match": Case((by_score, as_money), match_rules(3), match_models),
+    }
 
 
-@each(("sides", "rules", "models", "values", "numbers"), cases)
-def test_games_match_the_reference(
-    sides: Sides,
-    rules: CubefulRules,
-    models: tuple[Model, Model],
-    values: tuple[Value | None, Value | None],
-    numbers: range,
-) -> None:
-    """Games with the cube equal those of a reference in plain Python, turn by turn."""
-    found = cubeful_self_play(network(), sides, rules, len(numbers), SEED, numbers.start)
-    expected = [
-        play_match(evaluate, models, rules.length, SEED, number, is_jacoby=rules.is_jacoby, values=values)
-        for number in numbers
+def cases_of_cubeful_plays() -> dict[str, Case]:
+    """Games in which a side chooses plays by their value with the cube."""
+    half_live, jumping = cubeful_side(CubeSide(janowski(0.7))), cubeful_side(CubeSide(jump(0.09)))
+    by_score, as_money = cubeful_side(CubeSide(janowski(0.6))), cubeful_side(CubeSide(janowski(0.7), as_money=True))
+    money_models = slow_janowski(0.7), slow_model(jump(0.09))
+    jacoby_models = slow_janowski(0.7, is_jacoby=True), slow_janowski(0.4, is_jacoby=True)
+    match_models = match_janowski(0.6, mwc), slow_janowski(0.7)
+    match_values = cubeful(match_models[0], match_janowski(0, mwc)), cubeful(match_models[1])
+    return {
+        "money": Case((half_live, jumping), MONEY, money_models, (cubeful(money_models[0]), cubeful(money_models[1]))),
+        "jacoby": Case((half_live, CubeSide(janowski(0.4))), JACOBY, jacoby_models, (cubeful(jacoby_models[0]), None)),
+        "match": Case((by_score, as_money), match_rules(5), match_models, match_values),
+    }
+
+
+def check_matches(case: Case, first: int, count: int) -> tuple[CubefulCorpus, list[Game]]:
+    """Compare matches with those of the reference, and return them."""
+    corpus = cubeful_self_play(network(), case.sides, case.rules, count, SEED, first)
+    length, is_jacoby = case.rules.length, case.rules.is_jacoby
+    matches = [
+        play_match(evaluate, case.models, length, SEED, match, is_jacoby=is_jacoby, values=case.values)
+        for match in range(first, first + count)
     ]
-    games = [game for match in expected for game in match]
-    check_games(found, games)
-    assert np.diff(found.results.offsets).tolist() == [len(match) for match in expected]
-    assert rules.length or {"double", "take"} <= {turn.action for game in games for turn in game.turns}
-    if values != (None, None):
-        assert any(game.is_crawford for game in games) == bool(rules.length)
-        cubeless = replace(sides[0], cubeful_plays=False), replace(sides[1], cubeful_plays=False)
-        plain = cubeful_self_play(network(), cubeless, rules, len(numbers), SEED)
-        assert not np.array_equal(plain.boards, found.boards)
+    games = list(chain.from_iterable(matches))
+    check_games(corpus, games)
+    assert np.diff(corpus.results.offsets).tolist() == [len(match) for match in matches]
+    return corpus, games
+
+
+@each(("name", "case"), lambda: cases_of_cubeless_plays().items())
+def test_games_match_the_reference(name: str, case: Case) -> None:
+    is_match = name == "match"
+    _, games = check_matches(case, first=0 if is_match else 3, count=3 if is_match else 5)
+    if not is_match:
+        assert {"double", "take"} <= {turn.action for game in games for turn in game.turns}
+
+
+@each(("name", "case"), lambda: cases_of_cubeful_plays().items())
+def test_games_with_cubeful_plays_match_the_reference(name: str, case: Case) -> None:
+    is_match = name == "match"
+    count = 5 if is_match else 6
+    corpus, games = check_matches(case, 0, count)
+    assert any(game.is_crawford for game in games) == is_match
+    cubeless_sides = replace(case.sides[0], cubeful_plays=False), replace(case.sides[1], cubeful_plays=False)
+    cubeless = cubeful_self_play(network(), cubeless_sides, case.rules, count, SEED)
+    assert not np.array_equal(cubeless.boards, corpus.boards)
 
 
 def test_doubles_use_the_local_volatility() -> None:
     """Sides with local volatility double as the jump model does with the volatility of each position."""
     sides = CubeSide(jump(0.1), is_local=True), CubeSide(jump(0.1), is_local=True)
-    found = cubeful_self_play(network(), sides, MONEY, 12, SEED)
-    player = shipped_player()
-    count = 0
-    differ = 0
-    for begin, end in pairwise(found.first_turns.tolist()):
-        rows = np.arange(begin + 1, end)
-        actions, owners = found.records[rows, 1], found.records[rows, 6]
-        asked = rows[((actions == ACTIONS.index("play")) | (actions == ACTIONS.index("double"))) & (owners != 2)]
-        for row in asked.tolist():
-            if found.records[row - 1, 1] == ACTIONS.index("take"):
-                continue  # the cube has just been turned
-            chances = np.array(evaluate([found.boards[row].tolist()])[0])
-            local = min(local_volatility_by(player, Position(found.boards[row].tolist())), MAX_VOLATILITY)
-            owner = CubeOwner(OWNERS[found.records[row, 6]])
-            (action,), (plain,) = (
-                decide_money(jump(0.1, volatility), chances, owner=owner)[1] for volatility in (local, 0.1)
-            )
-            doubled = found.records[row, 1] == ACTIONS.index("double")
-            differ += doubled != (action in (Action.DOUBLE_TAKE, Action.DOUBLE_PASS))
-            count += action != plain
-    assert differ <= 1  # games consider likely plays only
-    assert count > differ
+    corpus = cubeful_self_play(network(), sides, MONEY, 12, SEED)
+    n_other_doubles = 0
+    n_other_actions = 0  # by the volatility of the position than by the constant one
+    for row in may_double_rows(corpus):
+        board = corpus.boards[row].tolist()
+        chances = np.array(evaluate([board])[0])
+        owner = CubeOwner(OWNERS[corpus.records[row, 6]])
+        volatility = min(local_volatility_by(shipped_player(), Position(board)), MAX_VOLATILITY)
+        _, (action,) = decide_money(jump(0.1, volatility), chances, owner=owner)
+        _, (constant_action,) = decide_money(jump(0.1, 0.1), chances, owner=owner)
+        has_doubled = corpus.records[row, 1] == ACTIONS.index("double")
+        n_other_doubles += has_doubled != (action in (Action.DOUBLE_TAKE, Action.DOUBLE_PASS))
+        n_other_actions += action != constant_action
+    assert n_other_doubles <= 1  # games consider likely plays only
+    assert n_other_actions > n_other_doubles
 
 
-@pytest.mark.parametrize(
-    ("sides", "rules", "models", "count"),
-    [
-        (
+def may_double_rows(corpus: CubefulCorpus) -> Iterator[int]:
+    """The turns in which the player on roll decides whether to double: not the first of a game."""
+    for begin, end in pairwise(corpus.first_turns.tolist()):
+        for row in range(begin + 1, end):
+            action, owner = ACTIONS[corpus.records[row, 1]], OWNERS[corpus.records[row, 6]]
+            was_just_taken = ACTIONS[corpus.records[row - 1, 1]] == "take"
+            if action in ("play", "double") and owner != "opponent" and not was_just_taken:
+                yield row
+
+
+def cases_at_1_ply() -> dict[str, Case]:
+    by_score = cubeful_side(CubeSide(janowski(0.6)))
+    as_money = cubeful_side(CubeSide(janowski(0.3), as_money=True))
+    return {
+        "money": Case(
             (cubeful_side(CubeSide(janowski(0.7))), CubeSide(janowski(0.4))),
-            CubefulRules(is_jacoby=True),
+            JACOBY,
             (slow_janowski(0.7, is_jacoby=True), slow_janowski(0.4, is_jacoby=True)),
-            4,
         ),
-        (
-            (cubeful_side(CubeSide(janowski(0.6))), cubeful_side(CubeSide(janowski(0.3), as_money=True))),
-            CubefulRules(3),
-            (match_janowski(0.6, mwc), slow_janowski(0.3)),
-            2,
-        ),
-    ],
-    ids=["money", "match"],
-)
-def test_games_at_1_ply_match_the_reference(
-    sides: Sides, rules: CubefulRules, models: tuple[Model, Model], count: int
-) -> None:
+        "match": Case((by_score, as_money), match_rules(3), (match_janowski(0.6, mwc), slow_janowski(0.3))),
+    }
+
+
+@each("case", cases_at_1_ply)
+def test_games_at_1_ply_match_the_reference(case: Case) -> None:
     """Games at 1-ply match a reference that looks ahead, breaks ties by the static evaluation, and decides about the
     cube by its chances."""
-    rules = match_rules(rules.length) if rules.length else rules
-    ahead = LookaheadPlayer(shipped_player(), 1)
+    rules = case.rules
+    count = 2 if rules.length else 4
+    lookahead_player = LookaheadPlayer(shipped_player(), 1)
 
-    def choose(player: int, board: Board, roll: Roll, cube: int, whose: str, mine: Score) -> Board:
-        side = sides[player]
-        cubeful_rules = CubeRules(side.strategy, None if side.as_money else rules.met, as_money=side.as_money)
-        seen = MatchScore(*mine) if mine.away else Money(rules.is_jacoby)
-        by_value = side.cubeful_plays and not (mine.is_crawford and side.as_money)
-        stakes = Stakes(seen, Cube(cube, CubeOwner(whose))) if by_value else None
-        ranked = ahead.rank_plays(Position(board), roll, stakes, cubeful_rules)
-        equal = [list(each.play.after_play.board) for each in takewhile(lambda each: each.loss == 0, ranked)]
-        return equal[int(np.argmin(evaluate([flipped(after) for after in equal])[1]))]
+    def choose(player: int, board: Board, roll: Roll, cube: int, owner: str, score: Score) -> Board:
+        side = case.sides[player]
+        cube_rules = CubeRules(side.strategy, None if side.as_money else rules.met, as_money=side.as_money)
+        stakes = None
+        if side.cubeful_plays and not (score.is_crawford and side.as_money):
+            known_score = MatchScore(*score) if score.away else Money(rules.is_jacoby)
+            stakes = Stakes(known_score, Cube(cube, CubeOwner(owner)))
+        plays = lookahead_player.rank_plays(Position(board), roll, stakes, cube_rules)
+        best_boards = [list(ranked.play.after_play.board) for ranked in plays if ranked.loss == 0]
+        static_equities = evaluate([flipped(after_play) for after_play in best_boards])[1]
+        return best_boards[int(np.argmin(static_equities))]
 
-    found = cubeful_self_play(network(), sides, rules, count, SEED, ply=1)
+    corpus = cubeful_self_play(network(), case.sides, rules, count, SEED, ply=1)
     matches = [
-        play_match(evaluate_ahead, models, rules.length, SEED, number, is_jacoby=rules.is_jacoby, choose=choose)
-        for number in range(count)
+        play_match(evaluate_ahead, case.models, rules.length, SEED, match, is_jacoby=rules.is_jacoby, choose=choose)
+        for match in range(count)
     ]
-    check_games(found, [game for match in matches for game in match], evaluate_ahead)
-    assert not np.array_equal(cubeful_self_play(network(), sides, rules, count, SEED).boards, found.boards)
+    check_games(corpus, list(chain.from_iterable(matches)), evaluate_ahead)
+    at_0_ply = cubeful_self_play(network(), case.sides, rules, count, SEED)
+    assert not np.array_equal(at_0_ply.boards, corpus.boards)
 
 
 def test_plays_before_a_pass_are_ranked_by_cubeless_equity() -> None:
     """Plays after which the opponent must pass have the same value with the cube, so cubeless equity decides: the
     opponent may err."""
-    sides = (cubeful_side(CubeSide(janowski(0.7))),) * 2
-    found = cubeful_self_play(network(), sides, MONEY, 40, SEED)
-    ends = found.first_turns[1:] - 3  # the last play before a pass
+    side = cubeful_side(CubeSide(janowski(0.7)))
+    corpus = cubeful_self_play(network(), (side, side), MONEY, 40, SEED)
+    value_with_cube = cubeful(slow_janowski(0.7))
+    last_plays = corpus.first_turns[1:] - 3  # before a double and a pass
     n_ties = 0
-    for row in ends[found.results.column("way") == PASSED].tolist():
-        player, _, _, *dice, _, owner = found.records[row].tolist()
-        if owner == OWNERS.index("opponent"):
+    for row in last_plays[corpus.results.column("way") == PASSED].tolist():
+        player, _, _, *dice, _, owner = corpus.records[row].tolist()
+        if OWNERS[owner] != "centered":
             continue
-        assert found.records[row + 1, 0] == 1 - player
-        plays = legal_plays(Position(found.boards[row].tolist()), roll_of(*dice))
-        chances, equities = evaluate([flipped(list(play.after_play.board)) for play in plays])
-        whose = "centered" if owner == OWNERS.index("centered") else "opponent"
-        worth = [cubeful(slow_janowski(0.7))([], each, 1, whose, Score(0, 0, False)) for each in chances]
-        if whose == "centered" and min(worth) == 1:
+        assert corpus.records[row + 1, 0] == 1 - player
+        after_plays = [
+            list(play.after_play.board) for play in legal_plays(Position(corpus.boards[row].tolist()), roll_of(*dice))
+        ]
+        chances, equities = evaluate([flipped(board) for board in after_plays])
+        opponents_values = [value_with_cube([], row, 1, "centered", Score(0, 0, False)) for row in chances]
+        if min(opponents_values) == 1:  # every play lets the opponent double, and a pass follows
             n_ties += 1
-            lowest = equities.index(min(equities))
-            assert found.after_play[row].tolist() == list(plays[lowest].after_play.board)
+            assert corpus.after_play[row].tolist() == after_plays[equities.index(min(equities))]
     assert n_ties > 3
+
+
+MATCH_SIDES = CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True)
 
 
 @pytest.fixture(scope="module")
 def matches() -> CubefulCorpus:
     """Matches to 5 between a side that uses the score and one that does not."""
-    sides = CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True)
-    return cubeful_self_play(network(), sides, match_rules(5), 120, SEED)
+    return cubeful_self_play(network(), MATCH_SIDES, match_rules(5), 120, SEED)
 
 
 @pytest.fixture(scope="module")
-def money() -> CubefulCorpus:
+def jacoby_games() -> CubefulCorpus:
     """Money games under the Jacoby rule with much doubling."""
-    return cubeful_self_play(
-        network(), (CubeSide(janowski(0)), CubeSide(janowski(0.2))), CubefulRules(is_jacoby=True), 400, 5
-    )
+    return cubeful_self_play(network(), (CubeSide(janowski(0)), CubeSide(janowski(0.2))), JACOBY, 400, 5)
 
 
-def test_cube_follows_the_rules(matches: CubefulCorpus, money: CubefulCorpus) -> None:
+@pytest.mark.parametrize("name", ["matches", "jacoby_games"])
+def test_cube_follows_the_rules(name: str, request: pytest.FixtureRequest) -> None:
     """Only the owner doubles, each double gives the cube to the other side, and points count it."""
-    for corpus, is_jacoby in ((matches, False), (money, True)):
-        for number, record in enumerate(corpus.results.games.tolist()):
-            _, _, _, winner, points, cube_value, way, n_turns = record
-            turns = corpus.records[slice(*corpus.first_turns[number : number + 2].tolist())].tolist()
-            assert len(turns) == n_turns
-            cube = 1
-            owner = None
-            for row, (player, action, on_roll, die, _, value, code) in enumerate(turns):
-                assert value == cube
-                assert OWNERS[code] == ("centered" if owner is None else "on_roll" if owner == on_roll else "opponent")
-                assert (die > 0) == (ACTIONS[action] == "play")
-                if ACTIONS[action] == "double":
-                    assert player == on_roll != (None if owner is None else 1 - owner)
-                    assert row > 0
-                    assert ACTIONS[turns[row + 1][1]] in ("take", "pass")
-                elif ACTIONS[action] != "play":
-                    assert player == 1 - on_roll
-                    assert ACTIONS[turns[row - 1][1]] == "double"
-                    cube, owner = (2 * cube, player) if ACTIONS[action] == "take" else (cube, owner)
-            assert cube_value == cube
-            assert cube <= MAX_CUBE
-            assert (ACTIONS[turns[-1][1]] == "pass") == (way == PASSED)
-            assert points == cube * max(way, 1)
-            assert winner == turns[-1][2]
-            assert not (is_jacoby and owner is None and way > 1)
-    ways = matches.results.column("way")
-    assert {*ways.tolist(), *money.results.column("way").tolist()} >= {0, 1, 2}
-    assert (money.results.column("cube_value") == MAX_CUBE).any()
+    corpus: CubefulCorpus = request.getfixturevalue(name)
+    for number, record in enumerate(corpus.results.games.tolist()):
+        _, _, _, winner, points, cube_value, way, n_turns = record
+        turns = corpus.records[slice(*corpus.first_turns[number : number + 2].tolist())].tolist()
+        assert len(turns) == n_turns
+        actions = [ACTIONS[turn[1]] for turn in turns]
+        cube = 1
+        owner = None
+        for row, (player, _, on_roll, die, _, cube_before, owner_before) in enumerate(turns):
+            whose = "centered" if owner is None else "on_roll" if owner == on_roll else "opponent"
+            assert cube_before == cube
+            assert OWNERS[owner_before] == whose
+            assert (die > 0) == (actions[row] == "play")
+            if actions[row] == "double":
+                assert row > 0
+                assert player == on_roll
+                assert whose != "opponent"
+                assert actions[row + 1] in ("take", "pass")
+            elif actions[row] in ("take", "pass"):
+                assert player == 1 - on_roll
+                assert actions[row - 1] == "double"
+            if actions[row] == "take":
+                cube *= 2
+                owner = player
+        assert cube_value == cube
+        assert cube <= MAX_CUBE
+        assert (actions[-1] == "pass") == (way == PASSED)
+        assert points == cube * max(way, 1)
+        assert winner == turns[-1][2]
+        if name == "jacoby_games" and owner is None:
+            assert way <= 1  # gammons do not count
+    assert set(corpus.results.column("way").tolist()) >= {PASSED, 1, 2}
+    if name == "jacoby_games":
+        assert (corpus.results.column("cube_value") == MAX_CUBE).any()
 
 
-def test_dice_equal_those_of_cubeless_games() -> None:
-    """Until somebody doubles, a game with the cube is the cubeless game of the same number."""
-    cubeless = self_play(network(), 20, 5)
-    found = cubeful_self_play(network(), SIDES, MONEY, 20, 5)
-    for game in range(20):
-        turns = slice(*found.first_turns[game : game + 2].tolist())
-        plays = found.records[turns, 1] == 0
-        n = int(plays.sum())
-        start = int(cubeless.offsets[game])
-        assert np.array_equal(found.boards[turns][plays], cubeless.boards[start : start + n])
-        assert np.array_equal(found.records[turns][plays, 3:5], cubeless.dice[start : start + n])
+def assert_same(corpus: CubefulCorpus, expected: CubefulCorpus) -> None:
+    arrays = (*corpus.results, *corpus[1:])
+    expected_arrays = (*expected.results, *expected[1:])
+    for values, expected_values in zip(arrays, expected_arrays, strict=True):
+        assert np.asarray(values).dtype == np.asarray(expected_values).dtype
+        assert np.asarray(values).tobytes() == np.asarray(expected_values).tobytes()
 
 
-def assert_same(one: CubefulCorpus, other: CubefulCorpus) -> None:
-    pairs = zip((*one.results, *one[1:]), (*other.results, *other[1:]), strict=True)
-    for found, expected in ((np.asarray(values), np.asarray(others)) for values, others in pairs):
-        assert found.dtype == expected.dtype
-        assert found.tobytes() == expected.tobytes()
+@pytest.mark.parametrize("ply", [0, 1])
+def test_games_do_not_depend_on_threads(ply: int) -> None:
+    sides = CubeSide(jump(0.1), is_local=True, cubeful_plays=True), CubeSide(janowski(0.4))
+    played = cubeful_self_play(network(), sides, match_rules(2), 4, SEED, ply=ply)
+    with threads(1):
+        assert_same(cubeful_self_play(network(), sides, match_rules(2), 4, SEED, ply=ply), played)
 
 
-def test_games_do_not_depend_on_threads_and_batches(matches: CubefulCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Games are the same on one thread, in later batches, and with so little room that most are played twice."""
-    sides = (CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True))
+def test_games_do_not_depend_on_batches(matches: CubefulCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Games are the same in fewer or later matches, and with so little room that most are played twice."""
     rules = match_rules(5)
     with threads(1):
-        one = cubeful_self_play(network(), sides, rules, 20, SEED)
-    assert_same(cubeful_self_play(network(), sides, rules, 20, SEED), one)
-    local = CubeSide(jump(0.1), is_local=True, cubeful_plays=True), CubeSide(janowski(0.4))
-    ahead = cubeful_self_play(network(), local, match_rules(2), 4, SEED, ply=1)
-    with threads(1):
-        assert_same(cubeful_self_play(network(), local, match_rules(2), 4, SEED, ply=1), ahead)
-    end = int(matches.results.offsets[20])
-    assert np.array_equal(matches.results.games[:end], one.results.games)
-    monkeypatch.setattr(series, "TURNS", 20)  # most games are played twice then
-    assert_same(cubeful_self_play(network(), sides, rules, 20, SEED), one)
-    later = cubeful_self_play(network(), sides, rules, 5, SEED, 15)
-    assert np.array_equal(later.results.games, one.results.games[one.results.offsets[15] :])
-    assert np.array_equal(later.boards, one.boards[one.first_turns[one.results.offsets[15]] :])
+        first_20 = cubeful_self_play(network(), MATCH_SIDES, rules, 20, SEED)
+    assert np.array_equal(matches.results.games[: matches.results.offsets[20]], first_20.results.games)
+    monkeypatch.setattr(series, "TURNS", 20)
+    assert_same(cubeful_self_play(network(), MATCH_SIDES, rules, 20, SEED), first_20)
+    from_15 = cubeful_self_play(network(), MATCH_SIDES, rules, 5, SEED, 15)
+    first_game = first_20.results.offsets[15]
+    assert np.array_equal(from_15.results.games, first_20.results.games[first_game:])
+    assert np.array_equal(from_15.boards, first_20.boards[first_20.first_turns[first_game] :])
 
 
-def points_of_first(found: CubefulResults) -> np.ndarray:
+def points_of_first(results: CubefulResults) -> np.ndarray:
     """int64[money games]: the points of the side named first."""
-    is_first = found.column("winner") == np.arange(len(found.games)) % 2
-    return np.where(is_first, found.column("points"), -found.column("points"))
+    is_first = results.column("winner") == np.arange(len(results.games)) % 2
+    return np.where(is_first, results.column("points"), -results.column("points"))
+
+
+def points_of_pairs(sides: Sides) -> np.ndarray:
+    """int64[20]: the points of the side named first in pairs of money games."""
+    return points_of_first(cubeful_results(network(), sides, MONEY, 40, 9)).reshape(-1, 2).sum(axis=1)
 
 
 def test_pairs_have_the_same_dice_with_sides_swapped() -> None:
     """A side against itself scores 0, and swapping the sides reverses every pair."""
-    equal = points_of_first(cubeful_results(network(), (SIDES[0], SIDES[0]), MONEY, 40, 9))
-    assert (equal.reshape(-1, 2).sum(1) == 0).all()
-    one, other = (points_of_first(cubeful_results(network(), sides, MONEY, 40, 9)) for sides in (SIDES, SIDES[::-1]))
-    assert (one.reshape(-1, 2).sum(1) == -other.reshape(-1, 2).sum(1)).all()
-    assert (one.reshape(-1, 2).sum(1) != 0).any()
-    alone = cubeful_results(network(), SIDES, MONEY, 40, 9, is_paired=False)
-    assert np.array_equal(alone.games, cubeful_self_play(network(), SIDES, MONEY, 40, 9).results.games)
-    assert np.array_equal(cubeful_results(network(), SIDES, MONEY, 40, 9).games[::2], alone.games[:20])
+    assert not points_of_pairs((SIDES[0], SIDES[0])).any()
+    points = points_of_pairs(SIDES)
+    assert points.any()
+    assert np.array_equal(points_of_pairs(SIDES[::-1]), -points)
+
+
+def test_unpaired_games_are_those_of_the_corpus() -> None:
+    unpaired = cubeful_results(network(), SIDES, MONEY, 40, 9, is_paired=False)
+    assert np.array_equal(unpaired.games, cubeful_self_play(network(), SIDES, MONEY, 40, 9).results.games)
+    paired = cubeful_results(network(), SIDES, MONEY, 40, 9)
+    assert np.array_equal(paired.games[::2], unpaired.games[:20])
 
 
 def slow_worth(chances: Chances, cube: int, owner: str, score: Score) -> float:
@@ -391,30 +413,31 @@ def slow_worth(chances: Chances, cube: int, owner: str, score: Score) -> float:
     return 2 * now - 1 if score.away else cube * now
 
 
-def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
+def slow_luck(corpus: CubefulCorpus, match: int, length: int) -> float:
     """The luck of player 0 in a match by the reference: the value of each roll after its best likely play minus the
     mean over all rolls."""
     total = 0.0
-    for number in range(*found.results.offsets[match : match + 2].tolist()):
-        record = found.results.games[number].tolist()
-        away = length - record[0], length - record[1]
-        for row in range(*found.first_turns[number : number + 2].tolist()):
-            player, action, _, *dice, cube, owner = found.records[row].tolist()
+    for number in range(*corpus.results.offsets[match : match + 2].tolist()):
+        score_0, score_1, is_crawford, *_ = corpus.results.games[number].tolist()
+        first_turn, end = corpus.first_turns[number : number + 2].tolist()
+        for row in range(first_turn, end):
+            player, action, _, *dice, cube, owner = corpus.records[row].tolist()
             if ACTIONS[action] != "play":
                 continue
-            seen = Score(*(away if player == 1 else away[::-1]), bool(record[2])) if length else Score(0, 0, False)
-            whose = {"centered": "centered", "on_roll": "opponent", "opponent": "on_roll"}[OWNERS[owner]]
+            away, opponent_away = (length - score_0, length - score_1)[:: 1 if player == 1 else -1]
+            opponents_score = Score(away, opponent_away, bool(is_crawford)) if length else Score(0, 0, False)
+            opponents_owner = TURNED[OWNERS[owner]]
+            board = corpus.boards[row].tolist()
             values = {}
             for roll in ROLLS:
-                position = Position(found.boards[row].tolist())
-                after = [list(play.after_play.board) for play in legal_plays(position, roll)]
-                likely = likely_boards(found.boards[row].tolist(), after, OF_LUCK)
-                chances, equities = evaluate([flipped(board) for board in likely])
+                after_plays = [list(play.after_play.board) for play in legal_plays(Position(board), roll)]
+                chances, equities = evaluate([flipped(after) for after in likely_boards(board, after_plays, OF_LUCK)])
                 best = chances[equities.index(min(equities))]
-                values[roll] = -slow_worth(best, cube, whose, seen)
-            is_opening = row == int(found.first_turns[number])
-            ways = {roll: 0 if is_opening and roll.high == roll.low else roll.weight for roll in ROLLS}
-            mean = sum(ways[roll] * values[roll] for roll in ROLLS) / sum(ways.values())
+                values[roll] = -slow_worth(best, cube, opponents_owner, opponents_score)
+            weights = {
+                roll: 0 if row == first_turn and roll.high == roll.low else roll.weight for roll in ROLLS
+            }  # the first roll is no double
+            mean = sum(weights[roll] * values[roll] for roll in ROLLS) / sum(weights.values())
             luck = values[roll_of(*dice)] - mean
             total += luck if player == 0 else -luck
     return total
@@ -424,30 +447,32 @@ def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
 def test_luck_matches_the_reference(length: int, ply: int) -> None:
     """The measured luck, that of static plays at any ply, matches the reference. Measuring it changes no games."""
     rules = match_rules(length) if length else MONEY
-    found = cubeful_results(network(), SIDES, rules, 1, SEED, is_paired=False, with_luck=True, ply=ply)
+    results = cubeful_results(network(), SIDES, rules, 1, SEED, is_paired=False, with_luck=True, ply=ply)
     corpus = cubeful_self_play(network(), SIDES, rules, 1, SEED, ply=ply)
-    assert np.array_equal(found.games, corpus.results.games)
+    assert np.array_equal(results.games, corpus.results.games)
     assert (corpus.results.lucks == 0).all()
-    assert found.lucks.tolist() == pytest.approx([slow_luck(corpus, 0, rules.length)], abs=1e-5)
+    assert results.lucks.tolist() == pytest.approx([slow_luck(corpus, 0, rules.length)], abs=1e-5)
 
 
-def test_luck_averages_to_zero_and_explains_results() -> None:
-    for rules in (MONEY, match_rules(3)):
-        found = cubeful_results(network(), SIDES, rules, 100, 2, is_paired=False, with_luck=True)
-        won = 1 - 2 * found.column("winner")[found.offsets[1:] - 1]
-        results = won if rules.length else won * found.column("points")
-        assert abs(found.lucks.mean()) < 4 * found.lucks.std() / 10
-        assert (results - found.lucks).std() < results.std() / 2
-        for limit in (1, 2):
-            with threads(limit):
-                again = cubeful_results(network(), SIDES, rules, 20, 2, is_paired=False, with_luck=True)
-            assert again.lucks.tolist() == found.lucks[:20].tolist()
+@each("length", [0, 3])
+def test_luck_averages_to_zero_and_explains_results(length: int) -> None:
+    rules = match_rules(length) if length else MONEY
+    results = cubeful_results(network(), SIDES, rules, 100, 2, is_paired=False, with_luck=True)
+    last_games = results.offsets[1:] - 1
+    won = 1 - 2 * results.column("winner")[last_games]
+    scores = won if length else won * results.column("points")
+    assert abs(results.lucks.mean()) < 4 * results.lucks.std() / np.sqrt(100)
+    assert (scores - results.lucks).std() < scores.std() / 2
+    with threads(1):
+        on_one_thread = cubeful_results(network(), SIDES, rules, 20, 2, is_paired=False, with_luck=True)
+    assert on_one_thread.lucks.tolist() == results.lucks[:20].tolist()
 
 
 def test_no_games_give_empty_results() -> None:
-    found = cubeful_self_play(network(), SIDES, MONEY, 0, 1)
-    assert [len(np.asarray(values)) for values in found[1:]] == [1, 0, 0, 0, 0]
-    assert len(found.results.games) == 0
+    corpus = cubeful_self_play(network(), SIDES, MONEY, 0, 1)
+    assert corpus.first_turns.tolist() == [0]
+    assert len(corpus.boards) == 0
+    assert len(corpus.results.games) == 0
 
 
 def invalid_rules() -> list[tuple[Sides, CubefulRules, str]]:
@@ -478,12 +503,18 @@ def test_invalid_players_and_numbers_are_refused() -> None:
         cubeful_results(PubEval().chooser, SIDES, MONEY, 2, 1)
     with pytest.raises(UsageError, match=r"^expected numbers from 0 to 2\^63 - 1, got count 2, seed -1, first 0$"):
         cubeful_self_play(network(), SIDES, MONEY, 2, -1)
-    for ply in (-1, 4):
-        for play in (cubeful_self_play, cubeful_results):
-            with pytest.raises(UsageError, match=rf"^expected a ply from 0 to 3, got {ply}$"):
-                play(network(), SIDES, MONEY, 2, 1, ply=ply)
-    as_money = CubeSide(janowski(0.7), as_money=True), CubeSide(janowski(0.4), as_money=True)
-    found = cubeful_results(network(), as_money, CubefulRules(3), 4, 1)  # needs a table only to measure luck
-    assert found.offsets[-1] == len(found.games)
+
+
+@pytest.mark.parametrize("ply", [-1, 4])
+def test_invalid_plies_are_refused(ply: int) -> None:
+    for play in (cubeful_self_play, cubeful_results):
+        with pytest.raises(UsageError, match=rf"^expected a ply from 0 to 3, got {ply}$"):
+            play(network(), SIDES, MONEY, 2, 1, ply=ply)
+
+
+def test_sides_that_play_as_for_money_need_a_table_only_to_measure_luck() -> None:
+    sides = CubeSide(janowski(0.7), as_money=True), CubeSide(janowski(0.4), as_money=True)
+    results = cubeful_results(network(), sides, CubefulRules(3), 4, 1)
+    assert results.offsets[-1] == len(results.games)
     with pytest.raises(UsageError, match=r"^expected a match equity table for a match, got none$"):
-        cubeful_results(network(), as_money, CubefulRules(3), 2, 1, with_luck=True)
+        cubeful_results(network(), sides, CubefulRules(3), 2, 1, with_luck=True)

@@ -52,22 +52,25 @@ def test_growing_plays_equal_a_rollout_of_all_games(player: NetworkPlayer, stake
     rollout = rollout_of_plays(ranked, stakes, rules, player.chooser, 0.16, 3)
     assert rollout.estimates() == []
     grow_evenly(rollout, 2)
+
     starts = play_starts(ranked, stakes, 0.16, 3)
-    whole = roll_out_with_cube([*starts.values()], player.chooser, rules, Limits(144))
+    expected = roll_out_with_cube([*starts.values()], player.chooser, rules, Limits(144))
     is_match = isinstance(stakes.score, MatchScore)
-    values = 1 - whole.values if is_match else -whole.values
-    found = {row.choice: row for row in rollout.estimates()}
-    assert list(starts) == rollout.names
+    values = 1 - expected.values if is_match else -expected.values
     best = int(values.argmax())
-    for place, name in enumerate(starts):
-        row = found[name]
-        assert (row.trials, row.unit) == (144, MWC if is_match else POINTS)
-        assert row.value == pytest.approx(values[place], abs=1e-12)
-        assert row.standard_error == pytest.approx(whole.standard_errors[place])
-        loss, error = difference(whole, place, best)
+    assert rollout.names == list(starts)
+    estimates = {row.choice: row for row in rollout.estimates()}
+    for number, play in enumerate(starts):
+        row = estimates[play]
+        assert row.trials == 144
+        assert row.unit == (MWC if is_match else POINTS)
+        assert row.value == pytest.approx(values[number], abs=1e-12)
+        assert row.standard_error == pytest.approx(expected.standard_errors[number])
+        loss, error = difference(expected, number, best)
         assert row.loss == pytest.approx(loss, abs=1e-12)
         assert row.loss_standard_error == pytest.approx(error, abs=1e-12)
-    assert [row.loss for row in rollout.estimates()] == sorted(row.loss for row in found.values())
+    losses = [row.loss for row in rollout.estimates()]
+    assert losses == sorted(losses)
 
 
 def test_growing_plays_without_stakes_are_cubeless(player: NetworkPlayer) -> None:
@@ -75,11 +78,11 @@ def test_growing_plays_without_stakes_are_cubeless(player: NetworkPlayer) -> Non
     rollout = rollout_of_plays(ranked, None, CubeRules(), player.chooser, 0.16, 3)
     grow_evenly(rollout, 2)
     board = np.array(POSITION.board, np.int8)
-    whole = roll_out_decision(board, (2, 1), player.chooser, window=Window(0.16, 2, 3), limits=Limits(144))
+    expected = roll_out_decision(board, (2, 1), player.chooser, window=Window(0.16, 2, 3), limits=Limits(144))
     rows = rollout.estimates()
-    assert [row.value for row in rows] == pytest.approx(whole.result.equities.tolist(), abs=1e-12)
-    assert [row.loss for row in rows] == pytest.approx(whole.losses.tolist(), abs=1e-12)
-    assert [row.standard_error for row in rows] == pytest.approx(whole.result.equity_standard_errors.tolist())
+    assert [row.value for row in rows] == pytest.approx(expected.result.equities.tolist(), abs=1e-12)
+    assert [row.loss for row in rows] == pytest.approx(expected.losses.tolist(), abs=1e-12)
+    assert [row.standard_error for row in rows] == pytest.approx(expected.result.equity_standard_errors.tolist())
 
 
 @each("stakes", STAKES)
@@ -88,9 +91,9 @@ def test_growing_cube_equals_a_rollout_of_all_games(player: NetworkPlayer, stake
     rollout = rollout_of_cube(POSITION, stakes, rules, player.chooser)
     grow_evenly(rollout, 2)
     starts = decision_starts(POSITION, stakes)
-    whole = roll_out_with_cube([*starts.values()], player.chooser, rules, Limits(144))
-    found = {row.choice: row.value for row in rollout.estimates()}
-    assert found == pytest.approx(dict(zip(starts, whole.values.tolist(), strict=True)), abs=1e-12)
+    expected = roll_out_with_cube([*starts.values()], player.chooser, rules, Limits(144))
+    values = {row.choice: row.value for row in rollout.estimates()}
+    assert values == pytest.approx(dict(zip(starts, expected.values.tolist(), strict=True)), abs=1e-12)
 
 
 def test_estimates_of_fewer_games_stay_the_same(player: NetworkPlayer) -> None:
@@ -98,10 +101,13 @@ def test_estimates_of_fewer_games_stay_the_same(player: NetworkPlayer) -> None:
     now."""
     rollout = rollout_of_cube(POSITION, STAKES[0], CubeRules(), player.chooser)
     grow_evenly(rollout, 1)
-    before = rollout.estimates()
+    earlier = rollout.estimates()
     rollout.grow(1, 72)
     assert sorted(row.trials for row in rollout.estimates()) == [72, 144]
-    assert rollout.estimates(most=72) == before
+    assert rollout.estimates(most=72) == earlier
+
+
+def test_choices_without_games_have_no_estimate(player: NetworkPlayer) -> None:
     rollout = rollout_of_cube(POSITION, STAKES[0], CubeRules(), player.chooser)
     rollout.grow(0, 72)
     assert [row.choice for row in rollout.estimates()] == ["no double"]

@@ -53,17 +53,18 @@ def test_luck_skill_and_drift_add_up(corpus: Corpus, evaluator: NetworkPlayer) -
     its definition."""
     for number in range(8):
         game = game_of(corpus, number)
-        found = game_luck(evaluator, game)
-        sums = luck_totals(game, found)
-        assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill + sums.net_drift, abs=1e-12)
-        assert sums.initial == found.values.before[0] == 0  # the dice decide who begins
-        assert sums.luck_adjusted == pytest.approx(sums.result - sums.net_luck)
-        assert sums.net_skill == pytest.approx(sums.skill[0] - sums.skill[1])
-        assert max(sums.skill) <= 0
-        assert found.drift[0] == 0
-        assert found.drift[1:] == pytest.approx(found.values.before[1:] + found.values.after[:-1])
-        assert found.settlement == pytest.approx(0, abs=1e-6)  # played to the end
-        assert sums.net_skill != 0
+        measured = game_luck(evaluator, game)
+        totals = luck_totals(game, measured)
+        change = totals.result - totals.initial
+        assert change == pytest.approx(totals.net_luck + totals.net_skill + totals.net_drift, abs=1e-12)
+        assert totals.initial == measured.values.before[0] == 0  # the dice decide who begins
+        assert totals.luck_adjusted == pytest.approx(totals.result - totals.net_luck)
+        assert totals.net_skill == pytest.approx(totals.skill[0] - totals.skill[1])
+        assert totals.net_skill != 0
+        assert max(totals.skill) <= 0
+        assert measured.drift[0] == 0
+        assert measured.drift[1:] == pytest.approx(measured.values.before[1:] + measured.values.after[:-1])
+        assert measured.settlement == pytest.approx(0, abs=1e-6)  # played to the end
 
 
 def test_exact_values_have_no_drift(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -72,15 +73,15 @@ def test_exact_values_have_no_drift(tmp_path_factory: pytest.TempPathFactory) ->
     tables = map_tables(warehouse.build("bearoff_two_sided", TwoSidedParameters(5, 3)), None, None)
     referee = NetworkPlayer(pips_networks(), tables)
     generator = np.random.default_rng(3)
-    lost = 0
+    n_with_errors = 0
     for _ in range(40):
         game = random_bearoff(generator)
-        found = game_luck(referee, game)
-        sums = luck_totals(game, found)
-        assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill, abs=3e-5)
-        assert np.abs(found.drift).max() < 3e-6
-        lost += min(sums.skill) < -0.01
-    assert lost > 5
+        measured = game_luck(referee, game)
+        totals = luck_totals(game, measured)
+        assert totals.result - totals.initial == pytest.approx(totals.net_luck + totals.net_skill, abs=3e-5)
+        assert np.abs(measured.drift).max() < 3e-6
+        n_with_errors += min(totals.skill) < -0.01
+    assert n_with_errors > 5
 
 
 def random_bearoff(generator: np.random.Generator) -> RecordedGame:
@@ -88,36 +89,40 @@ def random_bearoff(generator: np.random.Generator) -> RecordedGame:
     board = np.zeros(26, np.int8)
     np.add.at(board, generator.integers(1, 6, 3), 1)
     np.add.at(board, 25 - generator.integers(1, 6, 3), -1)
-    rows: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = []
+    boards, rolls, after_play = [], [], []
     while (board < 0).any() and (board > 0).any():
-        dice = generator.integers(1, 7, 2).astype(np.int8)
-        _, plays = batch_plays(board[None], dice[None])
-        after = plays[generator.integers(len(plays))]
-        rows.append((len(rows) % 2, board, dice, after))
-        board = flip_boards(after[None])[0]
-    players, boards, dice, after = map(np.array, zip(*rows, strict=True))
-    return RecordedGame(players.astype(np.int8), boards, dice, after, 1.0 - 2 * rows[-1][0])
+        roll = generator.integers(1, 7, 2).astype(np.int8)
+        _, plays = batch_plays(board[None], roll[None])
+        boards.append(board)
+        rolls.append(roll)
+        after_play.append(plays[generator.integers(len(plays))])
+        board = flip_boards(after_play[-1][None])[0]
+    players = (np.arange(len(boards)) % 2).astype(np.int8)
+    winner = int(players[-1])
+    return RecordedGame(players, np.array(boards), np.array(rolls), np.array(after_play), 1.0 - 2 * winner)
 
 
-def test_luck_averages_to_zero_over_rolls(corpus: Corpus) -> None:
-    """The mean luck is zero over the 36 rolls of a position, and over the 30 first rolls of a game, which also decide
-    who begins."""
-    board = corpus.boards[[corpus.offsets[3] + 20]]
-    mean = 0.0
-    for dice in ORDERED_ROLLS:
-        roll = np.array([dice], np.int8)
-        game = RecordedGame(np.zeros(1, np.int8), board, roll, batch_plays(board, roll)[1][:1], 1.0)
-        mean += float(game_luck(pips_player(), game).luck[0]) / 36
-    assert mean == pytest.approx(0, abs=1e-7)
-    start = np.array([START.board], np.int8)
-    net = 0.0
-    for die, other in ORDERED_ROLLS:
-        if die != other:
-            roll = np.array([[die, other]], np.int8)
-            side = np.array([die < other], np.int8)
-            game = RecordedGame(side, start, roll, batch_plays(start, roll)[1][:1], 1.0)
-            net += luck_totals(game, game_luck(pips_player(), game)).net_luck
-    assert net == pytest.approx(0, abs=1e-7)
+def one_turn(board: Boards, roll: tuple[int, int], player: int) -> RecordedGame:
+    """A game of one turn, with the first legal play."""
+    rolls = np.array([roll], np.int8)
+    after_play = batch_plays(board[None], rolls)[1][:1]
+    return RecordedGame(np.array([player], np.int8), board[None], rolls, after_play, 1.0)
+
+
+def test_luck_averages_to_zero_over_the_rolls_of_a_position(corpus: Corpus) -> None:
+    board = corpus.boards[corpus.offsets[3] + 20]
+    lucks = [game_luck(pips_player(), one_turn(board, roll, 0)).luck[0] for roll in ORDERED_ROLLS]
+    assert np.mean(lucks) == pytest.approx(0, abs=1e-7)
+
+
+def test_luck_averages_to_zero_over_first_rolls() -> None:
+    """The 30 first rolls of a game also decide who begins."""
+    net_luck = 0.0
+    for die, other_die in ORDERED_ROLLS:
+        if die != other_die:
+            game = one_turn(np.array(START.board, np.int8), (die, other_die), player=int(die < other_die))
+            net_luck += luck_totals(game, game_luck(pips_player(), game)).net_luck
+    assert net_luck == pytest.approx(0, abs=1e-7)
 
 
 def first_turns(game: RecordedGame, count: int, result: float) -> RecordedGame:
@@ -125,31 +130,35 @@ def first_turns(game: RecordedGame, count: int, result: float) -> RecordedGame:
     return RecordedGame(game.players[:count], game.boards[:count], game.dice[:count], game.after_play[:count], result)
 
 
-def test_unfinished_games_have_no_result(corpus: Corpus) -> None:
-    """A game without an end has luck but no result; one that was passed before any roll has a result but no luck."""
-    whole = game_of(corpus, 0)
-    part = first_turns(whole, 5, float("nan"))
-    found, expected = game_luck(pips_player(), part), game_luck(pips_player(), whole)
-    assert np.array_equal(found.luck, expected.luck[:5])
-    sums = luck_totals(part, found)
-    assert isnan(sums.result)
-    assert isnan(sums.luck_adjusted)
-    assert isnan(sums.net_drift)
-    assert not isnan(sums.net_luck)
-    nothing = first_turns(whole, 0, 1.0)  # passed before any roll
-    sums = luck_totals(nothing, game_luck(pips_player(), nothing))
-    assert sums.initial == 0
-    assert sums.net_luck == 0
-    assert sums.net_drift == 1
-    assert sums.luck_adjusted == 1
+def test_unfinished_game_has_luck_but_no_result(corpus: Corpus) -> None:
+    finished = game_of(corpus, 0)
+    unfinished = first_turns(finished, 5, float("nan"))
+    measured = game_luck(pips_player(), unfinished)
+    assert np.array_equal(measured.luck, game_luck(pips_player(), finished).luck[:5])
+    totals = luck_totals(unfinished, measured)
+    assert isnan(totals.result)
+    assert isnan(totals.luck_adjusted)
+    assert isnan(totals.net_drift)
+    assert not isnan(totals.net_luck)
+
+
+def test_game_passed_before_any_roll_has_no_luck(corpus: Corpus) -> None:
+    passed = first_turns(game_of(corpus, 0), 0, 1.0)
+    totals = luck_totals(passed, game_luck(pips_player(), passed))
+    assert totals.initial == 0
+    assert totals.net_luck == 0
+    assert totals.net_drift == 1
+    assert totals.luck_adjusted == 1
 
 
 def test_game_from_another_position_begins_with_its_value(corpus: Corpus) -> None:
     game = game_of(corpus, 1, first=9)
-    found = game_luck(pips_player(), game)
-    sums = luck_totals(game, found)
-    assert sums.initial == (1 - 2 * game.players[0]) * found.values.before[0] != 0
-    assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill + sums.net_drift, abs=1e-12)
+    measured = game_luck(pips_player(), game)
+    totals = luck_totals(game, measured)
+    value_to_player_0 = measured.values.before[0] * (1 - 2 * game.players[0])
+    assert totals.initial == value_to_player_0 != 0
+    change = totals.result - totals.initial
+    assert change == pytest.approx(totals.net_luck + totals.net_skill + totals.net_drift, abs=1e-12)
 
 
 @cache
@@ -174,39 +183,42 @@ class OtherEvaluator:
 
 
 def equities(boards: Sequence[Sequence[int]]) -> list[float]:
-    found: list[float] = cubeless_equities(random_player(0).evaluate_many(np.array(boards, np.int8)).chances).tolist()
-    return found
+    chances = random_player(0).evaluate_many(np.array(boards, np.int8)).chances
+    values: list[float] = cubeless_equities(chances).tolist()
+    return values
 
 
 def test_values_match_the_reference() -> None:
-    found = turn_values(random_player(0), *random_turns())
-    turns = random_turns()
-    rows = range(0, len(turns[0]), 17)
-    assert len(rows) > 10
-    for row in [*rows, len(turns[0]) - 1]:  # the last turn ends a game
-        expected = values_of_turn(equities, *(array[row].tolist() for array in turns))
-        assert [values[row] for values in found] == pytest.approx(expected, abs=1e-6)
-    assert (found.after <= found.best).all()
-    assert (found.after < found.best).sum() > 20
+    boards, rolls, after_play = random_turns()
+    values = turn_values(random_player(0), boards, rolls, after_play)
+    every_17th = range(0, len(boards), 17)
+    assert len(every_17th) > 10
+    for row in (*every_17th, len(boards) - 1):  # the last turn ends a game
+        expected = values_of_turn(equities, boards[row].tolist(), rolls[row].tolist(), after_play[row].tolist())
+        assert [column[row] for column in values] == pytest.approx(expected, abs=1e-6)
+    assert (values.after <= values.best).all()
+    assert (values.after < values.best).sum() > 20
 
 
 def test_plays_of_the_evaluator_lose_nothing() -> None:
-    boards, rolls = (array[:200] for array in random_turns()[:2])
-    found = turn_values(random_player(0), boards, rolls, flip_boards(random_player(0).choose_plays(boards, rolls)))
-    assert np.array_equal(found.after, found.best)
+    boards, rolls, _ = (array[:200] for array in random_turns())
+    after_play = flip_boards(random_player(0).choose_plays(boards, rolls))
+    values = turn_values(random_player(0), boards, rolls, after_play)
+    assert np.array_equal(values.after, values.best)
 
 
 def test_evaluator_outside_kernels_gives_the_same_values() -> None:
-    boards, rolls, after = (array[-12:].copy() for array in random_turns())
-    after[3] = boards[3]  # nothing was played
-    by_kernel, asked = (turn_values(player, boards, rolls, after) for player in (random_player(0), OtherEvaluator()))
+    boards, rolls, after_play = (array[-12:].copy() for array in random_turns())
+    after_play[3] = boards[3]  # nothing was played
+    by_kernel = turn_values(random_player(0), boards, rolls, after_play)
+    by_other = turn_values(OtherEvaluator(), boards, rolls, after_play)
     with threads(1):
-        alone = turn_values(random_player(0), boards, rolls, after)
-    assert all(np.array_equal(one, other) for one, other in zip(alone, by_kernel, strict=True))
-    for found, expected in zip(asked, by_kernel, strict=True):
-        assert found == pytest.approx(expected, abs=1e-6)
+        on_one_thread = turn_values(random_player(0), boards, rolls, after_play)
+    for column in range(len(by_kernel)):
+        assert np.array_equal(on_one_thread[column], by_kernel[column])
+        assert by_other[column] == pytest.approx(by_kernel[column], abs=1e-6)
     assert by_kernel.after[3] == by_kernel.best[3]
-    assert asked.after[3] == asked.best[3]
+    assert by_other.after[3] == by_other.best[3]
 
 
 def test_player_without_evaluations_is_refused() -> None:
@@ -216,23 +228,33 @@ def test_player_without_evaluations_is_refused() -> None:
         turn_values(player, *random_turns())  # type: ignore[arg-type]
 
 
-ROW = re.compile(r"^(?:A/E/L:|Average/Evaluation/Luck:\n)? ?(-?[\d.]+) / (-?[\d.]+) / ([^\d.]*)([\d.]+)$", re.MULTILINE)
+PRINTED_ROW = re.compile(
+    r"^(?:A/E/L:|Average/Evaluation/Luck:\n)? ?(-?[\d.]+) / (-?[\d.]+) / ([^\d.]*)([\d.]+)$", re.MULTILINE
+)
 
 
 def test_published_match_has_its_printed_luck() -> None:
     """The printed luck of 57 rolls is evaluation minus average, except for two signs; it is stored as printed."""
     text = shared_file("..", "seed", "004_3e9704b165f92b66.txt").read_text()
-    found = ROW.findall(text.replace("&minus", "-").replace("−", "-"))
-    assert len(found) == 57
-    recomputed = [float(evaluation) - float(average) for average, evaluation, _, _ in found]
-    printed = [(-1 if "-" in sign else 1) * float(luck) for _, _, sign, luck in found]
-    wrong = [row for row in range(57) if abs(printed[row] - recomputed[row]) > 0.0005]
-    assert [(found[row][0], found[row][1], printed[row]) for row in wrong] == [
-        ("0.707", "0.634", 0.073), ("0.432", "0.386", 0.046),
-    ]  # fmt: skip
-    assert [printed[row] for row in wrong] == pytest.approx([-recomputed[row] for row in wrong])
-    assert (sum(printed), sum(recomputed)) == pytest.approx((0.947, 0.709))
-    turned = [row for row in range(57) if sum(printed) - 2 * printed[row] == pytest.approx(0.865)]  # as published
-    assert [found[row][:2] for row in turned] == [("0.548", "0.589")]  # Snowie's roll of move 22, added as -.041
-    stored = [(float(row["average"]), float(row["evaluation"]), float(row["printed_luck"])) for row in published_rows()]
-    assert stored == list(zip(*([float(row[n]) for row in found] for n in (0, 1)), printed, strict=True))
+    rows = PRINTED_ROW.findall(text.replace("&minus", "-").replace("−", "-"))
+    averages = [float(average) for average, _, _, _ in rows]
+    evaluations = [float(evaluation) for _, evaluation, _, _ in rows]
+    lucks = [-float(luck) if "-" in sign else float(luck) for _, _, sign, luck in rows]
+    assert len(rows) == 57
+    assert [float(row["average"]) for row in published_rows()] == averages
+    assert [float(row["evaluation"]) for row in published_rows()] == evaluations
+    assert [float(row["printed_luck"]) for row in published_rows()] == lucks
+
+    differences = [evaluation - average for evaluation, average in zip(evaluations, averages, strict=True)]
+    misprints = [row for row in range(57) if abs(lucks[row] - differences[row]) > 0.0005]
+    assert [(averages[row], evaluations[row], lucks[row]) for row in misprints] == [
+        (0.707, 0.634, 0.073),
+        (0.432, 0.386, 0.046),
+    ]
+    for row in misprints:
+        assert lucks[row] == pytest.approx(-differences[row])
+    assert sum(lucks) == pytest.approx(0.947)
+    assert sum(differences) == pytest.approx(0.709)
+    # the published total is 0.865: Snowie's roll of move 22 was added as -.041
+    wrongly_added = [row for row in range(57) if sum(lucks) - 2 * lucks[row] == pytest.approx(0.865)]
+    assert [(averages[row], evaluations[row]) for row in wrongly_added] == [(0.548, 0.589)]

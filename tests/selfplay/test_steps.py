@@ -19,8 +19,8 @@ def test_steps_lead_from_games_to_rollouts(warehouse: Warehouse) -> None:
     games = steps.build_games(warehouse, PLAN, InProcess(), Silence())
     assert (games.manifest.rows, games.manifest.variant) == (12, "network-tiny-12-seed-5")
     labels = steps.build_labels(warehouse, games.name, Silence())
-    digests = {each.rpartition("@")[2] for each in labels.manifest.inputs.values()}
-    assert games.manifest.digest in digests
+    input_digests = {title.rpartition("@")[2] for title in labels.manifest.inputs.values()}
+    assert games.manifest.digest in input_digests
     sample = steps.build_sample(warehouse, PLAN, games.name, Silence())
     assert 0 < sample.manifest.rows <= 3 * PLAN.most
     rollouts = steps.build_rollouts(warehouse, PLAN, sample.name, InProcess(), Silence())

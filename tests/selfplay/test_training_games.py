@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.chances import Chances, turned_chances
+from bgdata.evaluation.chances import turned_chances
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.roll_values import MAX_LIKELY, evaluations_ahead, likely_plays
 from bgdata.game.board import BAR, OPPONENT_BAR, START_BOARD
@@ -37,78 +38,68 @@ def play_training_games(
 def test_games_do_not_depend_on_threads_and_batches() -> None:
     networks = pips_networks()
     with threads(1):
-        alone = play_training_games(networks, overlooked=0.3, td_lambda=0.7)
+        on_one_thread = play_training_games(networks, overlooked=0.3, td_lambda=0.7)
     with threads(2):
-        together = play_training_games(networks, overlooked=0.3, td_lambda=0.7)
+        on_two_threads = play_training_games(networks, overlooked=0.3, td_lambda=0.7)
     for name in TrainingGames._fields:
-        assert np.array_equal(getattr(alone, name), getattr(together, name))
-    later = play_training_games(networks, STARTS[9:], first=9, overlooked=0.3, td_lambda=0.7)
-    assert np.array_equal(later.returns, alone.returns[alone.offsets[9] :])
-    assert not np.array_equal(play_training_games(networks, seed=6).boards[:50], alone.boards[:50])
+        assert np.array_equal(getattr(on_one_thread, name), getattr(on_two_threads, name)), name
+    from_game_9 = play_training_games(networks, STARTS[9:], first=9, overlooked=0.3, td_lambda=0.7)
+    assert np.array_equal(from_game_9.returns, on_one_thread.returns[on_one_thread.offsets[9] :])
+    other_seed = play_training_games(networks, seed=6)
+    assert not np.array_equal(other_seed.boards[:50], on_one_thread.boards[:50])
 
 
-def test_positions_follow_by_legal_plays() -> None:
-    found = play_training_games(pips_networks(), overlooked=0.5)
-    check_legal_boards(found.boards)
-    assert len(found.offsets) == len(STARTS) + 1
-    assert found.offsets[-1] == len(found.boards)
-    assert np.diff(found.offsets).max() <= MAX_TURNS
+def test_positions_are_legal_and_games_end() -> None:
+    games = play_training_games(pips_networks(), overlooked=0.5)
+    check_legal_boards(games.boards)
+    assert len(games.offsets) == len(STARTS) + 1
+    assert games.offsets[-1] == len(games.boards)
+    assert np.diff(games.offsets).max() <= MAX_TURNS
 
 
-def test_chances_equal_evaluations_by_the_network() -> None:
+@pytest.mark.parametrize("likely", [0, 2])
+def test_chances_equal_evaluations_by_the_network(likely: int) -> None:
     networks = random_networks(0)
-    for likely in (0, 2):
-        found = play_training_games(networks, STARTS[:6], likely=likely)
-        assert np.array_equal(found.static, evaluations(networks, NO_TABLES, found.boards).chances)
-        expected = evaluations_ahead(networks, NO_TABLES, found.boards, 1, likely_plays(likely)).chances
-        assert np.abs(found.lookahead - expected).max() < 1e-6
+    games = play_training_games(networks, STARTS[:6], likely=likely)
+    assert np.array_equal(games.static, evaluations(networks, NO_TABLES, games.boards).chances)
+    expected = evaluations_ahead(networks, NO_TABLES, games.boards, 1, likely_plays(likely)).chances
+    assert np.abs(games.lookahead - expected).max() < 1e-6
 
 
-def test_returns_without_lambda_are_1_ply_chances() -> None:
-    found = play_training_games(random_networks(0), STARTS[:6], overlooked=0.5)
-    expected = [limited(row, board) for row, board in zip(found.lookahead.tolist(), found.boards.tolist(), strict=True)]
-    assert np.abs(found.returns - np.array(expected)).max() < 1e-6
-
-
-@pytest.mark.parametrize("td_lambda", [0.5, 1.0])
+@pytest.mark.parametrize("td_lambda", [0.0, 0.5, 1.0])
 def test_returns_match_the_reference(td_lambda: float) -> None:
     """Returns equal those of a reference that goes from the last turn back in double precision."""
-    found = play_training_games(random_networks(1), STARTS[:8], td_lambda=td_lambda)
-    for begin, end in zip(found.offsets[:-1].tolist(), found.offsets[1:].tolist(), strict=True):
-        later: Chances | None = None
+    games = play_training_games(random_networks(1), STARTS[:8], td_lambda=td_lambda)
+    lookahead = games.lookahead.astype(np.float64)
+    static = games.static.astype(np.float64)
+    for begin, end in pairwise(games.offsets.tolist()):
+        chances = lookahead[end - 1]
         for turn in range(end - 1, begin - 1, -1):
-            value = found.lookahead[turn].astype(np.float64)
-            if later is not None:
-                ahead = (
-                    turned_chances(later[None])[0] - turned_chances(found.static[turn + 1].astype(np.float64)[None])[0]
-                )
-                value = value + td_lambda * ahead
-            later = value
-            expected = limited(value.clip(0, 1).tolist(), found.boards[turn].tolist())
-            assert found.returns[turn].tolist() == pytest.approx(expected, abs=1e-5)
+            if turn < end - 1:
+                difference = turned_chances(chances[None])[0] - turned_chances(static[turn + 1][None])[0]
+                chances = lookahead[turn] + td_lambda * difference
+            expected = limited(chances.clip(0, 1).tolist(), games.boards[turn].tolist())
+            assert games.returns[turn].tolist() == pytest.approx(expected, abs=1e-5)
 
 
 def test_returns_stop_at_overlooked_plays() -> None:
     """If the player may overlook plays in every turn, no return reaches beyond the next turn."""
-    found = play_training_games(random_networks(1), STARTS[:8], overlooked=1.0, td_lambda=1.0)
-    plain = play_training_games(random_networks(1), STARTS[:8], overlooked=1.0, td_lambda=0.0)
-    assert np.array_equal(found.boards, plain.boards)
-    assert np.array_equal(found.returns, plain.returns)
+    far_sighted = play_training_games(random_networks(1), STARTS[:8], overlooked=1.0, td_lambda=1.0)
+    near_sighted = play_training_games(random_networks(1), STARTS[:8], overlooked=1.0, td_lambda=0.0)
+    assert np.array_equal(far_sighted.boards, near_sighted.boards)
+    assert np.array_equal(far_sighted.returns, near_sighted.returns)
 
 
 def test_games_begin_at_given_positions() -> None:
-    """Games whose start is GIVEN begin at the given positions; a wrong number of positions is refused."""
-    networks = pips_networks()
-    boards = play_training_games(pips_networks(), STARTS[2:5]).boards[:3]
+    positions = play_training_games(pips_networks(), STARTS[2:5]).boards[:3]
     starts = np.array([GIVEN, Start.OPENING, GIVEN], np.int8)
-    found = play_training_games(networks, starts, positions=boards)
-    expected = boards.copy()
-    expected[1] = START_BOARD
-    assert np.array_equal(found.boards[found.offsets[:-1]], expected)
+    games = play_training_games(pips_networks(), starts, positions=positions)
+    first_boards = games.boards[games.offsets[:-1]].tolist()
+    assert first_boards == [positions[0].tolist(), list(START_BOARD), positions[2].tolist()]
     with pytest.raises(UsageError, match=r"^expected 3 positions where games begin, got 0$"):
-        play_training_games(networks, starts)
+        play_training_games(pips_networks(), starts)
     with pytest.raises(UsageError, match=r"^expected 3 positions where games begin, got 2$"):
-        play_training_games(networks, starts, positions=boards[:2])
+        play_training_games(pips_networks(), starts, positions=positions[:2])
 
 
 def test_invalid_numbers_are_refused() -> None:
@@ -152,10 +143,9 @@ def test_starts_are_playable_and_different(start: Start) -> None:
 def test_sides_are_treated_alike(start: Start) -> None:
     """Players on roll and opponents have about the same mean pip count, and neither is always ahead."""
     boards = start_boards(start).astype(np.int64)
-    ours = np.where(boards[:, 1:] > 0, boards[:, 1:] * np.arange(1, 26), 0).sum(axis=1)
-    theirs = np.where(boards[:, 1:25] < 0, -boards[:, 1:25] * np.arange(24, 0, -1), 0).sum(axis=1)
-    theirs += 25 * boards[:, OPPONENT_BAR]
-    assert 0.4 < (ours > theirs).mean() < 0.6
+    pips = (np.maximum(boards[:, 1:], 0) * np.arange(1, 26)).sum(axis=1)
+    opponent_pips = (np.maximum(-boards[:, :25], 0) * np.arange(25, 0, -1)).sum(axis=1)
+    assert 0.4 < (pips > opponent_pips).mean() < 0.6
 
 
 def test_back_games_hold_two_home_points() -> None:
@@ -169,7 +159,9 @@ def test_back_games_hold_two_home_points() -> None:
 
 def test_ace_points_hold_the_ace_point() -> None:
     sides = either_side(start_boards(Start.ACE_POINT))
-    assert (((sides[:, :, 24] >= 2) & (sides[:, :, 19:24] <= 0).all(axis=2)).any(axis=0)).all()
+    has_ace_point = sides[:, :, 24] >= 2
+    has_no_other_anchor = (sides[:, :, 19:24] <= 0).all(axis=2)
+    assert (has_ace_point & has_no_other_anchor).any(axis=0).all()
 
 
 def test_containment_starts_leave_one_or_two_checkers_outside() -> None:
@@ -178,9 +170,9 @@ def test_containment_starts_leave_one_or_two_checkers_outside() -> None:
     sides = either_side(start_boards(Start.CONTAINMENT)).astype(np.int64)
     outside = np.maximum(sides[:, :, 7:], 0).sum(axis=2)
     on_board = np.maximum(sides[:, :, 1:], 0).sum(axis=2)
-    is_hit = (outside >= 1) & (outside <= 2) & (on_board <= 15)
-    assert is_hit.any(axis=0).all()
-    assert {int(count) for count in on_board[is_hit]} >= set(range(2, 15))
+    is_contained = (outside >= 1) & (outside <= 2) & (on_board <= 15)
+    assert is_contained.any(axis=0).all()
+    assert set(on_board[is_contained].tolist()) >= set(range(2, 15))
 
 
 def test_blitzes_attack_checkers_without_an_anchor() -> None:
@@ -192,9 +184,9 @@ def test_blitzes_attack_checkers_without_an_anchor() -> None:
 
 def test_random_starts_are_near_the_opening_or_far_from_it() -> None:
     boards = start_boards(Start.RANDOM_PLAYS)
-    changed = (boards != np.array(START_BOARD)).sum(axis=1)
-    assert 2 <= changed.min() <= 6
-    assert changed.max() > 16
+    n_changed_points = (boards != np.array(START_BOARD)).sum(axis=1)
+    assert 2 <= n_changed_points.min() <= 6
+    assert n_changed_points.max() > 16
 
 
 def test_declarations_equal_the_kernels() -> None:

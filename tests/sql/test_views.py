@@ -401,6 +401,7 @@ def test_plain_client_reads_every_view(small_root: Path, plain_client: PlainClie
         "all_positions": 11,
         "cube_summary": 1,
         "cube_benchmark_summary": 4,  # all decisions, themes and scores
+        "cube_index": 10,  # scores, classes, themes and owners
         "leakage": 1,
         "benchmark_boards": 1,
         "cube_life_by_length": 2,

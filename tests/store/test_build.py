@@ -2,11 +2,11 @@
 failures."""
 
 import errno
-import json
+import itertools
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,12 +23,11 @@ from bgdata.store.arrays import save_array
 from bgdata.store.build import COMPUTED
 from bgdata.store.dataset import Build, Computed
 from bgdata.store.job import seal_record
-from bgdata.store.manifest import FILE_NAME, Manifest
+from bgdata.store.manifest import FILE_NAME
 from bgdata.store.plan import Plan, check_estimate, readable_bytes
 from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, Notes, Squares, SquareSums, toy_warehouse, whole_versions
-from tests.subtests import each
 
 TEN = Count(10)
 
@@ -56,11 +55,11 @@ def test_build_makes_a_version_and_its_inputs(toys: Warehouse) -> None:
 
 def test_second_build_does_nothing(toys: Warehouse) -> None:
     first = toys.build("squares", TEN)
-    before = {path: path.stat().st_mtime_ns for path in toys.root.rglob("*")}
+    times = {path: path.stat().st_mtime_ns for path in toys.root.rglob("*")}
     notes = Notes()
     assert toys.build("squares", TEN, progress=notes).folder == first.folder
     assert notes.texts == [f"squares/10: already built ({first.folder.name})"]
-    assert {path: path.stat().st_mtime_ns for path in toys.root.rglob("*")} == before
+    assert {path: path.stat().st_mtime_ns for path in toys.root.rglob("*")} == times
 
 
 def test_force_builds_again(toys: Warehouse) -> None:
@@ -92,29 +91,40 @@ def test_new_revision_is_built_beside_the_old_one(toys: Warehouse) -> None:
         assert connection.sql("select min(square) from squares_10").fetchall() == [(1,)]
 
 
-def test_damaged_versions_are_built_again(toys: Warehouse) -> None:
+@pytest.mark.parametrize("name", ["table.parquet", FILE_NAME])
+def test_incomplete_version_is_built_again(toys: Warehouse, name: str) -> None:
     table = toys.build("squares", TEN)
-    for name in ("table.parquet", FILE_NAME):
-        (table.folder / name).unlink()
-        assert toys.build("squares", TEN).folder == table.folder
-        assert whole_versions(toys) == [table.name]
+    (table.folder / name).unlink()
+    assert toys.build("squares", TEN).folder == table.folder
+    assert whole_versions(toys) == [table.name]
 
 
-@each(("function", "what"), [("virtual_memory", "memory"), ("disk_usage", "disk space")])
-def test_too_large_builds_are_refused(
-    memory_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, what: str
-) -> None:
-    """A build that needs more memory or disk space than there is raises an error before anything is written, and names
-    the parameters to reduce."""
-    module = psutil if what == "memory" else shutil
-    monkeypatch.setattr(module, function, lambda *_: SimpleNamespace(available=5000, free=5000))
-    message = rf"expected \d+ kB of free {what} for squares/10 \(10 rows, about .*\), found 5 kB; ask for less"
+def offer_5_kb(monkeypatch: pytest.MonkeyPatch, resource: str) -> None:
+    """Let the machine have 5 kB of free memory or disk space."""
+    if resource == "memory":
+        monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=5000))
+    else:
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5000))
+
+
+@pytest.mark.parametrize("resource", ["memory", "disk space"])
+def test_too_large_build_is_refused(toys: Warehouse, monkeypatch: pytest.MonkeyPatch, resource: str) -> None:
+    offer_5_kb(monkeypatch, resource)
+    message = rf"expected \d+ kB of free {resource} for squares/10 \(10 rows, about .*\), found 5 kB; ask for less"
     with pytest.raises(TooLargeError, match=message):
-        toy_warehouse(memory_path / "none").build("squares", TEN)
-    for kind, sizes in (("bearoff_one_sided", "points"), ("bearoff_two_sided", "points or checkers")):
-        with pytest.raises(TooLargeError, match=rf"found 5 kB; build fewer {sizes}"):
-            bgdata.open_warehouse(memory_path / "none").build(kind, bgdata.all_kinds()[kind].parameters(6))
-    assert not (memory_path / "none").exists()
+        toys.build("squares", TEN)
+    assert not toys.root.exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes"), [("bearoff_one_sided", "points"), ("bearoff_two_sided", "points or checkers")]
+)
+def test_refused_build_names_the_parameters_to_reduce(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, sizes: str
+) -> None:
+    offer_5_kb(monkeypatch, "memory")
+    with pytest.raises(TooLargeError, match=rf"found 5 kB; build fewer {sizes}"):
+        bgdata.open_warehouse(tmp_path).build(kind, bgdata.all_kinds()[kind].parameters(6))
 
 
 def test_invalid_parameters_are_refused(toys: Warehouse) -> None:
@@ -124,13 +134,13 @@ def test_invalid_parameters_are_refused(toys: Warehouse) -> None:
 
 
 class WrongSquares(Squares):
-    """Fails on its own statistics, like a failed check."""
+    """Fails on its own statistics, like a failed check, while `is_wrong`."""
 
     is_wrong = True
-    times = 0
+    computations = 0
 
     def compute(self, build: Build[Count]) -> None:
-        self.times += 1
+        self.computations += 1
         super().compute(build)
 
     def statistics(self, computed: Computed[Count]) -> Mapping[str, float]:
@@ -155,77 +165,86 @@ def test_failed_check_publishes_nothing_and_is_computed_again(toys: Warehouse) -
     for attempt in (1, 2):
         with pytest.raises(CheckFailedError):
             warehouse.build("squares", TEN)
-        assert kind.times == attempt
+        assert kind.computations == attempt
         assert list(warehouse.versions()) == []
     kind.is_wrong = False
     table = warehouse.build("squares", TEN)
     assert whole_versions(warehouse) == [table.name]
 
 
-@each(("error", "times"), [(IndexError("Index 100 out of bounds"), 2), (StorageError("the disk is full"), 1)])
-def test_arrays_are_kept_only_after_a_full_disk(memory_path: Path, error: Exception, times: int) -> None:
-    """If writing fails because the disk is full, the next build uses the computed arrays. After any other error it
-    computes them again, because an input may have been damaged."""
-    kind = WrongSquares()
-    kind.is_wrong = False
-    warehouse = toy_warehouse(memory_path / str(times), squares=kind)
+def fail_while_writing(warehouse: Warehouse, error: BaseException) -> None:
+    """Build squares/10 again, until writing the Parquet file fails."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bgdata.store.parquet.write_parquet", Mock(side_effect=error))
         with pytest.raises(type(error), match=str(error)):
-            warehouse.build("squares", TEN)
+            warehouse.build("squares", TEN, force=True)
+
+
+@pytest.mark.parametrize(
+    ("error", "computations"), [(IndexError("Index 100 out of bounds"), 2), (StorageError("the disk is full"), 1)]
+)
+def test_computed_arrays_are_kept_only_after_a_full_disk(
+    memory_path: Path, error: Exception, computations: int
+) -> None:
+    """After any other error they are computed again, because an input may have been damaged."""
+    kind = WrongSquares()
+    kind.is_wrong = False
+    warehouse = toy_warehouse(memory_path, squares=kind)
+    fail_while_writing(warehouse, error)
     notes = Notes()
     warehouse.build("squares", TEN, progress=notes)
-    assert (notes.texts[0] == "going on with squares/10 from finished arrays") == (times == 1)
-    assert kind.times == times
+    is_resumed = notes.texts[0] == "going on with squares/10 from finished arrays"
+    assert is_resumed == (computations == 1)
+    assert kind.computations == computations
 
 
-@each("is_changed", [True, False])
-def test_finished_arrays_of_other_values_are_computed_again(memory_path: Path, is_changed: bool) -> None:
+@pytest.mark.parametrize(
+    ("recipe", "message"),
+    [
+        (None, r"expected SHA-256 \w+\.\.\. of {path}, found \w+\.\.\."),
+        ("another", ".*, found those of another"),
+    ],
+    ids=["changed", "another recipe"],
+)
+def test_finished_arrays_of_other_values_are_computed_again(toys: Warehouse, recipe: str | None, message: str) -> None:
     """A killed build does not resume from computed arrays that have changed, or that belong to another recipe."""
-    toys = toy_warehouse(memory_path / "warehouse")
-    expected = toys.build("squares", TEN).manifest.digest
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bgdata.store.parquet.write_parquet", Mock(side_effect=KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            toys.build("squares", TEN, force=True)
-    (marker,), (path,) = toys.staging.rglob(COMPUTED), toys.staging.rglob("square.npy")
+    digest = toys.build("squares", TEN).manifest.digest
+    fail_while_writing(toys, KeyboardInterrupt("killed"))
+    (path,) = toys.staging.rglob("square.npy")
     np.save(path, np.load(path) + 1)
-    if not is_changed:
-        record = {"seconds": 1.0, "arrays": {"square": storage.sha256_file(path)}, "recipe": "another"}
-        marker.write_bytes(seal_record(record))
+    if recipe:
+        (record,) = toys.staging.rglob(COMPUTED)
+        hashes = {"square": storage.sha256_file(path)}
+        record.write_bytes(seal_record({"seconds": 1.0, "arrays": hashes, "recipe": recipe}))
     notes = Notes()
-    assert toys.build("squares", TEN, force=True, progress=notes).manifest.digest == expected
-    found = rf"expected SHA-256 \w+\.\.\. of {path}, found \w+\.\.\." if is_changed else ".*, found those of another"
-    assert re.fullmatch(rf"{found}; the finished arrays are damaged and computed again", notes.texts[0])
+    assert toys.build("squares", TEN, force=True, progress=notes).manifest.digest == digest
+    expected = f"{message.format(path=path)}; the finished arrays are damaged and computed again"
+    assert re.fullmatch(expected, notes.texts[0])
 
 
-@pytest.mark.parametrize("make", [lambda path, other: path.symlink_to(other), lambda path, _: os.mkfifo(path)])
-def test_links_in_staging_are_not_written_through(
-    toys: Warehouse, tmp_path: Path, make: Callable[[Path, Path], None]
-) -> None:
+@pytest.mark.parametrize("is_link", [True, False], ids=["link", "pipe"])
+def test_links_and_pipes_in_staging_are_replaced(toys: Warehouse, tmp_path: Path, is_link: bool) -> None:
     """A build does not write through links or wait for pipes that somebody else has put into its staging folder."""
-    other = tmp_path / "other"
-    other.write_text("mine")
-    plan = Plan(toys, toys.kind("squares"), TEN, {})
-    (plan.staging / "checkpoint-000000003").mkdir(parents=True)
-    for path in (
-        plan.staging / "square.npy",
-        plan.staging / COMPUTED,
-        plan.staging / "checkpoint-000000003" / "state.json",
-    ):
-        make(path, other)
+    target = tmp_path / "target"
+    target.write_text("unchanged")
+    staging = Plan(toys, toys.kind("squares"), TEN, {}).staging
+    (staging / "checkpoint-000000003").mkdir(parents=True)
+    for name in ("square.npy", COMPUTED, "checkpoint-000000003/state.json"):
+        if is_link:
+            (staging / name).symlink_to(target)
+        else:
+            os.mkfifo(staging / name)
     assert toys.build("squares", TEN).manifest.rows == 10
-    assert other.read_text() == "mine"
+    assert target.read_text() == "unchanged"
 
 
 def test_staging_of_a_killed_build_counts_as_free_disk(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """A killed build can be resumed on a full disk, because what it has left is reused or replaced."""
     kind = toys.kind("squares")
-    need = kind.estimate(TEN).building_bytes
+    needed_bytes = kind.estimate(TEN).building_bytes
     plan = Plan(toys, kind, TEN, {})
-    plan.staging.mkdir(parents=True)
-    (plan.staging / "checkpoint-000000003").mkdir()
-    (plan.staging / "checkpoint-000000003" / "done.npy").write_bytes(bytes(need - 5000))
+    (plan.staging / "checkpoint-000000003").mkdir(parents=True)
+    (plan.staging / "checkpoint-000000003" / "done.npy").write_bytes(bytes(needed_bytes - 5000))
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5000))
     check_estimate(plan)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=4999))
@@ -271,57 +290,54 @@ class SlowSquares(Squares):
         super().compute(build)
 
 
-def build_together(root: Path, together: Any, force: bool, told: Path) -> None:
-    """In another process: build with others, and write down the notes."""
+def build_with_others(root: Path, barrier: Any, force: bool, log: Path) -> None:
+    """In another process: build at the same time as others, and write down the notes."""
     notes = Notes()
-    together.wait()
+    barrier.wait()
     toy_warehouse(root, squares=SlowSquares()).build("square_sums", TEN, progress=notes, force=force)
-    told.write_text(json.dumps(notes.texts))
+    log.write_text("\n".join(notes.texts))
 
 
 @pytest.mark.parametrize("force", [False, True])
 def test_concurrent_builders_publish_one_version(toys: Warehouse, tmp_path: Path, force: bool) -> None:
-    together = processes.barrier(3)
-    processes.run_all((build_together, toys.root, together, force, tmp_path / f"{number}") for number in range(3))
+    logs = [tmp_path / f"{number}.log" for number in range(3)]
+    barrier = processes.barrier(len(logs))
+    processes.run_all((build_with_others, toys.root, barrier, force, log) for log in logs)
     assert len(whole_versions(toys)) == 2
     assert list(toys.staging.iterdir()) == []
-    texts = [text for number in range(3) for text in json.loads((tmp_path / f"{number}").read_text())]
-    assert sum("squares/10: built" in text for text in texts) == 1
-    assert sum("square_sums/10: built" in text for text in texts) == (3 if force else 1)
-    assert any("squares/10: another process is building it; waiting" in text for text in texts)
+    text = "\n".join(log.read_text() for log in logs)
+    assert text.count("squares/10: built") == 1
+    assert text.count("square_sums/10: built") == (3 if force else 1)
+    assert "squares/10: another process is building it; waiting" in text
 
 
 def test_manifest_records_the_build(toys: Warehouse) -> None:
-    """The manifest of a version has its parameters, rows, statistics, licence and files, and facts about the
-    machine."""
     manifest = toys.build("squares", TEN).manifest
-    assert manifest == Manifest(
-        **vars(manifest)
-        | {
-            "dataset": "squares",
-            "variant": "10",
-            "revision": 1,
-            "parameters": {"count": 10},
-            "inputs": {},
-            "rows": 10,
-            "statistics": {"largest": 81.0},
-            "licence": "CC0-1.0",
-            "source": "Made up",
-        }
-    )
+    assert manifest.dataset == "squares"
+    assert manifest.variant == "10"
+    assert manifest.revision == 1
+    assert manifest.parameters == {"count": 10}
+    assert manifest.inputs == {}
+    assert manifest.rows == 10
+    assert manifest.statistics == {"largest": 81.0}
+    assert manifest.licence == "CC0-1.0"
+    assert manifest.source == "Made up"
     assert [entry.name for entry in manifest.files] == ["table.parquet", "square.npy"]
     assert manifest.peak_memory_bytes > 10_000_000
     assert str(os.cpu_count()) in manifest.machine
 
 
-def test_readable_bytes_have_three_figures() -> None:
-    sizes = {0: "0 B", 999: "999 B", 1234: "1.23 kB", 5e6: "5 MB", 23.5e9: "23.5 GB", 5e15: "5e+03 TB"}
-    assert {count: readable_bytes(count) for count in sizes} == sizes
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (999, "999 B"), (1234, "1.23 kB"), (5e6, "5 MB"), (23.5e9, "23.5 GB"), (5e15, "5e+03 TB")],
+)
+def test_readable_bytes_have_three_figures(count: float, text: str) -> None:
+    assert readable_bytes(count) == text
 
 
 def test_reported_time_is_complete(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message for the user has the time of the whole build, the manifest only the time of computing."""
-    clock = iter(range(0, 10_000, 100))
+    clock = itertools.count(0, 100)  # 100 s pass between two looks
     monkeypatch.setattr("bgdata.store.build.time.perf_counter", lambda: next(clock))
     notes = Notes()
     table = toys.build("squares", TEN, progress=notes)

@@ -2,8 +2,9 @@
 
 import functools
 import itertools
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,11 +15,13 @@ import pytest
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.kinds import all_kinds
 from bgdata.store import dataset
+from bgdata.store.manifest import FileEntry
 from bgdata.store.names import CURRENT
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
 from bgdata.store.registry import Kinds
-from bgdata.store.storage import remove_folder
+from bgdata.store.storage import remove_folder, sha256_file
+from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 
@@ -136,8 +139,10 @@ class Notes(Silence):
 
 
 def toy_warehouse(root: Path, **changes: dataset.Dataset[Count]) -> Warehouse:
-    """A warehouse with the toys; `changes` replaces declarations."""
-    return Warehouse(root, all_kinds() | {"squares": Squares(), "square_sums": SquareSums(), **changes})
+    """A warehouse that knows only the toys; `changes` replaces or adds declarations."""
+    return Warehouse(
+        root, Kinds({"squares": Squares(), "square_sums": SquareSums(), **changes}, sql=all_kinds().sql.folders)
+    )
 
 
 def whole_versions(warehouse: Warehouse) -> list[str]:
@@ -192,16 +197,61 @@ def break_pointer(version: Path) -> None:
     (version.parent / CURRENT).write_text("r1-00000000\n")
 
 
+# ways in which the current version, in the folder given, gets lost
 GONE: dict[str, Callable[[Path], None]] = {
-    each.__name__: each
-    for each in (remove_folder, put_on_missing_disk, replace_by_broken_link, replace_by_file, break_pointer)
+    lose.__name__: lose
+    for lose in (remove_folder, put_on_missing_disk, replace_by_broken_link, replace_by_file, break_pointer)
 }
-NUMBERS = itertools.count()
+
+
+def damage_parquet(table: Table, change: Callable[[bytes], bytes]) -> None:
+    overwrite(table.parquet, change(table.parquet.read_bytes()))
+
+
+def replace_parquet_by_link(table: Table) -> None:
+    table.parquet.rename(table.folder / "other")
+    table.parquet.symlink_to("other")
+
+
+def replace_parquet_by_pipe(table: Table) -> None:
+    table.parquet.unlink()
+    os.mkfifo(table.parquet)
+
+
+def change_parameters(table: Table, **parameters: int) -> None:
+    replace(table.manifest, parameters=parameters).save(table.folder)
+
+
+# kinds of damage that make queries of a version fail
+DAMAGES: dict[str, Callable[[Table], object]] = {
+    "longer": lambda table: damage_parquet(table, lambda data: data + b"x"),
+    "truncated": lambda table: damage_parquet(table, lambda data: data[:-4]),
+    "junk": lambda table: damage_parquet(table, lambda data: data[:-4] + b"junk"),
+    "missing": lambda table: table.parquet.unlink(),
+    "a link": replace_parquet_by_link,
+    "a pipe": replace_parquet_by_pipe,
+    "no manifest": lambda table: (table.folder / "manifest.json").unlink(),
+    "other manifest": lambda table: overwrite(table.folder / "manifest.json", b"{}"),
+    "other parameters": lambda table: change_parameters(table, size=40),
+    "other variant": lambda table: change_parameters(table, count=40),
+}
+
+
+def update_manifest(table: Table) -> None:
+    """Make the manifest of a version match its files again, as after a careful forgery."""
+    files = [
+        FileEntry(entry.name, (table.folder / entry.name).stat().st_size, sha256_file(table.folder / entry.name))
+        for entry in table.manifest.files
+    ]
+    replace(table.manifest, files=files).save(table.folder)
+
+
+PACKAGE_NUMBERS = itertools.count()
 
 
 def declare_toys(folder: Path, monkeypatch: pytest.MonkeyPatch, sql: Iterable[Path] = ()) -> Kinds:
     """The toy kinds as modules of a new package in a folder of a test, and their SQL."""
-    package = folder / f"toys_{next(NUMBERS)}"  # another one in each test: imported modules stay
+    package = folder / f"toys_{next(PACKAGE_NUMBERS)}"  # a new one in each test, because imported modules stay
     package.mkdir()
     (package / "__init__.py").touch()
     for toy in (Squares, SquareSums):

@@ -21,15 +21,16 @@ RULE_TABLE, ERROR_TABLE = RULES.slug(RULES.smallest), ERRORS.slug(ERRORS.smalles
 
 
 def query_rows(client: TestClient, query: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = client.get("/sql.json", params={"q": query}).json()
-    return found
+    """The rows that a query of the site gives."""
+    rows: list[dict[str, object]] = client.get("/sql.json", params={"q": query}).json()
+    return rows
 
 
 def test_page_shows_the_rules_of_the_command(client: TestClient, site_root: Path) -> None:
     corpus = "selfplay/" + RULE_TABLE.partition("-of-")[2]
     rows = json.loads(output_of(site_root, "race-rules", corpus, "--table", "6x6", "--format", "json"))
-    found = client.get(f"/race.json?rules={RULE_TABLE}").json()["rules"]
-    assert [{name: row[name] for name in rows[0]} for row in found] == rows
+    page_rows = client.get(f"/race.json?rules={RULE_TABLE}").json()["rules"]
+    assert [{name: row[name] for name in rows[0]} for row in page_rows] == rows
 
 
 @pytest.mark.parametrize(("by", "column"), [("played", "played_total_loss"), ("equal", "total_loss")])
@@ -49,10 +50,10 @@ def test_weighting_without_positions_is_reported(client: TestClient) -> None:
 
 
 def test_errors_equal_those_of_sql(client: TestClient) -> None:
-    everything = query_rows(client, f"from race_error where variant = '{ERROR_TABLE}' and grouping = 'all'")
-    found = client.get(f"/race.json?errors={ERROR_TABLE}").json()["errors"]
-    assert [row for row in found if row["grouping"] == "all"] == everything
-    assert [row["on_roll_group"] for row in found if row["grouping"] == "checkers"] == [1, 2, 3]
+    expected = query_rows(client, f"from race_error where variant = '{ERROR_TABLE}' and grouping = 'all'")
+    page_rows = client.get(f"/race.json?errors={ERROR_TABLE}").json()["errors"]
+    assert [row for row in page_rows if row["grouping"] == "all"] == expected
+    assert [row["on_roll_group"] for row in page_rows if row["grouping"] == "checkers"] == [1, 2, 3]
 
 
 def test_worst_pairs_link_to_their_positions(client: TestClient) -> None:

@@ -1,7 +1,7 @@
 """Tests of rules of thumb for races: references, published examples and invalid input."""
 
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 from math import nan
 from typing import Any
 
@@ -11,7 +11,6 @@ import pytest
 from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.studies.race_rules import NAMES, RULES, Penalties, penalized_pips, race_decision
 from tests.reference import race_rules as reference
-from tests.subtests import all_raise
 
 
 def random_layout(random: np.random.Generator, points: int, most: int) -> list[int]:
@@ -36,13 +35,14 @@ def test_every_rule_has_a_reference() -> None:
     assert {**reference.BY_LAYOUT, **reference.BY_EFFECTIVE_PIPS}.keys() == RULES.keys()
     assert NAMES[: len(RULES)] == tuple(RULES)
     assert [name for name, rule in RULES.items() if rule.is_effective] == list(reference.BY_EFFECTIVE_PIPS)
-    assert all(rule.source for rule in RULES.values())
+    for rule in RULES.values():
+        assert rule.source
 
 
 @pytest.mark.parametrize("rule", reference.BY_LAYOUT)
 def test_rules_match_their_references(rule: str) -> None:
-    expected = [reference.BY_LAYOUT[rule](own, other) for own, other in random_pairs()]
-    assert [tuple(race_decision(rule, own, other)) for own, other in random_pairs()] == expected
+    expected = [reference.BY_LAYOUT[rule](on_roll, opponent) for on_roll, opponent in random_pairs()]
+    assert [tuple(race_decision(rule, on_roll, opponent)) for on_roll, opponent in random_pairs()] == expected
     assert len(set(expected)) >= 4  # all of no double, double, redouble and pass occur
 
 
@@ -52,9 +52,12 @@ def test_rules_of_effective_pips_match_their_references(rule: str) -> None:
     random = np.random.default_rng(12)
     counts = random.integers(56, 900, (1000, 2)) / 8
     counts[:, 1] = counts[:, 0] + random.integers(-40, 120, 1000) / 8
-    expected = [reference.BY_EFFECTIVE_PIPS[rule](Fraction(own), Fraction(other)) for own, other in counts.tolist()]
-    found = [tuple(race_decision(rule, [1], [1], (own, other))) for own, other in counts.tolist()]
-    assert found == expected
+    expected = [
+        reference.BY_EFFECTIVE_PIPS[rule](Fraction(on_roll), Fraction(opponent))
+        for on_roll, opponent in counts.tolist()
+    ]
+    decisions = [tuple(race_decision(rule, [1], [1], (on_roll, opponent))) for on_roll, opponent in counts.tolist()]
+    assert decisions == expected
     assert len(set(expected)) >= 4
 
 
@@ -101,7 +104,7 @@ def test_published_example_of_effective_pips_is_reproduced() -> None:
 
 
 def test_penalized_pips_include_counts_of_keith_and_thorp() -> None:
-    layouts = np.array([own for own, _ in random_pairs()[:600]], np.int8)
+    layouts = np.array([on_roll for on_roll, _ in random_pairs()[:600]], np.int8)
     keith = Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1)
     assert penalized_pips(layouts, keith).tolist() == [reference.keith_count(layout) for layout in layouts.tolist()]
     thorp = Penalties(ace=1, checker=2, point=1)
@@ -110,30 +113,38 @@ def test_penalized_pips_include_counts_of_keith_and_thorp() -> None:
     assert odd.tolist() == [3 * (sum(layout) % 2) for layout in layouts.tolist()]
 
 
-def test_invalid_arguments_are_refused() -> None:
-    two = "^expected the effective pip counts of both sides"
-    pairs: list[Any] = [(70.0,), np.array([70.0, 80.0, 90.0]), (nan, 80.0), []]
-    all_raise(
-        UsageError,
-        [
-            (partial(race_decision, "found-equal", [1], [1]), r"^expected a rule of 8-9-12, .*, got 'found-equal'$"),
-            (partial(race_decision, "epc-62", [1], [1]), rf"{two} for epc-62, got none$"),
-            *((partial(race_decision, "epc-62", [0, 1, 2, 2, 2, 2], [0, 0, 2, 3, 2, 2], each), two) for each in pairs),
-        ],
-    )
-    counts = r"^expected at most 15 checkers on 1 to 18 points, got "
-    fractions = [1.5]
-    sides: list[tuple[Any, Any, str]] = [
+@pytest.mark.parametrize(
+    ("rule", "effective_pips", "message"),
+    [
+        ("found-equal", None, r"^expected a rule of 8-9-12, .*, got 'found-equal'$"),
+        ("epc-62", None, "^expected the effective pip counts of both sides for epc-62, got none$"),
+        ("epc-62", (70.0,), "^expected the effective pip counts of both sides"),
+        ("epc-62", np.array([70.0, 80.0, 90.0]), "^expected the effective pip counts of both sides"),
+        ("epc-62", (nan, 80.0), "^expected the effective pip counts of both sides"),
+        ("epc-62", [], "^expected the effective pip counts of both sides"),
+    ],
+)
+def test_invalid_rules_and_counts_are_refused(rule: str, effective_pips: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        race_decision(rule, [0, 1, 2, 2, 2, 2], [0, 0, 2, 3, 2, 2], effective_pips)
+
+
+@pytest.mark.parametrize(
+    ("on_roll", "opponent", "message"),
+    [
         ([0, 0], [1], "^expected checkers on both sides, got a race that is over$"),
         ([1], [0], "^expected checkers on both sides, got a race that is over$"),
-        ([1], [], counts + r"\[\]$"),
-        ([16], [1], counts + r"\[16\]$"),
-        ([2, -1], [1], counts + r"\[2, -1\]$"),
-        (fractions, [1], r"^expected checkers on each point as integers, got \[1\.5\]$"),
-    ]
-    all_raise(
-        InvalidPositionError,
-        [(partial(race_decision, "keith", on_roll, opponent), message) for on_roll, opponent, message in sides],
-    )
+        ([1], [], r"^expected at most 15 checkers on 1 to 18 points, got \[\]$"),
+        ([16], [1], r"^expected at most 15 checkers on 1 to 18 points, got \[16\]$"),
+        ([2, -1], [1], r"^expected at most 15 checkers on 1 to 18 points, got \[2, -1\]$"),
+        ([1.5], [1], r"^expected checkers on each point as integers, got \[1\.5\]$"),
+    ],
+)
+def test_invalid_layouts_are_refused(on_roll: Any, opponent: Any, message: str) -> None:
+    with pytest.raises(InvalidPositionError, match=message):
+        race_decision("keith", on_roll, opponent)
+
+
+def test_effective_pips_may_be_an_array() -> None:
     pips: Any = np.array([7.0, 9.0])
     assert race_decision("epc-62", [0, 1], [0, 0, 2], pips) == race_decision("epc-62", [0, 1], [0, 0, 2], (7.0, 9.0))

@@ -26,21 +26,21 @@ def effective_pips() -> list[Fraction]:
     return [mean_rolls(race(layout, 0)) * Fraction(49, 6) for layout in LAYOUTS]
 
 
-def found_answer(own: reference.Layout, other: reference.Layout) -> reference.Answer:
+def found_answer(on_roll: reference.Layout, opponent: reference.Layout) -> reference.Answer:
     """The answer of found rules in plain Python, by the limits in the later rows of LIMITS."""
-    ahead = reference.pips(other) - reference.pips(own)
+    ahead = reference.pips(opponent) - reference.pips(on_roll)
     return ahead >= 1, ahead >= 2, ahead <= 5
 
 
-def decisions(rule: str, own: int, other: int) -> reference.Answer:
+def decisions(rule: str, on_roll: int, opponent: int) -> reference.Answer:
     if rule in reference.BY_EFFECTIVE_PIPS:
-        return reference.BY_EFFECTIVE_PIPS[rule](effective_pips()[own], effective_pips()[other])
-    found = {"found-equal": reference.keith, "found-played": found_answer, "found-longer": found_answer}
-    return {**reference.BY_LAYOUT, **found}[rule](LAYOUTS[own], LAYOUTS[other])
+        return reference.BY_EFFECTIVE_PIPS[rule](effective_pips()[on_roll], effective_pips()[opponent])
+    found_rules = {"found-equal": reference.keith, "found-played": found_answer, "found-longer": found_answer}
+    return {**reference.BY_LAYOUT, **found_rules}[rule](LAYOUTS[on_roll], LAYOUTS[opponent])
 
 
-def margins_of(own: int, other: int) -> tuple[Fraction, Fraction, Fraction]:
-    _, owned, centered, opponent_owned = equities(LAYOUTS[own], LAYOUTS[other])
+def margins_of(on_roll: int, opponent: int) -> tuple[Fraction, Fraction, Fraction]:
+    _, owned, centered, opponent_owned = equities(LAYOUTS[on_roll], LAYOUTS[opponent])
     doubled = min(2 * opponent_owned, Fraction(1))
     return doubled - centered, doubled - owned, 1 - 2 * opponent_owned
 
@@ -60,10 +60,10 @@ def margin_array() -> np.ndarray:
 @pytest.fixture(scope="module")
 def sides() -> np.ndarray:
     table = np.array(LAYOUTS, np.int8)
-    found = side_counts(table, np.array(effective_pips(), float))
+    counts = side_counts(table, np.array(effective_pips(), float))
     for n, penalties in enumerate(PENALTIES):
-        found[:, FOUND + n] = penalized_pips(table, penalties)
-    return found
+        counts[:, FOUND + n] = penalized_pips(table, penalties)
+    return counts
 
 
 @pytest.mark.parametrize("weight", [1, 3])
@@ -112,20 +112,20 @@ def test_single_pairs_sum_to_rows(sides: np.ndarray) -> None:
     rows = pair_sums(sides, indexes, np.broadcast_to(indexes, (34, 34)), margin_array(), ones, LIMITS, 1e-5)
     own = np.repeat(indexes, 34)
     other = np.tile(indexes, 34)
-    alone = pair_sums(sides, own, other[:, None], margin_array().reshape(-1, 1, 3), ones, LIMITS, 1e-5)
-    assert (rows == alone).all()
+    single_pairs = pair_sums(sides, own, other[:, None], margin_array().reshape(-1, 1, 3), ones, LIMITS, 1e-5)
+    assert (rows == single_pairs).all()
 
 
 def test_sums_of_no_pairs_are_zero(sides: np.ndarray) -> None:
-    nothing = np.zeros((0, 1), np.int64)
-    sums = pair_sums(sides, nothing[:, 0], nothing, np.zeros((0, 1, 3)), nothing, LIMITS, 1e-5)
+    no_pairs = np.zeros((0, 1), np.int64)
+    sums = pair_sums(sides, no_pairs[:, 0], no_pairs, np.zeros((0, 1, 3)), no_pairs, LIMITS, 1e-5)
     assert sums[..., :5].max() == 0
     assert (sums[..., 5:] == -1).all()
 
 
 def test_halves_do_not_depend_on_the_table() -> None:
     on_roll, opponent = np.meshgrid(np.arange(1, 300), np.arange(1, 300))
-    found = is_tested(on_roll, opponent)
-    assert 0.49 < found.mean() < 0.51
-    assert abs(found.mean(axis=0) - 0.5).max() < 0.15
-    assert (is_tested(on_roll[:50], opponent[:50]) == found[:50]).all()
+    tested = is_tested(on_roll, opponent)
+    assert 0.49 < tested.mean() < 0.51
+    assert abs(tested.mean(axis=0) - 0.5).max() < 0.15
+    assert (is_tested(on_roll[:50], opponent[:50]) == tested[:50]).all()

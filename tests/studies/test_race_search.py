@@ -1,7 +1,6 @@
 """Tests of the search for a rule, against all limits and neighbours."""
 
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
@@ -51,11 +50,11 @@ def test_best_limits_equal_exhaustive_search(seed: int) -> None:
     never = (99, 99, -99)
     best = 0
     for part in PARTS:
-        alone = [
+        best_gains = [
             max(gain_of(penalties, (part, *never[:n], limit, *never[n + 1 :]), pairs) for limit in range(-40, 41))
             for n in range(3)
         ]
-        best = max(best, sum(alone))
+        best = max(best, sum(best_gains))
     assert gain == best
 
 
@@ -73,19 +72,22 @@ def test_found_rule_is_better_than_its_neighbours() -> None:
 def test_counts_are_never_below_zero() -> None:
     """Counts with any penalties are not negative, as rounding down and indexing of sums need."""
     heaviest = [penalties for start in STARTS for penalties in (start, *neighbours(start._replace(point=1)))]
-    assert all(penalized_pips(some_layouts(), penalties).min() >= 0 for penalties in heaviest)
+    for penalties in heaviest:
+        assert penalized_pips(some_layouts(), penalties).min() >= 0
 
 
 def test_search_without_pairs_returns_the_first_start() -> None:
-    nothing = np.zeros(0, np.int64)
-    rule = found_rule(some_layouts(), Pairs(nothing, nothing, np.zeros((0, 3), np.int32), nothing))
+    no_pairs = np.zeros(0, np.int64)
+    rule = found_rule(some_layouts(), Pairs(no_pairs, no_pairs, np.zeros((0, 3), np.int32), no_pairs))
     assert rule.penalties == STARTS[0]
 
 
 def test_neighbours_change_one_penalty_within_its_bounds() -> None:
-    found = list(neighbours(Penalties(ace=4, three_spare=3)))
-    assert all(sum(a != b for a, b in zip(each, Penalties(ace=4, three_spare=3), strict=True)) == 1 for each in found)
-    assert {each.ace for each in found} == {3, 4}
-    assert {each.three_spare for each in found} == {3}  # unused without its penalty
-    assert {each.ace_spare for each in found} == {0, 1}
-    assert not [each for each, other in product(found, found) if each is not other and each == other]
+    start = Penalties(ace=4, three_spare=3)
+    found = list(neighbours(start))
+    for penalties in found:
+        assert sum(new != old for new, old in zip(penalties, start, strict=True)) == 1
+    assert {penalties.ace for penalties in found} == {3, 4}
+    assert {penalties.three_spare for penalties in found} == {3}  # unused without its penalty
+    assert {penalties.ace_spare for penalties in found} == {0, 1}
+    assert len(set(found)) == len(found)

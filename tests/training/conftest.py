@@ -9,7 +9,7 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.training.recipes import TemporalDifferenceRecipe
 from bgdata.training.temporal_difference import Trainer
 from bgdata.warehouse import Warehouse
-from tests.training.labels import CONTACT, LABELS, label_boards, sample_boards, write_labels
+from tests.training.labels import GNUBG_LABELS, ROLLOUT_LABELS, label_boards, sample_boards, write_labels
 
 TINY = TemporalDifferenceRecipe(
     games=2000, round_games=20, inputs="tesauro-196", race_inputs="tesauro-196",
@@ -26,17 +26,17 @@ def trained(recipe: TemporalDifferenceRecipe, rounds: int | None = None) -> Trai
 
 
 @pytest.fixture
-def labels_root(tmp_path: Path) -> Path:
+def label_root(tmp_path: Path) -> Path:
     """A warehouse with two labelled versions, one with half as many rows."""
-    write_labels(tmp_path, CONTACT, label_boards())
-    write_labels(tmp_path, LABELS, sample_boards(25, seed=2))
+    write_labels(tmp_path, GNUBG_LABELS, label_boards())
+    write_labels(tmp_path, ROLLOUT_LABELS, sample_boards(25, seed=2))
     return tmp_path
 
 
 @pytest.fixture
-def labels(labels_root: Path) -> Warehouse:
-    """The warehouse of `labels_root`."""
-    return bgdata.open_warehouse(labels_root)
+def label_warehouse(label_root: Path) -> Warehouse:
+    """The warehouse of `label_root`."""
+    return bgdata.open_warehouse(label_root)
 
 
 @pytest.fixture(scope="session")

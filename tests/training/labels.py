@@ -19,19 +19,27 @@ from bgdata.training.feed.rows import Batch
 from bgdata.warehouse import Warehouse
 from tests.random_games import random_game_positions
 
-CONTACT, LABELS = "gnubg_training/contact", "rollout_labels/some"
+GNUBG_LABELS = "gnubg_training/contact"
+ROLLOUT_LABELS = "rollout_labels/some"
 
 
-def small_blocks(warehouse: Warehouse, kind: Any = CONTACT, **options: Any) -> Feed:
+def small_block_feed(warehouse: Warehouse, kind: Any = GNUBG_LABELS, **options: Any) -> Feed:
     """A feed that reads 100 rows at a time, and keeps 300 of them in memory."""
     feed = warehouse.batches(kind, **{"batch_size": 64, **options})
     recipe = replace(feed.recipe, block_rows=100, pool_blocks=3)
     return Feed(warehouse, recipe, begin=feed.begin, epochs=feed.epochs)
 
 
-def rows_of(batches: Iterable[Batch]) -> list[int]:
+def row_numbers(batches: Iterable[Batch]) -> list[int]:
     """The row numbers in all batches, in order."""
     return [row for batch in batches for row in batch.rows.tolist()]
+
+
+def assert_equal_batches(batches: Iterable[Batch], expected: Iterable[Batch]) -> None:
+    """Check that batches are equal to the last bit."""
+    for batch, expected_batch in zip(batches, expected, strict=True):
+        for name, values in batch._asdict().items():
+            assert np.array_equal(values, getattr(expected_batch, name)), name
 
 
 def sample_boards(games: int, seed: int = 1) -> Boards:
@@ -41,6 +49,7 @@ def sample_boards(games: int, seed: int = 1) -> Boards:
 
 @cache
 def label_boards() -> Boards:
+    """The boards of the version GNUBG_LABELS: some thousand positions."""
     return sample_boards(60)
 
 
@@ -56,21 +65,20 @@ def write_labels(
 ) -> str:
     """Publish labelled positions as `kind/variant` of a warehouse, with the games of seed 5 if given; returns the
     version."""
-    arrays = labelled(boards, chances)
-    return write_version(root, name, arrays if games is None else arrays | split_by(games), source)
+    arrays = label_arrays(boards, chances)
+    return write_version(root, name, arrays if games is None else arrays | split_arrays(games), source)
 
 
-def labelled(boards: Boards | int, chances: Array | None = None) -> dict[str, Array]:
-    """The arrays of a version of labelled positions: of these boards, or of this many sample positions."""
-    chosen = label_boards()[:boards] if isinstance(boards, int) else boards
+def label_arrays(boards: Boards, chances: Array | None = None) -> dict[str, Array]:
+    """The arrays of a version of labelled positions."""
     return {
-        "boards": chosen,
-        "chances": sample_chances(len(chosen)) if chances is None else chances,
-        "classes": position_classes(np.ascontiguousarray(chosen)).astype(np.uint8),
+        "boards": boards,
+        "chances": sample_chances(len(boards)) if chances is None else chances,
+        "classes": position_classes(np.ascontiguousarray(boards)).astype(np.uint8),
     }
 
 
-def split_by(games: Array) -> dict[str, Array]:
+def split_arrays(games: Array) -> dict[str, Array]:
     """The arrays that say that rows belong to these games of seed 5."""
     return {"games": games, "splits": splits_of_games(5, games)}
 
@@ -114,6 +122,13 @@ def write_version(
         machine="",
     ).save(folder)
     return f"{name}/{folder.name}"
+
+
+def replace_array(root: Path, version: str, name: str, values: Array) -> None:
+    """Write other values into a file of a version, as if it were damaged."""
+    path = root / version / f"{name}.npy"
+    path.unlink()
+    save_array(path, values)
 
 
 def file_entry(path: Path) -> FileEntry:

@@ -28,9 +28,9 @@ SAME: tuple[tuple[int, ...], ...] = ((), (), ())
 @pytest.mark.parametrize("number", range(5))
 def test_rounding_started_networks_changes_nothing(number: int) -> None:
     networks = random_networks(number)
-    found = rounded_networks(starting_networks(networks, SAME, seed=3))
+    rounded = rounded_networks(starting_networks(networks, SAME, seed=3))
     for name, expected in networks._asdict().items():
-        assert np.array_equal(getattr(found, name), expected)
+        assert np.array_equal(getattr(rounded, name), expected)
 
 
 def test_revive_changes_idle_units_only() -> None:
@@ -41,11 +41,11 @@ def test_revive_changes_idle_units_only() -> None:
     idle = [3, len(layers[1][1]) - 1]
     layers[1][1][idle] = -100  # below any sum
     before = copy_networks(networks)
-    known = evaluations(rounded_networks(networks), NO_TABLES, boards)
+    answers_before = evaluations(rounded_networks(networks), NO_TABLES, boards)
     count = revive(networks, 2, encode(InputSet(networks.shapes[2, 0]), boards), seed=4)
     assert count >= len(idle)
-    found = evaluations(rounded_networks(networks), NO_TABLES, boards)
-    assert np.array_equal(found.chances, known.chances)
+    answers_after = evaluations(rounded_networks(networks), NO_TABLES, boards)
+    assert np.array_equal(answers_after.chances, answers_before.chances)
     is_same = (layers[1][0] == layer_views(before, 2)[1][0]).all(axis=0)
     assert len(is_same) - count <= is_same.sum() < len(is_same)
     assert not is_same[idle].any()
@@ -80,9 +80,9 @@ def test_deeper_networks_give_the_same_outputs() -> None:
     """Added layers, one as wide as the previous layer and one wider, do not change outputs."""
     networks = rounded_networks(random_floats(RECTIFIED))
     sizes = [row[SIZES : SIZES + row[LAYERS] - 1] for row in networks.shapes.tolist()]
-    wanted = ((), (*sizes[1], sizes[1][-1]), (sizes[2][0] + 3, *sizes[2][1:], sizes[2][-1] + 2, sizes[2][-1] + 1))
-    deeper = starting_networks(networks, wanted, seed=3)
-    assert deeper.shapes[:, LAYERS].tolist() == [len(each) + 1 for each in (sizes[0], *wanted[1:])]
+    deeper_sizes = ((), (*sizes[1], sizes[1][-1]), (sizes[2][0] + 3, *sizes[2][1:], sizes[2][-1] + 2, sizes[2][-1] + 1))
+    deeper = starting_networks(networks, deeper_sizes, seed=3)
+    assert deeper.shapes[:, LAYERS].tolist() == [len(each) + 1 for each in (sizes[0], *deeper_sizes[1:])]
     boards = random_game_positions(20, seed=5).boards
     before, after = (evaluations(each, NO_TABLES, boards) for each in (networks, rounded_networks(deeper)))
     assert set(before.sources.tolist()) == {3, 4, 5}  # all three networks

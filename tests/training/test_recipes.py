@@ -10,7 +10,6 @@ from bgdata.errors import InvalidParameterError, UnknownInputSetError
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.training.recipes import CYCLE, SupervisedRecipe, TemporalDifferenceRecipe, parse_layers
 from bgdata.training.supervised.run import Cycles
-from tests.subtests import each
 
 RECIPE = TemporalDifferenceRecipe()
 
@@ -19,7 +18,9 @@ def test_defaults_are_valid() -> None:
     RECIPE.check()
     assert RECIPE.input_sets() == (InputSet.RACE, InputSet.CONTACT, InputSet.CONTACT)
     assert RECIPE.layers() == ((80,), (120,), (120,))
-    assert (RECIPE.rounds, replace(RECIPE, games=201).rounds, replace(RECIPE, games=1).rounds) == (500, 2, 1)
+    assert RECIPE.rounds == 500
+    assert replace(RECIPE, games=201).rounds == 2
+    assert replace(RECIPE, games=1).rounds == 1
 
 
 def test_networks_are_race_crashed_contact() -> None:
@@ -30,11 +31,11 @@ def test_networks_are_race_crashed_contact() -> None:
 
 def test_learning_rate_falls_with_games() -> None:
     recipe = TemporalDifferenceRecipe(games=1000, learning_rate=0.5, final_learning_rate=0.1)
-    found = [recipe.learning_rate_at(games) for games in range(0, 1001, 100)]
-    assert found[0] == 0.5
-    assert found[-1] == pytest.approx(0.1)
-    assert found == sorted(found, reverse=True)
-    assert [1 / rate for rate in found] == pytest.approx([2 + 8 * share / 10 for share in range(11)])
+    rates = [recipe.learning_rate_at(games) for games in range(0, 1001, 100)]
+    assert rates[0] == 0.5
+    assert rates[-1] == pytest.approx(0.1)
+    assert rates == sorted(rates, reverse=True)
+    assert [1 / rate for rate in rates] == pytest.approx([2 + 8 * share / 10 for share in range(11)])
     assert {RECIPE.learning_rate_at(games) for games in (0, 1, 100_000)} == {0.1}
 
 
@@ -46,7 +47,9 @@ def test_parse_layers(text: str, layers: tuple[int, ...]) -> None:
     assert parse_layers(text) == layers
 
 
-@each("text", ["", "0", "-", "a-b", "8-", "-8", "8--4", "8-0", "2049", "8 4", "+8", "8.0", "٣", "9" * 5000])
+@pytest.mark.parametrize(
+    "text", ["", "0", "-", "a-b", "8-", "-8", "8--4", "8-0", "2049", "8 4", "+8", "8.0", "٣", "9" * 5000]
+)
 def test_invalid_layers_are_refused(text: str) -> None:
     with pytest.raises(
         InvalidParameterError, match=r"expected units such as 120 or 120-60, each from 1 to 2048, got '"
@@ -58,7 +61,7 @@ def test_invalid_layers_are_refused(text: str) -> None:
             replace(RECIPE, **changes).check()
 
 
-@each(
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"games": 0}, r"expected games of at least 1, got 0"),
@@ -124,7 +127,7 @@ def test_cycles_fall_after_three_rises() -> None:
     assert recipe.learning_rate_at(0.81, 0) == pytest.approx(CYCLE[-1])  # the last fifth
 
 
-@each(
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"epochs": 0}, "expected epochs from 1 to 2,147,483,647, got 0"),

@@ -29,7 +29,8 @@ def test_steps_lead_to_a_scored_network(warehouse: Warehouse) -> None:
     labels = build_lookahead(warehouse, PLAN, plays.name)
     network = build_network(warehouse, PLAN, labels.name)
     scores = build_score(warehouse, PLAN, network.name)
-    assert (len(corpus.array("outcomes")), corpus.manifest.parameters["player"]) == (20, "network/tiny")
+    assert len(corpus.array("outcomes")) == PLAN.games
+    assert corpus.manifest.parameters["player"] == PLAN.start
     assert plays.manifest.inputs["games"].endswith(f"@{corpus.manifest.digest}")
     assert labels.manifest.inputs["source"].endswith(f"@{plays.manifest.digest}")
     assert labels.manifest.parameters["network"] == plays.manifest.parameters["network"] == "tiny"
@@ -38,12 +39,12 @@ def test_steps_lead_to_a_scored_network(warehouse: Warehouse) -> None:
     assert scores.folder.parent.name == "network-mine-0ply"
     assert "points_per_game_against_network_tiny_0ply" in scores.manifest.statistics
     assert scores_text(warehouse, scores.name).startswith("network/mine (0-ply), version ")
-    # again, from a trained network: existing versions are reused
+    # existing versions are reused
     assert build_network(warehouse, PLAN, labels.name).name == network.name
     assert build_score(warehouse, PLAN, network.name).name == scores.name
-    other = build_network(warehouse, replace(PLAN, epochs=2), labels.name)
+    retrained = build_network(warehouse, replace(PLAN, epochs=2), labels.name)
     with pytest.raises(
-        UsageError, match=f"expected {network.name} to be what plays as network/mine, found {other.name}"
+        UsageError, match=f"expected {network.name} to be what plays as network/mine, found {retrained.name}"
     ):
         build_score(warehouse, PLAN, network.name)
 

@@ -28,8 +28,7 @@ COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "centered_jacoby")
 
 def solve_in_double_precision(layouts: Layouts, *, gammons: bool) -> Array:
     """float64[on roll, opponent, column]: equities by plain iteration over plays in double precision."""
-    wanted = are_unfinished(layouts)
-    on_roll, opponent = np.nonzero(wanted)
+    on_roll, opponent = np.nonzero(are_unfinished(layouts))
     followers = Successors(layouts, on_roll, opponent)
     lost = points_lost(layouts, gammons=gammons).astype(float)
     equities = np.zeros((len(layouts), len(layouts), len(COLUMNS)))
@@ -51,22 +50,22 @@ def solve_in_double_precision(layouts: Layouts, *, gammons: bool) -> Array:
 def test_one_checker_matches_double_precision(tmp_path: Path, kind: str, *, gammons: bool) -> None:
     layouts = all_layouts(1)
     expected = solve_in_double_precision(layouts, gammons=gammons)
-    found = bgdata.open_warehouse(tmp_path).build(kind, EndgameParameters(1)).array("equities")
-    inside = is_possible(layouts)[1:, 1:]
-    off_by = np.abs(found[1:, 1:] - expected[1:, 1:, : found.shape[2]])[inside]
-    assert off_by.max() < ERROR_BOUND
-    assert np.isnan(found[1:, 1:][~inside]).all()
+    equities = bgdata.open_warehouse(tmp_path).build(kind, EndgameParameters(1)).array("equities")
+    possible = is_possible(layouts)[1:, 1:]
+    errors = np.abs(equities[1:, 1:] - expected[1:, 1:, : equities.shape[2]])
+    assert errors[possible].max() < ERROR_BOUND
+    assert np.isnan(equities[1:, 1:][~possible]).all()
 
 
 def test_passed_sides_match_the_bearoff_table(tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(tmp_path)
-    exact = TwoSidedTable(warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 2)))
-    found = warehouse.build(KIND, EndgameParameters(2)).array("equities")
+    two_sided = TwoSidedTable(warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 2)))
+    equities = warehouse.build(KIND, EndgameParameters(2)).array("equities")
     layouts = all_layouts(2)
     home = [index for index in range(1, len(layouts)) if not layouts.counts[index, 6:].any()]
     ranks = [position_index(layouts.counts[index, :6].tolist()) for index in home]
-    expected = exact.decode(exact.stored[np.ix_(ranks, ranks)])
-    assert np.abs(found[np.ix_(home, home)] - expected).max() < 3e-6
+    expected = two_sided.decode(two_sided.stored[np.ix_(ranks, ranks)])
+    assert np.abs(equities[np.ix_(home, home)] - expected).max() < 3e-6
 
 
 def test_rows_are_pairs_without_a_common_point(tmp_path: Path) -> None:
@@ -81,20 +80,21 @@ def test_rows_are_pairs_without_a_common_point(tmp_path: Path) -> None:
 
 
 def test_killed_build_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A build that was stopped at its fourth checkpoint resumes and gives the same digest, on one thread too."""
-    expected = bgdata.open_warehouse(tmp_path / "whole").build(KIND, EndgameParameters(1)).manifest.digest
+    """With the same digest, on one thread too."""
+    expected = bgdata.open_warehouse(tmp_path / "uninterrupted").build(KIND, EndgameParameters(1)).manifest.digest
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    checkpoint, calls = job.Job._checkpoint, [0]
+    original = job.Job._checkpoint
+    checkpoints = []
 
-    def killed(self: job.Job, done: int, state: dict[str, Array]) -> None:
-        checkpoint(self, done, state)
-        calls[0] += 1
-        if calls[0] == 4:
+    def interrupted_at_the_fourth(self: job.Job, done: int, state: dict[str, Array]) -> None:
+        original(self, done, state)
+        checkpoints.append(done)
+        if len(checkpoints) == 4:
             raise KeyboardInterrupt
 
     warehouse = bgdata.open_warehouse(tmp_path / "killed")
-    with monkeypatch.context() as changed:
-        changed.setattr(job.Job, "_checkpoint", killed)
+    with monkeypatch.context() as patch:
+        patch.setattr(job.Job, "_checkpoint", interrupted_at_the_fourth)
         with pytest.raises(KeyboardInterrupt):
             warehouse.build(KIND, EndgameParameters(1))
     with threads(1):
@@ -102,18 +102,18 @@ def test_killed_build_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_large_tables_have_no_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table that is too large for Parquet has the same equities, no rows in SQL, and passes `verify`."""
-    whole = bgdata.open_warehouse(tmp_path / "parquet").build(KIND, EndgameParameters(1))
+    """They have the same equities, no rows in SQL, and pass `verify`."""
+    with_parquet = bgdata.open_warehouse(tmp_path / "small").build(KIND, EndgameParameters(1))
     monkeypatch.setattr(contact_endgame, "PARQUET_CHECKERS", 0)
-    warehouse = bgdata.open_warehouse(tmp_path / "flat")
-    flat = warehouse.build(KIND, EndgameParameters(1))
-    assert whole.parquet.exists()
-    assert not flat.parquet.exists()
-    assert flat.array("equities").tobytes() == whole.array("equities").tobytes()
-    assert flat.manifest.rows == whole.manifest.rows
-    with warehouse.connect() as connection:  # no rows in SQL, and no error
+    warehouse = bgdata.open_warehouse(tmp_path / "large")
+    without_parquet = warehouse.build(KIND, EndgameParameters(1))
+    assert with_parquet.parquet.exists()
+    assert not without_parquet.parquet.exists()
+    assert without_parquet.array("equities").tobytes() == with_parquet.array("equities").tobytes()
+    assert without_parquet.manifest.rows == with_parquet.manifest.rows
+    with warehouse.connect() as connection:
         assert connection.sql("select count(*) from contact_endgame").fetchall() == [(0,)]
-    findings = list(verify(warehouse, [flat], seed=1, progress=Silence()))
+    findings = verify(warehouse, [without_parquet], seed=1, progress=Silence())
     assert [finding for finding in findings if finding.status is Status.FAILED] == []
 
 

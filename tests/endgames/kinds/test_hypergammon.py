@@ -24,8 +24,8 @@ SETTLED = 1e-5  # makehyper stops at changes this small
 @pytest.mark.skipif(MAKEHYPER is None, reason="gnubg's makehyper is not installed")
 @pytest.mark.parametrize("checkers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_equities_match_makehyper(tmp_path: Path, checkers: int) -> None:
-    """Cubeless equities equal those of makehyper. Cubeful ones are compared only for one checker, where nobody makes a
-    point, because makehyper does not swap the cube owners when a player dances, as its authors say."""
+    """Cubeful equities are compared only for one checker, where nobody makes a point: makehyper does not swap the cube
+    owners when a player dances, as its authors say."""
     path = tmp_path / "hyper.bd"
     command = [str(MAKEHYPER), "-c", str(checkers), "-f", path.name]  # long paths do not fit
     subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
@@ -33,28 +33,26 @@ def test_equities_match_makehyper(tmp_path: Path, checkers: int) -> None:
     assert isinstance(gnubg, GnubgHypergammon)
     table = bgdata.open_warehouse(tmp_path / "warehouse").build("hypergammon", EndgameParameters(checkers))
     equities, chances = table.array("equities"), table.array("chances")
-    layouts = all_layouts(checkers)
-    wanted = are_unfinished(layouts)
-    pairs = np.argwhere(wanted)
-    pairs = pairs[np.random.default_rng(1).permutation(len(pairs))[:20_000]]
-    theirs = np.array([gnubg.probe(*pair) for pair in pairs.tolist()])
-    ours = equities[pairs[:, 0], pairs[:, 1]]
-    cubeless = 2 * theirs[:, 0] - 1 + theirs[:, 1] + theirs[:, 2] - theirs[:, 3] - theirs[:, 4]
-    assert np.abs(cubeless - ours[:, 0]).max() < SETTLED + ERROR_BOUND
-    off_by = np.abs(theirs[:, 5:] - ours[:, HYPERGAMMON_EQUITIES])
+    pairs = np.random.default_rng(1).permutation(np.argwhere(are_unfinished(all_layouts(checkers))))[:20_000]
+    equities, chances = equities[pairs[:, 0], pairs[:, 1]], chances[pairs[:, 0], pairs[:, 1]]
+    of_gnubg = np.array([gnubg.probe(*pair) for pair in pairs.tolist()])
+    win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = of_gnubg[:, :5].T
+    cubeless = 2 * win - 1 + win_gammon + win_backgammon - lose_gammon - lose_backgammon
+    tolerance = SETTLED + ERROR_BOUND
+    assert np.abs(cubeless - equities[:, 0]).max() < tolerance
     if checkers == 1:
-        assert np.abs(theirs[:, :5] - chances[pairs[:, 0], pairs[:, 1]]).max() < SETTLED + ERROR_BOUND
-        assert off_by.max() < SETTLED + ERROR_BOUND
+        assert np.abs(of_gnubg[:, :5] - chances).max() < tolerance
+        assert np.abs(of_gnubg[:, 5:] - equities[:, HYPERGAMMON_EQUITIES]).max() < tolerance
 
 
 def test_values_follow_from_plays(tmp_path: Path) -> None:
-    """Values of positions of two checkers, including dances, equal those computed from plays that other code finds."""
+    """`verify` computes them from plays that other code finds, including dances."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build("hypergammon", EndgameParameters(2))
     assert table.manifest.rows == 106_552
-    found = list(verify(warehouse, [table], sample_rows=20_000, seed=1, progress=Silence()))
-    assert any("20,000 rows drawn of 106,552" in each.text for each in found)
-    assert [each.problem for each in found if each.status is not Status.PASSED] == []
+    findings = list(verify(warehouse, [table], sample_rows=20_000, seed=1, progress=Silence()))
+    assert any("20,000 rows drawn of 106,552" in finding.text for finding in findings)
+    assert [finding.problem for finding in findings if finding.status is not Status.PASSED] == []
 
 
 def test_exported_file_is_read_back(tmp_path: Path) -> None:
@@ -64,6 +62,6 @@ def test_exported_file_is_read_back(tmp_path: Path) -> None:
     assert path.stat().st_size == 18_968
     read = open_gnubg_bearoff(path)
     assert isinstance(read, GnubgHypergammon)
-    found = read.probe(24, 24)
-    assert found[:5] == pytest.approx(table.array("chances")[24, 24].tolist(), abs=1e-7)
-    assert found[5:] == pytest.approx(table.array("equities")[24, 24, HYPERGAMMON_EQUITIES].tolist(), abs=4e-7)
+    values = read.probe(24, 24)
+    assert values[:5] == pytest.approx(table.array("chances")[24, 24].tolist(), abs=1e-7)
+    assert values[5:] == pytest.approx(table.array("equities")[24, 24, HYPERGAMMON_EQUITIES].tolist(), abs=4e-7)

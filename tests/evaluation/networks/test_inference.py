@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from math import tanh
 
 import numpy as np
@@ -14,12 +15,13 @@ from bgdata.evaluation.networks.products import LANES, STEP
 from bgdata.evaluation.networks.shots import ROLL_NUMBERS
 from bgdata.game.codec import Boards
 from bgdata.game.play_kernels import batch_plays
-from tests.evaluation.sample_networks import SHAPES, pips_networks, random_networks
+from bgdata.game.position import Position
+from tests.evaluation.sample_networks import PIPS_PER_UNIT, SHAPES, pips_networks, random_networks
 from tests.random_games import GamePositions, random_game_positions
 from tests.reference.networks import answer, first_sums, logistic, tangent, unpacked
-from tests.subtests import each
 
-each_network = each(("number", "which"), [(n, w) for n in range(len(SHAPES)) for w in range(3)])
+PAIRS = [(number, which) for number in range(len(SHAPES)) for which in range(3)]  # networks, and class of positions
+for_each_network = pytest.mark.parametrize(("number", "which"), PAIRS)
 
 
 @cache
@@ -79,128 +81,130 @@ def outputs_of(networks: inference.Networks, which: int, sums: np.ndarray) -> np
     return chances[: len(sums)]
 
 
-@each_network
+@for_each_network
 def test_networks_match_the_reference(number: int, which: int) -> None:
-    """Sums, hidden units and chances equal those of the reference. Boards with a hidden unit near a half, which may
-    round differently in single precision, are skipped, and rare."""
+    """A hidden unit near a half may round differently in single precision; such boards are rare."""
     networks = random_networks(number)
     layers = unpacked(networks, which)
     input_set = SHAPES[number][0][which]
-    certain = 0
+    rounded_alike = 0
     for board, values in zip(sample_boards(), encode(input_set, sample_boards()).tolist(), strict=True):
         sums, chances = kernel_answer(networks, which, board)
         assert sums.tolist() == first_sums(layers, values)
         expected = answer(layers, values)
-        assert chances.tolist() == pytest.approx(expected.chances, abs=1e-6 if expected.margin > 0.003 else 1e-3)
-        certain += expected.margin > 0.003
-    assert certain > 0.6 * len(sample_boards())
+        is_certain = expected.margin > 0.003
+        assert chances.tolist() == pytest.approx(expected.chances, abs=1e-6 if is_certain else 1e-3)
+        rounded_alike += is_certain
+    assert rounded_alike > 0.6 * len(sample_boards())
     assert len(sample_boards()) > 300
 
 
-@each_network
+@for_each_network
 def test_boards_together_equal_boards_alone(number: int, which: int) -> None:
-    """Boards that are evaluated together get the same chances, to the last bit, as boards evaluated one by one."""
+    """To the last bit, for any number of boards up to LANES."""
     networks = random_networks(number)
-    found = [kernel_answer(networks, which, board) for board in sample_boards()[: LANES * (LANES + 1) // 2]]
     for count in range(1, LANES + 1):
-        some, found = found[:count], found[count:]
-        together = outputs_of(networks, which, np.stack([sums for sums, _ in some]))
-        assert together.tobytes() == np.stack([chances for _, chances in some]).tobytes()
+        boards = sample_boards()[count : 2 * count]
+        sums, chances = zip(*(kernel_answer(networks, which, board) for board in boards), strict=True)
+        assert outputs_of(networks, which, np.stack(sums)).tobytes() == np.stack(chances).tobytes()
 
 
 def test_sample_networks_are_not_constant() -> None:
-    """The sample networks give different boards different chances; otherwise comparisons would prove nothing."""
     networks = random_networks(0)
-    found = np.array([kernel_answer(networks, 2, board)[1] for board in sample_boards()])
-    assert (found.std(axis=0) > 0.02).all()
+    chances = np.array([kernel_answer(networks, 2, board)[1] for board in sample_boards()])
+    assert (chances.std(axis=0) > 0.02).all()
 
 
-def test_network_with_known_answers() -> None:
-    """The winning chance of a hand-made network is the formula of the pips that its weights express."""
+def test_network_of_pips_has_known_answers() -> None:
+    """The winning chance is the formula of the pips that the weights express."""
     networks = pips_networks()
     for board in sample_boards():
-        pips = sum(max(int(n), 0) * p for p, n in enumerate(board) if p) - int(board[0]) * 25
-        pips -= sum(max(-int(n), 0) * (25 - p) for p, n in enumerate(board))
+        position = Position(board.tolist())
+        lead = position.opponent_pip_count - position.pip_count
         sums, chances = kernel_answer(networks, 2, board)
-        assert sums.tolist() == [-pips * inference.FIRST_SUM // 16]
-        hidden = round(inference.LOGISTIC_UNIT * logistic(-pips / 16)) / inference.LOGISTIC_UNIT
+        assert sums.tolist() == [lead * inference.FIRST_SUM // PIPS_PER_UNIT]
+        hidden = round(inference.LOGISTIC_UNIT * logistic(lead / PIPS_PER_UNIT)) / inference.LOGISTIC_UNIT
         assert chances[0] == pytest.approx(logistic(4 * hidden - 2), abs=1e-4)
         assert (chances[1:] < 1e-4).all()
 
 
-def test_fast_tanh_is_odd_and_accurate() -> None:
-    points = np.concatenate([np.linspace(-6, 6, 4001), [-1e9, 1e9, 0.0, 1e-30]]).astype(np.float32)
-    found = [float(inference.fast_tanh(point)) for point in points]
-    assert max(abs(value - tanh(y)) for value, y in zip(found, points.tolist(), strict=True)) < 1e-4
-    assert found == pytest.approx([tangent(y) for y in points.tolist()], abs=5e-7)
-    assert max(map(abs, found)) < 1
-    assert (np.diff(found[:4001]) >= -2e-7).all()
-    assert [-value for value in found[:4001]] == found[4000::-1]  # odd to the last bit
+def test_fast_tanh_is_accurate() -> None:
+    for point in np.concatenate([np.linspace(-6, 6, 4001), [-1e9, 1e9, 0.0, 1e-30]]).astype(np.float32):
+        value = float(inference.fast_tanh(point))
+        assert value == pytest.approx(tanh(point), abs=1e-4)
+        assert value == pytest.approx(tangent(float(point)), abs=5e-7)
+        assert abs(value) < 1
+
+
+def test_fast_tanh_is_odd_and_rises() -> None:
+    values = [float(inference.fast_tanh(point)) for point in np.linspace(-6, 6, 4001).astype(np.float32)]
+    assert [-value for value in values] == values[::-1], "to the last bit"
+    assert (np.diff(values) >= -2e-7).all()
 
 
 def test_fast_tanh_is_lamberts_fraction() -> None:
-    """`fast_tanh` is the published continued fraction in exact arithmetic, also where that would exceed 1."""
-    y = Fraction(497, 100)
+    """In exact arithmetic, up to where it would exceed 1."""
 
-    def exact(y: Fraction) -> Fraction:
+    def fraction(y: Fraction) -> Fraction:
         below = Fraction(13)
         for odd in (11, 9, 7, 5, 3, 1):
             below = odd + y * y / below
         return y / below
 
-    assert exact(y) < 1 < exact(y + Fraction(1, 100))
-    assert float(inference.fast_tanh(np.float32(1.5))) == pytest.approx(float(exact(Fraction(3, 2))), abs=1e-7)
+    assert fraction(Fraction(497, 100)) < 1 < fraction(Fraction(498, 100))
+    assert float(inference.fast_tanh(np.float32(1.5))) == pytest.approx(float(fraction(Fraction(3, 2))), abs=1e-7)
 
 
 @pytest.mark.parametrize("unit", [inference.FIRST_SUM, inference.Activation.LOGISTIC.later_sum])
 def test_logistic_units_are_rounded_to_the_nearest_step(unit: int) -> None:
-    """For all possible sums, units are the nearest of 8,192 steps and never outside 0 to 1."""
-    sums = np.linspace(-20 * unit, 20 * unit, 3001).astype(np.int32)
-    sums = np.concatenate([sums, np.array([0, -(2**31), 2**31 - 1], np.int32)])
+    """They are in 8,192 steps and never outside 0 to 1."""
+    sums = np.concatenate([np.linspace(-20 * unit, 20 * unit, 3001), [0, -(2**31), 2**31 - 1]]).astype(np.int32)
     hidden = np.empty(len(sums), np.int16)
     inference.fill_logistic(sums, np.float32(0.5 / unit), hidden)
     exact = [inference.LOGISTIC_UNIT * logistic(total / unit) for total in sums.tolist()]
     assert np.abs(hidden - exact).max() < 0.503
     assert hidden[-3:].tolist() == [inference.LOGISTIC_UNIT // 2, 0, inference.LOGISTIC_UNIT]
-    assert (hidden.min(), hidden.max()) == (0, inference.LOGISTIC_UNIT)
+    assert hidden.min() == 0
+    assert hidden.max() == inference.LOGISTIC_UNIT
 
 
-@each_network
+@for_each_network
 def test_updated_sums_equal_fresh_ones(number: int, which: int) -> None:
-    """Sums that are updated from any other board, not only from one a play apart, equal sums from the biases."""
+    """From any other board, not only from one a play apart."""
     networks = random_networks(number)
     network = network_of(networks, which)
     boards = np.concatenate([sample_boards()[:60], batch_plays(sample_games().boards[:2], sample_games().rolls[:2])[1]])
-    sums, anew = np.empty(network.sizes[0], np.int32), np.empty(network.sizes[0], np.int32)
+    updated, fresh = np.empty(network.sizes[0], np.int32), np.empty(network.sizes[0], np.int32)
     inputs = [inputs_of(network, board) for board in boards]
-    fill_sums(network, inputs[0], sums)
-    for row in range(1, len(boards)):
-        inference.change_sums(network, inputs[row - 1], sums.copy(), inputs[row], new_changes(), sums)
-        fill_sums(network, inputs[row], anew)
-        assert np.array_equal(sums, anew)
+    fill_sums(network, inputs[0], updated)
+    for before, after in pairwise(inputs):
+        inference.change_sums(network, before, updated.copy(), after, new_changes(), updated)
+        fill_sums(network, after, fresh)
+        assert np.array_equal(updated, fresh)
 
 
 @pytest.mark.parametrize(("begin", "end"), [(0, 32), (0, 196), (192, 260)])
 def test_nearest_recent_board_is_found(begin: int, end: int) -> None:
-    """The search finds the recent board with the fewest different inputs, the newest if there are several, and skips
-    boards about to be refilled."""
+    """It has the fewest different inputs; the newest of several is taken. Boards about to be refilled are skipped."""
     generator = np.random.default_rng(end)
     ties = 0
     for _ in range(50):
         inputs = generator.integers(0, 2, (inference.RECENT, inference.INPUT_ROOM)).astype(np.int16)
         inputs[:, begin + 4 : end] = 0
         first, lane = int(generator.integers(inference.RECENT - LANES + 1)), int(generator.integers(LANES))
-        kept = [(first + lane - steps) % inference.RECENT for steps in range(1, inference.RECENT - LANES + lane + 1)]
-        changed = (inputs[kept, begin:end] != inputs[first + lane, begin:end]).sum(axis=1)
-        assert set(range(inference.RECENT)) - set(kept) == set(range(first + lane, first + LANES))
-        assert inference.nearest_recent(inputs, begin, end, first, lane) == kept[changed.argmin()]
-        ties += int((changed == changed.min()).sum() > 1)
+        newest_first = [
+            (first + lane - steps) % inference.RECENT for steps in range(1, inference.RECENT - LANES + lane + 1)
+        ]
+        assert set(range(inference.RECENT)) - set(newest_first) == set(range(first + lane, first + LANES))
+        differences = (inputs[newest_first, begin:end] != inputs[first + lane, begin:end]).sum(axis=1)
+        assert inference.nearest_recent(inputs, begin, end, first, lane) == newest_first[differences.argmin()]
+        ties += int((differences == differences.min()).sum() > 1)
     assert ties > 10
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_largest_weights_fit_into_sums(sign: int) -> None:
-    """With extreme weights and biases, the sums of the first layer still equal those of Python integers."""
+    """Sums of the first layer equal those of Python integers."""
     shapes, weights, biases = random_networks(0)
     networks = inference.Networks(shapes, np.full_like(weights, sign * 32767), np.full_like(biases, sign * 2**30))
     for which, input_set in enumerate(SHAPES[0][0]):
@@ -214,7 +218,7 @@ def test_every_input_set_is_tested() -> None:
 
 
 def test_rectified_units_are_rounded_and_limited() -> None:
-    """Rectified units are rounded to the nearest, halves up; they are 0 below 0, and at most 8."""
+    """To the nearest, halves up; they are 0 below 0, and at most 8."""
     ends = [-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257]
     expected = [0, 0, 0, 0, 0, 0, 1, 1, 2, 4095, 4095, 4095]
     for times in (1, 5):  # with and without whole vectors

@@ -1,6 +1,7 @@
 """Inputs of networks against slow references, by hand, and with sides exchanged."""
 
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -12,7 +13,6 @@ from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 from bgdata.evaluation.networks.inputs import (
     MAX_BOARDS,
     MAX_INPUTS,
-    POINT_INPUTS,
     RACE_INPUTS,
     encode,
     fill_many_inputs,
@@ -28,7 +28,6 @@ from tests.random_games import random_game_positions
 from tests.reference import contact_inputs as contact_reference
 from tests.reference import race_inputs as race_reference
 from tests.reference.networks import INPUT_SETS, base_inputs, inputs
-from tests.subtests import each
 
 # by input set: its revision, and the beginning of the SHA-256 of its inputs for `sample_boards`
 VALUES = {
@@ -38,8 +37,7 @@ VALUES = {
     InputSet.CONTACT: (1, "d63977f23b7177a6"),
 }
 FEATURES = {InputSet.RACE: RACE_INPUTS, InputSet.CONTACT: CONTACT_INPUTS}
-each_input_set = pytest.mark.parametrize("input_set", InputSet)
-each_features = pytest.mark.parametrize("input_set", FEATURES)
+for_each_input_set = pytest.mark.parametrize("input_set", InputSet, ids=lambda input_set: input_set.label)
 
 
 @cache
@@ -55,72 +53,76 @@ def sample_races() -> Boards:
 
 
 def features(input_set: InputSet, boards: Boards) -> Inputs:
+    """The named inputs, without those of points, bars and checkers off."""
     return encode(input_set, boards)[:, -len(FEATURES[input_set]) :]
 
 
-def named(input_set: InputSet, board: list[int]) -> dict[str, int]:
-    found = features(input_set, np.array([board], np.int8))[0].tolist()
-    return dict(zip((name for name, _ in FEATURES[input_set]), found, strict=True))
+def features_by_name(input_set: InputSet, board: Sequence[int]) -> dict[str, int]:
+    values = features(input_set, np.array([board], np.int8))[0].tolist()
+    return dict(zip((name for name, _ in FEATURES[input_set]), values, strict=True))
 
 
 def test_labels_and_numbers_are_fixed() -> None:
-    """Labels and numbers of input sets do not change, because recipes contain the labels and networks the numbers."""
-    assert [(input_set.label, int(input_set)) for input_set in InputSet] == [
-        (label, n) for n, label in enumerate(INPUT_SETS)
-    ]
+    """Recipes contain the labels, and networks the numbers."""
+    assert [input_set.label for input_set in InputSet] == list(INPUT_SETS)
     assert [input_set_named(label) for label in INPUT_SETS] == list(InputSet)
+    assert [int(input_set) for input_set in InputSet] == [0, 1, 2, 3]
     assert [input_count(input_set) for input_set in InputSet] == [196, 198, 256, 260]
     assert max(map(input_count, InputSet)) == MAX_INPUTS
 
 
 @pytest.mark.parametrize(
-    ("listed", "count", "digest"), [(RACE_INPUTS, 60, "30daf859134ba6bc"), (CONTACT_INPUTS, 64, "48588be59171995f")]
+    ("inputs", "count", "digest"),
+    [(RACE_INPUTS, 60, "30daf859134ba6bc"), (CONTACT_INPUTS, 64, "48588be59171995f")],
+    ids=["race", "contact"],
 )
-def test_order_of_inputs_is_fixed(listed: tuple[NamedInput, ...], count: int, digest: str) -> None:
-    """The order of inputs does not change, because trained networks know inputs only by their place."""
-    names = [name for name, _ in listed]
+def test_order_of_inputs_is_fixed(inputs: tuple[NamedInput, ...], count: int, digest: str) -> None:
+    """Trained networks know inputs only by their place."""
+    names = [name for name, _ in inputs]
     assert len(set(names)) == len(names) == count
-    assert all(each.meaning for each in listed)
+    assert all(named_input.meaning for named_input in inputs)
     assert names[count // 2 :] == [f"opponent_{name}" for name in names[: count // 2]]
     assert hashlib.sha256("\n".join(names).encode()).hexdigest()[:16] == digest
 
 
-@each_input_set
+@for_each_input_set
 def test_values_change_only_with_the_revision(input_set: InputSet) -> None:
     digest = hashlib.sha256(encode(input_set, sample_boards()).astype("<i2").tobytes()).hexdigest()
     assert (input_set.revision, digest[:16]) == VALUES[input_set]
 
 
-@each_input_set
-@pytest.mark.parametrize("together", [1, 5, MAX_BOARDS])
-def test_inputs_of_many_boards_equal_those_of_each(input_set: InputSet, together: int) -> None:
-    """Boards that are encoded together get the inputs of boards encoded one by one, and no others are written."""
-    numbers = np.full(ROLL_NUMBERS, 1 << 30, np.int32)  # arbitrary content
-    alone = encode(input_set, sample_boards())
-    many = np.full((len(sample_boards()), MAX_INPUTS), -1, np.int16)
-    count = input_count(input_set)
-    for begin in range(0, len(sample_boards()), together):
-        rows = slice(begin, begin + together)
-        fill_many_inputs(int(input_set), sample_boards()[rows], len(sample_boards()[rows]), numbers, many[rows])
-    assert np.array_equal(many[:, :count], alone)
-    assert (many[:, count:] == -1).all()
-    # sides with checkers on the bar, whose rolls are counted separately
-    ours, theirs = sample_boards()[:, 25] > 0, sample_boards()[:, 0] > 0
-    assert min((ours & ~theirs).sum(), (theirs & ~ours).sum()) > 100
-    assert (ours & theirs).any()
+@for_each_input_set
+@pytest.mark.parametrize("batch", [1, 5, MAX_BOARDS])
+def test_inputs_do_not_depend_on_batches(input_set: InputSet, batch: int) -> None:
+    boards, count = sample_boards(), input_count(input_set)
+    scratch = np.full(ROLL_NUMBERS, 1 << 30, np.int32)  # arbitrary content
+    inputs = np.full((len(boards), MAX_INPUTS), -1, np.int16)
+    for begin in range(0, len(boards), batch):
+        rows = slice(begin, begin + batch)
+        fill_many_inputs(int(input_set), boards[rows], len(boards[rows]), scratch, inputs[rows])
+    assert np.array_equal(inputs[:, :count], encode(input_set, boards))
+    assert (inputs[:, count:] == -1).all(), "no others are written"
 
 
-@each_input_set
+def test_sample_boards_have_checkers_on_both_bars() -> None:
+    """Their rolls are counted separately."""
+    on_roll, opponent = sample_boards()[:, 25] > 0, sample_boards()[:, 0] > 0
+    assert (on_roll & ~opponent).sum() > 100
+    assert (opponent & ~on_roll).sum() > 100
+    assert (on_roll & opponent).any()
+
+
+@for_each_input_set
 def test_inputs_match_the_reference(input_set: InputSet) -> None:
     step = 17 if input_set == InputSet.CONTACT else 3  # the reference moves checkers for its shots: slow
     boards = np.concatenate([sample_boards()[::step], sample_races()[:: 3 * step]])
-    found = encode(input_set, boards)
-    assert found.dtype == np.int16
-    assert found.tolist() == [inputs(input_set.label, board) for board in boards.tolist()]
     assert len(set(position_classes(boards).tolist())) >= 3
+    values = encode(input_set, boards)
+    assert values.dtype == np.int16
+    assert values.tolist() == [inputs(input_set.label, board) for board in boards.tolist()]
 
 
-HAND_MADE = {
+UNUSUAL_BOARDS = {
     "six_prime": [0, 0, -2, 0, 2, 2, 2, 2, 2, 2, 3, *[0] * 15],
     "four_on_bar": [0, *[0] * 18, -2, -2, 0, -1, -2, 0, 4],
     "closed_out": [1, 2, 2, 2, 2, 2, 2, *[0] * 17, -14, 0],
@@ -132,122 +134,128 @@ HAND_MADE = {
 }
 
 
-@each("name", list(HAND_MADE))
-def test_inputs_match_values_by_hand(name: str) -> None:
-    board = HAND_MADE[name]
-    for input_set, reference in ((InputSet.CONTACT, contact_reference), (InputSet.RACE, race_reference)):
-        assert features(input_set, np.array([board], np.int8))[0].tolist() == reference.inputs(board)
+@pytest.mark.parametrize("board", UNUSUAL_BOARDS.values(), ids=UNUSUAL_BOARDS)
+def test_inputs_of_unusual_boards_match_the_reference(board: list[int]) -> None:
+    boards = np.array([board], np.int8)
+    assert features(InputSet.CONTACT, boards)[0].tolist() == contact_reference.inputs(board)
+    assert features(InputSet.RACE, boards)[0].tolist() == race_reference.inputs(board)
 
 
-def test_every_count_on_every_point() -> None:
-    """Inputs match the reference for 1 to 15 checkers of each side on every point, on the bar and off, which uses all
-    entries of the lookup tables."""
-    boards = np.zeros((2 * 15 * 24 + 2 * 16 + 2 * 16, 26), np.int8)
+def test_inputs_of_every_count_on_every_slot_match_the_reference() -> None:
+    """This uses all entries of the lookup tables."""
     cells = [(point, sign * count) for point in range(1, 25) for sign in (1, -1) for count in range(1, 16)]
     cells += [(slot, count) for slot in (0, 25) for count in range(16)]
     cells += [(point, sign * count) for point, sign in ((6, 1), (19, -1)) for count in range(16)]
+    boards = np.zeros((len(cells), 26), np.int8)
     for board, (slot, count) in zip(boards, cells, strict=True):
         board[slot] = count
-    found = encode(InputSet.TESAURO_196, boards)
-    assert found.tolist() == [base_inputs(board) for board in boards.tolist()]
-    assert found.max() == 15 * UNIT // 2  # 15 on the bar
+    values = encode(InputSet.TESAURO_196, boards)
+    assert values.tolist() == [base_inputs(board) for board in boards.tolist()]
+    assert values.max() == 15 * UNIT // 2, "15 checkers on the bar"
 
 
 def test_start_position_by_hand() -> None:
-    found = encode(InputSet.TESAURO_198, np.array([START.board], np.int8))[0] / UNIT
+    values = encode(InputSet.TESAURO_198, np.array([START.board], np.int8))[0] / UNIT
     expected = np.zeros(198)
-    expected[197 - 1] = 1  # it is our turn
+    expected[196] = 1  # the player on roll moves
     for point, count in ((6, 5), (8, 3), (13, 5), (24, 2)):
-        for first in (8 * (point - 1), 8 * (25 - point - 1) + 4):
-            expected[first : first + 4] = [1, 1, count > 2, max(count - 3, 0) / 2]
-    assert found.tolist() == expected.tolist()
+        first, first_of_opponent = 8 * (point - 1), 8 * (25 - point - 1) + 4
+        for place in (first, first_of_opponent):
+            expected[place : place + 4] = [1, 1, count > 2, max(count - 3, 0) / 2]
+    assert values.tolist() == expected.tolist()
 
 
 def test_contact_inputs_of_the_start_by_hand() -> None:
-    """The contact inputs of the starting position, in units of 1/64, are those calculated by hand."""
-    found = named(InputSet.CONTACT, list(START.board))
-    assert found["pips"] == 167 // 2
-    assert found["contact_pips"] == (24 * 2 + 13 * 5 + 8 * 3 + 6 * 5 - 15) // 2
-    assert found["gammon_pips"] == (2 * 18 + 5 * 7 + 3 * 2) // 2
-    assert found["rearmost"] == 48
-    assert found["best_anchor"] == 9
-    assert found["anchors"] == 32
-    assert found["back_game"] == 0
-    assert (found["hit_chance"], found["home_blots"], found["exposed_blots"]) == (0, 0, 0)
-    assert found["escape_chance"] == round(64 * 15 / 36)  # 8 pips or more, over points 6 and 8, not on 13
-    assert (found["longest_prime"], found["broken_prime"]) == (64 // 6, 2 * 64 // 6)
-    assert found["block_in_front"] == 4 * (2 + 1 + 1)
-    assert found["dance_chance"] == round(64 / 36)
-    assert found["timing"] == 5 * 7 + 3 * 2 + 3 * 4
-    assert found["unlinked"] == 16  # the back checkers; 13 and 8 are linked to 8 and 6
-    assert found["point_making_chance"] == round(64 * 16 / 36)  # 31 42 53 61 64 and all doubles
+    """In units of 1/64."""
+    values = features_by_name(InputSet.CONTACT, list(START.board))
+    assert values["pips"] == 167 // 2
+    assert values["contact_pips"] == (24 * 2 + 13 * 5 + 8 * 3 + 6 * 5 - 15) // 2
+    assert values["gammon_pips"] == (2 * 18 + 5 * 7 + 3 * 2) // 2
+    assert values["rearmost"] == 48
+    assert values["best_anchor"] == 9
+    assert values["anchors"] == 32
+    assert values["back_game"] == 0
+    assert values["hit_chance"] == values["home_blots"] == values["exposed_blots"] == 0
+    assert values["escape_chance"] == round(64 * 15 / 36)  # 8 pips or more, over points 6 and 8, not on 13
+    assert values["longest_prime"] == 64 // 6
+    assert values["broken_prime"] == 2 * 64 // 6
+    assert values["block_in_front"] == 4 * (2 + 1 + 1)
+    assert values["dance_chance"] == round(64 / 36)
+    assert values["timing"] == 5 * 7 + 3 * 2 + 3 * 4
+    assert values["unlinked"] == 16  # the back checkers; 13 and 8 are linked to 8 and 6
+    assert values["point_making_chance"] == round(64 * 16 / 36)  # 31 42 53 61 64 and all doubles
 
 
 def test_inputs_of_a_full_prime() -> None:
-    found = named(InputSet.CONTACT, HAND_MADE["six_prime"])
-    assert found["blockade"] == 64
-    assert found["longest_prime"] == 74
-    assert found["broken_prime"] == 64
-    assert found["opponent_escape_chance"] == 0
+    values = features_by_name(InputSet.CONTACT, UNUSUAL_BOARDS["six_prime"])
+    assert values["blockade"] == 64
+    assert values["longest_prime"] == 74
+    assert values["broken_prime"] == 64
+    assert values["opponent_escape_chance"] == 0
 
 
 def test_inputs_of_a_closed_board() -> None:
-    found = named(InputSet.CONTACT, HAND_MADE["closed_out"])
-    assert found["opponent_dance_chance"] == 64
-    assert found["opponent_stuck_checkers"] == 64
-    assert found["blockade_from_bar"] == 64
+    values = features_by_name(InputSet.CONTACT, UNUSUAL_BOARDS["closed_out"])
+    assert values["opponent_dance_chance"] == 64
+    assert values["opponent_stuck_checkers"] == 64
+    assert values["blockade_from_bar"] == 64
 
 
 def test_race_inputs_match_values_by_hand() -> None:
-    # seven left: two on 1, one each on 3, 4, 6, 9 and 10; the opponent has fourteen on its 2 and one on its 7
-    """The race inputs of three positions, in units of 1/64, are those calculated by hand."""
+    """In units of 1/64. Seven checkers are left: two on 1, one each on 3, 4, 6, 9 and 10; the opponent has fourteen on
+    its 2 and one on its 7."""
     board = [0, 2, 0, 1, 1, 0, 1, 0, 0, 1, 1, *[0] * 6, 0, -1, *[0] * 4, -14, 0, 0]
-    found = named(InputSet.RACE, board)
-    assert [found[f"off_{off}_or_more"] for off in (1, 8, 9, 14)] == [64, 64, 0, 0]
-    assert (found["pips"], found["opponent_pips"]) == (34, 7 + 28)
-    assert (found["race_lead"], found["opponent_race_lead"]) == (2, 0)
-    assert found["relative_lead"] == 256 // 34
-    assert (found["outside"], found["crossovers"], found["outside_pips"]) == (16, 8, 7)
-    assert found["average_distance"] == 4 * 34 // 7
-    assert found["gaps"] == 64 * 2 // 6
-    assert found["ace_stack"] == 16
-    assert found["deuce_stack"] == 0
-    assert found["three_stack"] == 8
-    assert (found["odd_checkers"], found["gammon_possible"], found["gammon_pips"]) == (64, 0, 0)
-    assert (found["opponent_gammon_possible"], found["opponent_gammon_pips"]) == (64, 1 + 2)
-    assert (found["opponent_backgammon_checkers"], found["opponent_backgammon_pips"]) == (0, 0)
-    for six, expected in ((12, (48, 4 * (1 + 1 + 6))), (11, (0, 0))):  # one is off: no gammon is possible
-        found = named(InputSet.RACE, [0, 0, 0, 0, 0, 0, six, *[0] * 12, 2, *[0] * 4, 1, 0])
-        assert (found["backgammon_checkers"], found["backgammon_pips"]) == expected
+    values = features_by_name(InputSet.RACE, board)
+    assert values["off_1_or_more"] == values["off_8_or_more"] == 64
+    assert values["off_9_or_more"] == values["off_14_or_more"] == 0
+    assert values["pips"] == 34
+    assert values["opponent_pips"] == 7 + 28
+    assert values["race_lead"] == 2
+    assert values["opponent_race_lead"] == 0
+    assert values["relative_lead"] == 256 // 34
+    assert values["outside"] == 16
+    assert values["crossovers"] == 8
+    assert values["outside_pips"] == 7
+    assert values["average_distance"] == 4 * 34 // 7
+    assert values["gaps"] == 64 * 2 // 6
+    assert values["ace_stack"] == 16
+    assert values["deuce_stack"] == 0
+    assert values["three_stack"] == 8
+    assert values["odd_checkers"] == 64
+    assert values["gammon_possible"] == values["gammon_pips"] == 0
+    assert values["opponent_gammon_possible"] == 64
+    assert values["opponent_gammon_pips"] == 1 + 2
+    assert values["opponent_backgammon_checkers"] == values["opponent_backgammon_pips"] == 0
 
 
-@pytest.mark.parametrize(("input_set", "most", "used"), [(InputSet.CONTACT, 128, 32), (InputSet.RACE, 192, 50)])
-def test_inputs_have_a_range_and_are_used(input_set: InputSet, most: int, used: int) -> None:
-    boards = sample_races() if input_set == InputSet.RACE else sample_boards()
-    found = features(input_set, np.concatenate([sample_boards(), sample_races()]))
-    assert found.min() == 0
-    assert found.max() <= most
-    assert found.max() > most - 64
-    assert (features(input_set, boards).max(axis=0) >= used).all()
+@pytest.mark.parametrize(("on_six", "checkers", "pips"), [(12, 48, 4 * (1 + 1 + 6)), (11, 0, 0)])
+def test_backgammon_inputs_need_all_checkers(on_six: int, checkers: int, pips: int) -> None:
+    """Three checkers are in the opponent's home board; with 11 others, one is off and no gammon is possible."""
+    values = features_by_name(InputSet.RACE, [0, 0, 0, 0, 0, 0, on_six, *[0] * 12, 2, *[0] * 4, 1, 0])
+    assert values["backgammon_checkers"] == checkers
+    assert values["backgammon_pips"] == pips
 
 
-@each_features
+@pytest.mark.parametrize(("input_set", "limit"), [(InputSet.CONTACT, 128), (InputSet.RACE, 192)])
+def test_inputs_are_within_a_range(input_set: InputSet, limit: int) -> None:
+    values = features(input_set, np.concatenate([sample_boards(), sample_races()]))
+    assert values.min() == 0
+    assert limit - 64 < values.max() <= limit
+
+
+def test_every_input_is_used() -> None:
+    assert features(InputSet.CONTACT, sample_boards()).max(axis=0).min() >= 32
+    assert features(InputSet.RACE, sample_races()).max(axis=0).min() >= 50
+
+
+@pytest.mark.parametrize("input_set", FEATURES, ids=lambda input_set: input_set.label)
 def test_inputs_are_exchanged_with_the_sides(input_set: InputSet) -> None:
     boards = np.concatenate([sample_boards(), sample_races()])
-    side = len(FEATURES[input_set]) // 2
-    turned = np.roll(features(input_set, boards), side, axis=1)
-    assert np.array_equal(features(input_set, flip_boards(boards)), turned)
+    exchanged = np.roll(features(input_set, boards), len(FEATURES[input_set]) // 2, axis=1)
+    assert np.array_equal(features(input_set, flip_boards(boards)), exchanged)
 
 
-def test_inputs_of_points_are_exchanged_with_the_sides() -> None:
-    """For the other player, the inputs of points are in reverse order with both halves exchanged, and so are both
-    extras of a kind."""
-    own, flipped = (encode(InputSet.TESAURO_196, each) for each in (sample_boards(), flip_boards(sample_boards())))
-    points = own[:, :POINT_INPUTS].reshape(-1, 24, 2, 4)[:, ::-1, ::-1].reshape(-1, POINT_INPUTS)
-    assert np.array_equal(flipped, np.hstack([points, own[:, [193, 192, 195, 194]]]))
-
-
-@each_input_set
+@for_each_input_set
 def test_threads_and_memory_order_do_not_matter(input_set: InputSet) -> None:
     expected = encode(input_set, sample_boards())
     with threads(1):
@@ -263,7 +271,6 @@ def test_unknown_label_is_refused(label: str) -> None:
         input_set_named(label)
 
 
-@pytest.mark.parametrize("wrong", [np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26), np.int16)])
-def test_invalid_boards_are_refused(wrong: np.ndarray) -> None:
+def test_invalid_boards_are_refused() -> None:
     with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\]"):
-        encode(InputSet.RACE, wrong)
+        encode(InputSet.RACE, np.zeros((2, 25), np.int8))

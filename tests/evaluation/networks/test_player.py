@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 import bgdata
-from bgdata.errors import CorruptFileError, MissingTableError, OlderTableError, UnknownPlayerError, UsageError
+from bgdata.errors import CorruptFileError, MissingTableError, OlderTableError, UnknownPlayerError
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.choices import KernelPlayer
 from bgdata.evaluation.networks import input_sets
@@ -40,8 +40,7 @@ from bgdata.evaluation.networks.player import (
 )
 from bgdata.evaluation.player import PubEval, open_named_player
 from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
-from bgdata.game.codec import flip_boards
-from bgdata.game.play_kernels import batch_plays
+from bgdata.game.position import START
 from bgdata.measures.kinds.benchmark_scores import DATASET as BENCHMARKS
 from bgdata.measures.kinds.benchmark_scores import ScoreParameters
 from bgdata.measures.kinds.game_scores import GameParameters
@@ -55,8 +54,6 @@ from docs.ship import write_scores
 from tests.evaluation.network_versions import HIDDEN, random_networks, write_network
 from tests.evaluation.sample_networks import random_networks as sample_networks
 from tests.kept import own
-from tests.random_games import random_game_positions
-from tests.subtests import each
 
 
 @cache
@@ -65,13 +62,14 @@ def good_networks() -> Networks:
 
 
 def test_open_networks_maps_files(tmp_path: Path) -> None:
-    opened = open_networks(Table(write_network(tmp_path, "good", good_networks())))
+    networks = open_networks(Table(write_network(tmp_path, "good", good_networks())))
     for name, written in good_networks()._asdict().items():
-        found = getattr(opened, name)
-        assert np.array_equal(found, written)
-        assert found.dtype == written.dtype
-        assert not found.flags.writeable
-        assert is_mapped(found)
+        array = getattr(networks, name)
+        assert np.array_equal(array, written)
+        assert array.dtype == written.dtype
+        assert not array.flags.writeable
+        assert is_mapped(array)
+        assert not is_mapped(written)
 
 
 def is_mapped(array: NDArray[np.generic]) -> bool:
@@ -80,10 +78,6 @@ def is_mapped(array: NDArray[np.generic]) -> bool:
     while isinstance(owner, np.ndarray | memoryview):
         owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
     return isinstance(owner, ctypes.Array)  # over mapped pages: see store.arrays.mapped
-
-
-def test_array_in_memory_is_not_mapped() -> None:
-    assert not is_mapped(np.zeros(3))
 
 
 def test_layer_sizes_are_read_from_shapes() -> None:
@@ -99,6 +93,7 @@ def corrupted_shapes(row: int, column: int, value: int) -> Callable[[Networks], 
     return corrupt
 
 
+# by flaw: a function that corrupts networks, and the beginning of the message
 FLAWS: dict[str, tuple[Callable[[Networks], Networks], str]] = {
     "no such inputs": (corrupted_shapes(0, 0, 4), r"other inputs of the race network: \d+ of input set 4"),
     "no inputs below 0": (corrupted_shapes(1, 0, -1), r"other inputs of the crashed network: 198 of input set -1"),
@@ -120,10 +115,8 @@ FLAWS: dict[str, tuple[Callable[[Networks], Networks], str]] = {
     "two networks": (lambda n: n._replace(shapes=n.shapes[:2]), r"shapes of \[2, 9\]"),
     "flat shapes": (lambda n: n._replace(shapes=n.shapes.reshape(-1)), r"shapes of \[27\]"),
     "narrow shapes": (lambda n: n._replace(shapes=np.ascontiguousarray(n.shapes[:, :7])), r"shapes of \[3, 7\]"),
-    "shapes in columns": (lambda n: n._replace(shapes=np.asfortranarray(n.shapes)), r"the shape \(3, 9\) by columns"),
     "shapes of int32": (lambda n: n._replace(shapes=n.shapes.astype(np.int32)), r"shapes of int32\[3, 9\]"),
     "weights of float32": (lambda n: n._replace(weights=n.weights.astype(np.float32)), r"weights of float32\["),
-    "weights of big end": (lambda n: n._replace(weights=n.weights.astype(">i2")), "values of type >i2"),
     "missing weight": (lambda n: n._replace(weights=n.weights[:-1]), r"weights of \[\d+\] for \d+"),
     "weights in a table": (lambda n: n._replace(weights=n.weights[None]), r"weights of \[1, \d+\] for \d+"),
     "bias too many": (lambda n: n._replace(biases=np.append(n.biases, np.int32(0))), "weights of .* and biases of"),
@@ -132,26 +125,34 @@ FLAWS: dict[str, tuple[Callable[[Networks], Networks], str]] = {
 }  # fmt: skip
 
 
-@each("name", list(FLAWS))
-def test_flawed_networks_are_refused(tmp_path: Path, name: str) -> None:
-    """Arrays that kernels would misread raise an error that names the version and the flaw."""
-    corrupt, message = FLAWS[name]
+def test_valid_networks_have_no_flaw() -> None:
     assert find_flaw(good_networks()) == ""
+
+
+@pytest.mark.parametrize(("corrupt", "message"), FLAWS.values(), ids=FLAWS)
+def test_flawed_networks_are_refused(tmp_path: Path, corrupt: Callable[[Networks], Networks], message: str) -> None:
+    """Kernels would misread them."""
     folder = write_network(tmp_path, "bad", corrupt(good_networks()))
-    if name == "shapes in columns":  # saving would turn them into rows
-        np.save(folder / "shapes.npy", np.asfortranarray(good_networks().shapes))
-    with pytest.raises(CorruptFileError) as caught:
+    start = "expected networks that bgdata can read in network/bad/r1-0123abcd, found "
+    with pytest.raises(CorruptFileError, match=f"^{start}{message}.*; try: bgdata verify"):
         open_networks(Table(folder))
-    text = str(caught.value)
-    start, end = "expected networks that bgdata can read in network/bad/r1-0123abcd, found ", "; try: bgdata verify"
-    if name in ("shapes in columns", "weights of big end"):  # our arrays never have these forms
-        assert re.match(
-            rf"expected a whole \.npy array in {folder}/\w+\.npy, found: {message}; try: bgdata verify", text
-        )
-        return
-    assert text.startswith(start)
-    assert text.endswith(end)
-    assert re.match(message, text.removeprefix(start)), text
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("shapes", np.asfortranarray(good_networks().shapes), r"the shape \(3, 9\) by columns"),
+        ("weights", good_networks().weights.astype(">i2"), "values of type >i2"),
+    ],
+)
+def test_arrays_in_a_form_that_is_never_written_are_refused(
+    tmp_path: Path, name: str, array: NDArray[np.generic], message: str
+) -> None:
+    folder = write_network(tmp_path, "bad", good_networks())
+    np.save(folder / f"{name}.npy", array)
+    expected = rf"^expected a whole \.npy array in {folder}/{name}\.npy, found: {message}; try: bgdata verify"
+    with pytest.raises(CorruptFileError, match=expected):
+        open_networks(Table(folder))
 
 
 def test_networks_of_older_inputs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,16 +169,13 @@ def test_missing_and_truncated_arrays_are_refused(tmp_path: Path) -> None:
     with pytest.raises(MissingTableError, match=r"expected the array .*biases\.npy, found no such file"):
         open_networks(Table(folder))
     save_array(folder / "biases.npy", good_networks().biases)
-    whole = (folder / "weights.npy").read_bytes()
-    (folder / "weights.npy").write_bytes(whole[:-10])
+    content = (folder / "weights.npy").read_bytes()
+    (folder / "weights.npy").write_bytes(content[:-10])
     with pytest.raises(CorruptFileError, match=r"expected a whole \.npy array in .*weights\.npy"):
         open_networks(Table(folder))
 
 
-START_ID = "4HPwATDgc/ABMA"
-
-
-def points(value: float, error: float, size: int) -> NetworkScore:
+def points_per_game(value: float, error: float, size: int) -> NetworkScore:
     return NetworkScore("points_per_game", "pubeval", value, error, size, "game_scores/x/r1-00000000")
 
 
@@ -186,101 +184,108 @@ def default_network() -> Table:
     return Table(folder)
 
 
-def test_default_network_has_its_measured_scores() -> None:
-    """The shipped scores of the default network are from 40,000 games and all three benchmarks, instead of the 8,000
-    games at the end of its training."""
-    table = default_network()
-    scores = {(each.measure, each.against.partition("-")[0]): each for each in shipped_scores(table)}
-    games = scores["points_per_game", "pubeval"]
-    assert games.sample_size >= 40_000
-    assert games.value_error < table.manifest.statistics["standard_error"] / 2
-    for name in ("contact", "crashed", "race"):
-        assert ("error_rate", f"rollout_decisions/{name}") in scores
+def score_of_default_network(measure: str, against: str) -> NetworkScore:
+    """Its shipped score against an opponent or benchmark whose name begins with `against`."""
+    scores = shipped_scores(default_network())
+    (score,) = (score for score in scores if score.measure == measure and score.against.startswith(against))
+    return score
+
+
+def test_shipped_games_are_more_accurate_than_those_of_training() -> None:
+    score = score_of_default_network("points_per_game", "pubeval")
+    assert score.sample_size >= 40_000
+    assert score.value_error < default_network().manifest.statistics["standard_error"] / 2
+
+
+@pytest.mark.parametrize("position_class", ["contact", "crashed", "race"])
+def test_default_network_has_scores_on_every_benchmark(position_class: str) -> None:
+    assert score_of_default_network("error_rate", f"rollout_decisions/{position_class}-")
+
+
+def test_research_page_quotes_the_shipped_score() -> None:
     page = (Path(bgdata.__file__).parents[1] / "docs/research/networks.md").read_text()
     row = re.search(r"\| ours \| ([+-]\d\.\d{3}) \+/- (\d\.\d{3}) ", page)
+    score = score_of_default_network("points_per_game", "pubeval")
     assert row
-    assert abs(float(row[1]) - games.value) < 1e-3
-    assert abs(float(row[2]) - games.value_error) < 1e-3
+    assert float(row[1]) == pytest.approx(score.value, abs=1e-3)
+    assert float(row[2]) == pytest.approx(score.value_error, abs=1e-3)
 
 
 def test_evaluations_quote_shipped_scores(tmp_path: Path) -> None:
     (tmp_path / "w").mkdir()
-    accuracy = bgdata.open_player(tmp_path / "w").evaluate(START_ID).accuracy
-    games = next(each for each in shipped_scores(default_network()) if each.measure == "points_per_game")
-    points = f"{games.value:+.4f} +/- {games.value_error:.4f} points per game"
-    assert f"{points} against PubEval (40,000 games, 0-ply)" in accuracy
+    accuracy = bgdata.open_player(tmp_path / "w").evaluate(START).accuracy
+    score = score_of_default_network("points_per_game", "pubeval")
+    games = f"{score.value:+.4f} +/- {score.value_error:.4f} points per game against PubEval (40,000 games, 0-ply)"
+    assert games in accuracy
     assert re.search(r", error rate \d\.\d \+/- \d\.\d in 500 contact decisions$", accuracy)
 
 
-def test_scores_of_training_are_named_so(warehouse: Warehouse) -> None:
+def test_evaluations_quote_scores_of_training_without_others(warehouse: Warehouse) -> None:
     table = warehouse.open("network", "tiny")
-    found = table.manifest.statistics
-    expected = (
-        f"{found['points_per_game']:+.3f} +/- {found['standard_error']:.3f} points per game against PubEval in training"
-    )
+    value, error = table.manifest.statistics["points_per_game"], table.manifest.statistics["standard_error"]
+    expected = f"{value:+.3f} +/- {error:.3f} points per game against PubEval in training"
     assert accuracy_text(table, [], "contact") == f"{table.name}: {expected}"
-    assert bgdata.open_player(warehouse.root, "tiny").evaluate(START_ID).accuracy.endswith(expected)
+    assert bgdata.open_player(warehouse.root, "tiny").evaluate(START).accuracy.endswith(expected)
 
 
 def test_scores_of_the_warehouse_are_quoted(warehouse: Warehouse) -> None:
-    """Scores that were measured in a warehouse replace the figures of training in the accuracy of an evaluation."""
     player = open_named_player("network/tiny", 0, warehouse)
     series = GameParameters("network/tiny", 0, player.version, "pubeval", 0, "2", 40, 3)
     warehouse.build("game_scores", series)
     (benchmark,) = warehouse.current("rollout_decisions")
     warehouse.build(BENCHMARKS.name, ScoreParameters.on(benchmark, "network/tiny", 0, player.version))
-    found = {each.measure: each for each in scores_in(warehouse, "tiny", player.version)}
-    assert found["points_per_game"].sample_size == 40
-    assert found["error_rate"].against == "/".join(benchmark.name.split("/")[:2])
+    scores = {score.measure: score for score in scores_in(warehouse, "tiny", player.version)}
+    assert scores["points_per_game"].sample_size == 40
+    assert scores["error_rate"].against == "/".join(benchmark.name.split("/")[:2])
     assert scores_in(warehouse, "tiny", "00000000") == []
-    accuracy = bgdata.open_player(warehouse.root, "tiny").evaluate(START_ID).accuracy
+    accuracy = bgdata.open_player(warehouse.root, "tiny").evaluate(START).accuracy
     assert "points per game against PubEval (40 games, 0-ply)" in accuracy
     assert "training" not in accuracy
 
 
 def test_scores_on_a_replaced_benchmark_are_skipped(warehouse: Warehouse) -> None:
-    """Scores on an older version of a benchmark do not count, because its decisions change with the network of its
-    games."""
+    """The decisions of a benchmark change with the network of its games."""
     player = open_named_player("network/tiny", 0, warehouse)
     (benchmark,) = warehouse.current("rollout_decisions")
     table = warehouse.build(BENCHMARKS.name, ScoreParameters.on(benchmark, "network/tiny", 0, player.version))
     assert len(scores_in(warehouse, "tiny", player.version)) == 1
-    before = {**table.manifest.parameters["benchmark"], "version": "r1-00000000"}
-    replace(table.manifest, parameters={**table.manifest.parameters, "benchmark": before}).save(table.folder)
+    older = {**table.manifest.parameters["benchmark"], "version": "r1-00000000"}
+    replace(table.manifest, parameters={**table.manifest.parameters, "benchmark": older}).save(table.folder)
     assert scores_in(warehouse, "tiny", player.version) == []
 
 
-@pytest.mark.parametrize("lost", ["player", "version", "points_per_game"])
-def test_incomplete_manifests_are_skipped(warehouse: Warehouse, lost: str) -> None:
-    """A damaged manifest of scores does not stop evaluations; `verify` reports it."""
+@pytest.mark.parametrize(
+    ("part", "name"), [("parameters", "player"), ("parameters", "version"), ("statistics", "points_per_game")]
+)
+def test_incomplete_manifests_of_scores_are_skipped(warehouse: Warehouse, part: str, name: str) -> None:
     player = open_named_player("network/tiny", 0, warehouse)
     table = warehouse.build("game_scores", GameParameters("network/tiny", 0, player.version, "pubeval", 0, "2", 40, 3))
     path = table.folder / "manifest.json"
     manifest = json.loads(path.read_text())
-    del manifest["parameters" if lost in manifest["parameters"] else "statistics"][lost]
+    del manifest[part][name]
     own(path).write_text(json.dumps(manifest))
     assert scores_in(warehouse, "tiny", player.version) == []
-    assert "in training" in bgdata.open_player(warehouse.root, "tiny").evaluate(START_ID).accuracy
+    assert "in training" in bgdata.open_player(warehouse.root, "tiny").evaluate(START).accuracy
 
 
-def test_score_with_the_smallest_error_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The most accurate of shipped and local scores is quoted."""
-    table = default_network()
-    shipped = {each.measure: each for each in best_scores(table, "", None)}["points_per_game"]
-    warehouse = bgdata.open_warehouse(tmp_path / "w")
-    for error, expected in ((2 * shipped.value_error, shipped), (shipped.value_error / 2, None)):
-        here = points(0.5, error, 100)
-        monkeypatch.setattr("bgdata.evaluation.networks.player.scores_in", lambda *_, here=here: [here])
-        found = [each for each in best_scores(table, "", warehouse) if each.measure == "points_per_game"]
-        assert found == [expected or here]
+@pytest.mark.parametrize(("factor", "is_local_quoted"), [(2, False), (0.5, True)])
+def test_score_with_the_smallest_error_is_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, factor: float, is_local_quoted: bool
+) -> None:
+    shipped = score_of_default_network("points_per_game", "pubeval")
+    local = points_per_game(0.5, factor * shipped.value_error, 100)
+    monkeypatch.setattr("bgdata.evaluation.networks.player.scores_in", lambda *_: [local])
+    best = best_scores(default_network(), "", bgdata.open_warehouse(tmp_path / "w"))
+    (quoted,) = (score for score in best if score.measure == "points_per_game")
+    assert quoted == (local if is_local_quoted else shipped)
 
 
 def test_scores_file_round_trips(tmp_path: Path) -> None:
     table = default_network()
-    write_scores(tmp_path, {recorded_name(table): [points(0.25, 0.125, 8)], "network/x/r1-00000000": []})
+    score = points_per_game(0.25, 0.125, 8)
+    write_scores(tmp_path, {recorded_name(table): [score], "network/x/r1-00000000": []})
     assert list(read_scores(tmp_path)) == [recorded_name(table)]
-    assert shipped_scores(table, tmp_path) == [points(0.25, 0.125, 8)]
-    assert json.loads((tmp_path / FILE).read_text())
+    assert shipped_scores(table, tmp_path) == [score]
     write_scores(tmp_path, {})
     assert not (tmp_path / FILE).exists()
     assert shipped_scores(table, tmp_path) == []
@@ -296,38 +301,33 @@ def test_damaged_scores_file_is_refused(tmp_path: Path, content: bytes) -> None:
 
 
 def test_each_class_has_the_error_rate_of_its_benchmark() -> None:
-    rates = [
-        NetworkScore("error_rate", f"rollout_decisions/{name}-20", value, 0.5, 20, "x")
-        for name, value in (("race", 1), ("contact", 4))
-    ]
     table = default_network()
-    assert accuracy_text(table, rates, "race").endswith(", error rate 1.0 +/- 0.5 in 20 race decisions")
-    assert accuracy_text(table, rates, "contact").endswith(", error rate 4.0 +/- 0.5 in 20 contact decisions")
-    assert "error rate" not in accuracy_text(table, rates, "crashed")
-
-
-TINY = DATASET.smallest
+    race = NetworkScore("error_rate", "rollout_decisions/race-20", 1, 0.5, 20, "x")
+    contact = NetworkScore("error_rate", "rollout_decisions/contact-20", 4, 0.5, 20, "x")
+    race_text, contact_text, crashed_text = (
+        accuracy_text(table, [race, contact], position_class) for position_class in ("race", "contact", "crashed")
+    )
+    assert race_text.endswith(", error rate 1.0 +/- 0.5 in 20 race decisions")
+    assert contact_text.endswith(", error rate 4.0 +/- 0.5 in 20 contact decisions")
+    assert "error rate" not in crashed_text
 
 
 def test_default_network_needs_no_warehouse(tmp_path: Path) -> None:
-    """The shipped network plays legally, and the folder of the warehouse is not created."""
     warehouse = bgdata.open_warehouse(tmp_path / "none")
     kind, parameters = default_recipe()
     name = f"network/{warehouse.kind(kind).slug(parameters)}"
-    folder = warehouse.kind(kind).published_folder(parameters)
     assert network_name("network") == name
-    assert find_network("network", warehouse).folder == find_network(name, warehouse).folder == folder
-    player = open_named_player("network", 0, warehouse)
-    games = random_game_positions(5, seed=3)
-    chosen = flip_boards(player.choose_plays(games.boards, games.rolls)).tolist()
-    offsets, after_play = batch_plays(games.boards, games.rolls)
-    candidates = after_play.tolist()
-    assert all(board in candidates[offsets[row] : offsets[row + 1]] for row, board in enumerate(chosen))
+    folder = warehouse.kind(kind).published_folder(parameters)
+    assert find_network("network", warehouse).folder == folder
+    assert find_network(name, warehouse).folder == folder
+    start, roll = np.array([START.board], np.int8), np.array([[3, 1]], np.int8)
+    after_play = open_named_player("network", 0, warehouse).choose_plays(start, roll)
+    assert after_play.tolist() == [list(START.play("8/5 6/5", "31").board)]
     assert not warehouse.root.exists()
 
 
 def test_network_of_the_warehouse_comes_first(warehouse: Warehouse) -> None:
-    """A network in the warehouse replaces the shipped network of the same name, because it is newer."""
+    """It replaces the shipped network of the same name, because it is newer."""
     player = open_named_player("network/tiny", 0, warehouse)
     assert isinstance(player, NetworkPlayer)
     assert repr(player) == f"MappedNetwork({player.label})"
@@ -340,8 +340,7 @@ def test_network_of_the_warehouse_comes_first(warehouse: Warehouse) -> None:
 
 
 def test_missing_current_version_is_refused(tmp_path: Path) -> None:
-    """If the current version is missing, the shipped network of the same name, which would play differently, is not
-    used."""
+    """The shipped network of the same name would play differently."""
     folder = tmp_path / "network" / DEFAULT_NETWORK
     folder.mkdir(parents=True)
     (folder / "current").write_text("r1-00000000\n")
@@ -350,82 +349,78 @@ def test_missing_current_version_is_refused(tmp_path: Path) -> None:
 
 
 def test_version_changes_with_weights_and_tables(warehouse: Warehouse) -> None:
-    versions = [open_named_player("network/tiny", 0, warehouse).version]
-    assert open_named_player("network/tiny", 0, warehouse).version == versions[0]
-    warehouse.build("network", replace(TINY, seed=5))
-    versions.append(open_named_player("network/tiny", 0, warehouse).version)
+    original = open_named_player("network/tiny", 0, warehouse).version
+    assert open_named_player("network/tiny", 0, warehouse).version == original
+    warehouse.build("network", replace(DATASET.smallest, seed=5))
+    with_other_weights = open_named_player("network/tiny", 0, warehouse).version
     shutil.rmtree(warehouse.root / "bearoff_two_sided" / "6x6")
-    versions.append(open_named_player("network/tiny", 0, warehouse).version)
-    assert len(set(versions)) == 3
-    assert all(len(version) == 8 for version in versions)
+    with_other_tables = open_named_player("network/tiny", 0, warehouse).version
+    assert len({original, with_other_weights, with_other_tables}) == 3
+    assert len(original) == 8
 
 
-def test_open_player_looks_ahead(warehouse: Warehouse) -> None:
-    player = open_named_player("network/tiny", 1, warehouse)
-    assert player.label == "tiny-1ply"
-    with pytest.raises(UsageError, match="expected a ply from 0 to 3, got 4"):
-        open_named_player("network/tiny", 4, warehouse)
+def test_player_of_a_network_looks_ahead(warehouse: Warehouse) -> None:
+    assert open_named_player("network/tiny", 1, warehouse).label == "tiny-1ply"
 
 
-def test_invalid_names_are_refused(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Errors for invalid and missing networks list what exists, and say how to train one."""
+@pytest.mark.parametrize("name", ["network/", "network/A", "network/../x", "network/a/b"])
+def test_invalid_names_are_refused(small_root: Path, name: str) -> None:
+    message = f"expected network, network/NAME or network/NAME/VERSION, got {name}"
+    with pytest.raises(UnknownPlayerError, match=message):
+        open_named_player(name, 0, bgdata.open_warehouse(small_root))
+
+
+def test_missing_networks_are_refused(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message lists what exists, or says how to train one."""
     warehouse = bgdata.open_warehouse(small_root)
-    for name in ("network/", "network/A", "network/../x", "network/a/b"):
-        with pytest.raises(
-            UnknownPlayerError, match=f"expected network, network/NAME or network/NAME/VERSION, got {name}"
-        ):
-            open_named_player(name, 0, warehouse)
-    with pytest.raises(
-        MissingTableError, match=r"no network/x in .* \(have: tiny, tiny-supervised\); try: bgdata train td x"
-    ):
+    message = r"no network/x in .* \(have: tiny, tiny-supervised\); try: bgdata train td x"
+    with pytest.raises(MissingTableError, match=message):
         open_named_player("network/x", 0, warehouse)
-    with pytest.raises(
-        UnknownPlayerError,
-        match=r"expected a player among random, pubeval, gnubg, bgsage, NAME\.onnx, NAME\.ubgi, got network",
-    ):
-        open_named_player("network")
     monkeypatch.setattr(network_player, "SHIPPED", small_root / "none")
     with pytest.raises(MissingTableError, match=f"no network/{DEFAULT_NETWORK} in .*; try: bgdata train td "):
         open_named_player("network", 0, warehouse)
 
 
+def test_network_without_a_warehouse_is_refused() -> None:
+    message = r"expected a player among random, pubeval, gnubg, bgsage, NAME\.onnx, NAME\.ubgi, got network"
+    with pytest.raises(UnknownPlayerError, match=message):
+        open_named_player("network")
+
+
 def test_player_version_depends_on_values_not_revisions() -> None:
-    """The version of a player changes with the digests of its tables, not their revisions, and stays the one in the
-    default corpus."""
+    """The version is that in the recipe of the default corpus."""
     tables = ["taught-400/r1-15aad32f", "6x6/r1-77285ba0", "6x15/r1-9d944484", "6x15/r1-f05b6197"]
     assert version_of_folders(map(Path, tables)) == "7f3f62c5"
     assert version_of_folders(Path(name.replace("/r1-", "/r2-")) for name in tables) == "7f3f62c5"
     assert version_of_folders(Path(name.replace("77285ba0", "77285ba1")) for name in tables) != "7f3f62c5"
 
 
-def test_network_plays_the_same_games_in_a_kernel_and_in_python() -> None:
-    player = NetworkPlayer(sample_networks(0), NO_TABLES)
-    assert isinstance(player, KernelPlayer)
-    assert player.label == "network"
-    plain = Plain(player)
-    assert not isinstance(plain, KernelPlayer)
-    found = play_games(plain, PubEval(), 6, 1)
-    for name, expected in play_games(player, PubEval(), 6, 1)._asdict().items():
-        assert np.array_equal(getattr(found, name), expected)
+class WithoutKernel:
+    """A player that chooses the same plays in Python."""
 
-
-class Plain:
-    """A player without a kernel."""
-
-    label = version = "plain"
+    label = version = "without-kernel"
 
     def __init__(self, player: NetworkPlayer) -> None:
         self.choose_plays = player.choose_plays
 
 
-def test_version_changes_with_the_weights() -> None:
+def test_network_plays_the_same_games_in_a_kernel_and_in_python() -> None:
+    player = NetworkPlayer(sample_networks(0), NO_TABLES)
+    assert isinstance(player, KernelPlayer)
+    assert not isinstance(WithoutKernel(player), KernelPlayer)
+    by_kernel, by_python = (play_games(each, PubEval(), 6, 1) for each in (player, WithoutKernel(player)))
+    for name, expected in by_kernel._asdict().items():
+        assert np.array_equal(getattr(by_python, name), expected)
+
+
+def test_version_changes_with_weights_and_biases() -> None:
     networks = sample_networks(0)
     weights, biases = networks.weights.copy(), networks.biases.copy()
+    original = NetworkPlayer(networks, NO_TABLES).version
+    assert NetworkPlayer(networks._replace(weights=weights, biases=biases), NO_TABLES).version == original
     weights[-1] += 1
     biases[-1] += 1
-    same = networks._replace(weights=networks.weights.copy(), biases=networks.biases.copy())
-    others = networks._replace(weights=weights), networks._replace(biases=biases)
-    versions = [NetworkPlayer(each, NO_TABLES).version for each in (networks, same, *others)]
-    assert versions[0] == versions[1]
-    assert len(set(versions)) == 3
-    assert all(len(version) == 8 for version in versions)
+    with_other_weights = NetworkPlayer(networks._replace(weights=weights), NO_TABLES).version
+    with_other_biases = NetworkPlayer(networks._replace(biases=biases), NO_TABLES).version
+    assert len({original, with_other_weights, with_other_biases}) == 3
+    assert len(original) == 8

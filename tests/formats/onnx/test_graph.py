@@ -47,8 +47,8 @@ def test_node_names_are_numbered_in_order() -> None:
 )
 def test_arithmetic_equals_numpy(write: object, expected: object) -> None:
     boards = all_boards(40, seed=3)
-    found = compute_values(lambda value: write(value.to(np.int32)), boards)  # type: ignore[operator]
-    np.testing.assert_array_equal(found, expected(boards.astype(np.int32)))  # type: ignore[operator]
+    actual = compute_values(lambda value: write(value.to(np.int32)), boards)  # type: ignore[operator]
+    np.testing.assert_array_equal(actual, expected(boards.astype(np.int32)))  # type: ignore[operator]
 
 
 def test_operations_keep_the_type_of_the_first_value() -> None:

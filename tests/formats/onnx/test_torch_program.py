@@ -25,7 +25,7 @@ def test_torch_program_gives_our_answers(number: int) -> None:
     program = torch.export.load(io.BytesIO(torch_bytes(networks, {"name": "mine"})), extra_files=files).module()
     expected = NetworkPlayer(networks, BearoffEvaluator().arrays).evaluate_many(boards).chances
     for count in (0, 1, 2, len(boards)):
-        found = program(torch.from_numpy(boards[:count])).numpy()
-        np.testing.assert_array_equal(found, expected[:count])
-        assert found.dtype == np.float32
+        actual = program(torch.from_numpy(boards[:count])).numpy()
+        np.testing.assert_array_equal(actual, expected[:count])
+        assert actual.dtype == np.float32
     assert files == {"name": "mine"}

@@ -56,12 +56,11 @@ def test_same_network_gives_the_same_bytes(write: Any, table: Table, content: by
 
 
 def test_file_has_properties(table: Table, content: bytes) -> None:
-    """The file is valid ONNX and says its name, version, digest, licence, inputs and outputs."""
     import onnx
 
     model = onnx.load_from_string(content)
     onnx.checker.check_model(model, full_check=True)
-    metadata = {each.key: each.value for each in model.metadata_props}
+    metadata = {entry.key: entry.value for entry in model.metadata_props}
     assert metadata["name"] == table.manifest.variant
     assert metadata["version"].endswith(f"/{table.manifest.variant}/{table.folder.name}")
     assert metadata["digest"] == table.manifest.digest
@@ -70,7 +69,7 @@ def test_file_has_properties(table: Table, content: bytes) -> None:
     assert metadata["boards"].startswith("int8[N, 26]")
     assert metadata["chances"].startswith("float32[N, 5]")
     assert "to the last bit" in metadata["bound"]
-    assert [each.domain for each in model.opset_import] == [""]
+    assert [opset.domain for opset in model.opset_import] == [""]
 
 
 def test_file_is_about_as_large_as_its_weights(table: Table, content: bytes) -> None:

@@ -10,13 +10,13 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.game.position import START, Position, parse_key20
 from bgdata.imports.kinds import gnubg_benchmark, gnubg_benchmark_compute, gnubg_training
-from bgdata.store.dataset import Build
 from bgdata.store.manifest import RawFile
 from tests.command_line import error_of, output_of, run
 from tests.formats import samples
@@ -108,136 +108,142 @@ m OGMMGAAAEHJLONFCABAA 5 1 JLNLEDABAAOGMMGAAAEH 1.43587
 
 
 def test_gnubg_benchmark_is_imported(imports: Imports) -> None:
-    """Every kind of line of a benchmark file of GNU Backgammon becomes the rows that it says."""
     table = imports.text("gnubg_benchmark", BENCHMARK, "contact.bm")
-    after_42 = parse_key20("JIGHPAABDAOAHDPAABDA")
-    other = parse_key20("OAHDOEABCBOAHDPAABDA")
-    third = parse_key20("OGMMGAAAEHJLONFCABAA")
     assert counts(table) == (13, 12, 1, 0)
-    ours_alone = dict.fromkeys(("n_legal_plays", "game", "turn", "network"))
+    best_play = parse_key20("JIGHPAABDAOAHDPAABDA").id
+    other_play = parse_key20("OAHDOEABCBOAHDPAABDA").id
+    only_play = parse_key20("JLNLEDABAAOGMMGAAAEH").id
+    second = parse_key20("OGMMGAAAEHJLONFCABAA")
+    ours_alone = dict.fromkeys(("n_legal_plays", "game", "turn", "network"))  # columns of our own benchmarks
     assert rows(table) == [
         {"decision": 0, "line": 6, **position(START), "die1": 2, "die2": 4, "n_plays": 2, "seed": 17, **ours_alone},
-        {"decision": 1, "line": 12, **position(third), "die1": 5, "die2": 1, "n_plays": 1, "seed": None, **ours_alone},
+        {"decision": 1, "line": 12, **position(second), "die1": 5, "die2": 1, "n_plays": 1, "seed": None, **ours_alone},
     ]
-    plays = [(row["decision"], row["rank"], row["position_id"], row["loss"]) for row in rows(table, "benchmark_plays")]
-    third_next = parse_key20("JLNLEDABAAOGMMGAAAEH").id
-    assert plays == [(0, 0, after_42.id, 0.0), (0, 1, other.id, 0.0421133), (1, 0, third_next, 0.0)]
-    equities = [row["equity"] for row in rows(table, "benchmark_plays")]
-    assert equities == [0.114795, pytest.approx(0.114795 - 0.0421133), 1.43587]
+    plays = rows(table, "benchmark_plays")
+    assert [(row["decision"], row["rank"], row["position_id"]) for row in plays] == [
+        (0, 0, best_play),
+        (0, 1, other_play),
+        (1, 0, only_play),
+    ]
+    assert [row["loss"] for row in plays] == [0.0, 0.0421133, 0.0]
+    assert [row["equity"] for row in plays] == [0.114795, pytest.approx(0.114795 - 0.0421133), 1.43587]
     rollouts = rows(table, "benchmark_rollouts")
-    assert [(row["line"], row["decision"], row["win"]) for row in rollouts] == [
-        (4, 0, pytest.approx(0.47)),
-        (5, 0, pytest.approx(0.49)),
-        (13, None, pytest.approx(0.47)),
-    ]
+    assert [(row["line"], row["decision"]) for row in rollouts] == [(4, 0), (5, 0), (13, None)]
+    assert [row["win"] for row in rollouts] == pytest.approx([0.47, 0.49, 0.47])
     assert list(rollouts[0]) == ["line", "decision", "position_id", "board", *CHANCES]
     evaluations = [(row["line"], row["kind"], row["seed"]) for row in rows(table, "benchmark_positions")]
     assert evaluations == [(8, "o", -3), (9, "e", None)]
     (cube,) = rows(table, "benchmark_cube_rollouts")
     assert (cube["no_double_mwc"], cube["double_take_mwc"], cube["action"]) == (51.25, 49.875, "ND")
     (best,) = rows(table, "benchmark_best_plays")
-    assert best["die1"] == 3
-    assert best["die2"] == 1
-    assert best["next_position_id"] == after_42.id
-    assert best["win"] == 0.5
+    assert (best["die1"], best["die2"], best["next_position_id"], best["win"]) == (3, 1, best_play, 0.5)
     texts = [(row["line"], row["text"]) for row in rows(table, "benchmark_texts")]
     assert texts == [(1, "s version 1.93 weights 1.00"), (2, "# comment")]
 
 
-@each_kind
-def test_manifest_names_the_imported_file(memory_path: Path, kind: str) -> None:
-    """The manifest has the name, size, hash and date of the imported file, and the hash of what it unpacks to."""
-    imports = Imports(memory_path)
+def write_sample(imports: Imports, kind: str) -> Path:
+    """Write the only file of the sample of a kind."""
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
-    os.utime(path, (0, datetime(2012, 2, 12, 12, tzinfo=UTC).timestamp()))
+    return path
+
+
+@each_kind
+def test_manifest_describes_the_imported_file(memory_path: Path, kind: str) -> None:
+    """The manifest has name, size, hash and date of the file, and the hash of what it unpacks to."""
+    imports = Imports(memory_path)
+    path = write_sample(imports, kind)
     packed = imports.file(f"{path.name}.bz2", bz2.compress(path.read_bytes()))
     os.utime(packed, (0, datetime(2021, 7, 11, 12, tzinfo=UTC).timestamp()))
-    content = hashlib.sha256(path.read_bytes()).hexdigest()
-    address = gnubg_training.ADDRESS if kind == "gnubg_training" else ""
-    found = imports.build(kind, [path]).manifest
-    size = path.stat().st_size
-    licence = IMPORTED[kind].licence
-    assert found.raw_files == [RawFile(path.name, size, content, content, address, licence, "2012-02-12")]
-    assert (found.dataset, found.licence, found.source) == (kind, licence, IMPORTED[kind].source)
-    found = Imports(imports.folder / "other").build(kind, [packed]).manifest
-    sha256 = hashlib.sha256(packed.read_bytes()).hexdigest()
-    size = packed.stat().st_size
-    assert found.raw_files == [RawFile(packed.name, size, sha256, content, address, licence, "2021-07-11")]
+    declared = IMPORTED[kind]
+    manifest = imports.build(kind, [packed]).manifest
+    assert manifest.raw_files == [
+        RawFile(
+            name=packed.name,
+            bytes=packed.stat().st_size,
+            sha256=hashlib.sha256(packed.read_bytes()).hexdigest(),
+            content_sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+            address=gnubg_training.ADDRESS if kind == "gnubg_training" else "",
+            licence=declared.licence,
+            date="2021-07-11",
+        )
+    ]
+    assert (manifest.dataset, manifest.licence, manifest.source) == (kind, declared.licence, declared.source)
 
 
 @each_kind
-def test_same_file_again_is_not_imported(memory_path: Path, kind: str) -> None:
+def test_same_file_again_is_not_imported(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     imports = Imports(memory_path)
-    first = imports.sample(kind)
-    before = {path: path.stat().st_mtime_ns for path in imports.warehouse.root.rglob("*")}
+    table = imports.sample(kind)
+    times = {path: path.stat().st_mtime_ns for path in imports.warehouse.root.rglob("*")}
+    monkeypatch.setattr(IMPORTED[kind].computation, "compute", Mock(side_effect=AssertionError))
     notes = Notes()
-    assert imports.sample(kind, progress=notes).folder == first.folder
-    assert notes.texts == [f"{kind}/{first.manifest.variant}: already built ({first.folder.name})"]
-    assert {path: path.stat().st_mtime_ns for path in imports.warehouse.root.rglob("*")} == before
+    assert imports.sample(kind, progress=notes).folder == table.folder
+    assert notes.texts == [f"{kind}/{table.manifest.variant}: already built ({table.folder.name})"]
+    assert {path: path.stat().st_mtime_ns for path in imports.warehouse.root.rglob("*")} == times
+
+
+@each_kind
+def test_forced_import_gives_the_same_version(memory_path: Path, kind: str) -> None:
+    imports = Imports(memory_path)
+    table = imports.sample(kind)
+    manifest = table.manifest
     again = imports.sample(kind, force=True)
-    assert (again.folder, again.manifest.recipe_key) == (first.folder, first.manifest.recipe_key)
-    assert again.manifest.created > first.manifest.created
+    assert again.folder == table.folder
+    assert again.manifest.recipe_key == manifest.recipe_key
+    assert again.manifest.created > manifest.created
 
 
 @each_kind
 def test_compressed_files_give_the_same_version(memory_path: Path, kind: str) -> None:
-    """A compressed file, whatever its name ends with, gives the version of the plain file."""
+    """The name of a compressed file may have any ending."""
     imports = Imports(memory_path)
     plain = imports.sample(kind)
-    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
+    manifest = plain.manifest
+    path = write_sample(imports, kind)
     with Subtests() as subtests:
-        for pack, ending in ((bz2.compress, ".bz2"), (gzip.compress, ".gz"), (bz2.compress, "")):
+        for pack, ending in ((gzip.compress, ".gz"), (bz2.compress, "")):
             with subtests.test((pack.__module__, ending)):
                 packed = imports.file(f"packed/{path.name}{ending}", pack(path.read_bytes()))
-                notes = Notes()
-                assert imports.build(kind, [packed], progress=notes).folder == plain.folder
-                assert "already built" in notes.texts[0]
-                alone = Imports(imports.folder / f"alone{ending}").build(kind, [packed]).manifest
-                assert (alone.digest, alone.recipe_key) == (plain.manifest.digest, plain.manifest.recipe_key)
+                again = imports.build(kind, [packed], force=True)
+                assert again.folder == plain.folder
+                assert again.manifest.digest == manifest.digest
+                assert again.manifest.recipe_key == manifest.recipe_key
 
 
 @each_kind
-def test_files_are_read_once(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One read serves hash and rows; an import that is already there reads no rows."""
+def test_one_read_serves_hash_and_rows(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     imports = Imports(memory_path)
-    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
+    path = write_sample(imports, kind)
     opened: list[Path] = []
-    computed: list[Any] = []
     open_path = Path.open
-    compute = IMPORTED[kind].computation.compute
 
     def counting_open(self: Path, *arguments: Any, **options: Any) -> Any:
         opened.append(self)
         return open_path(self, *arguments, **options)
 
-    def counting_compute(build: Build[Any]) -> None:
-        computed.append(build)
-        compute(build)
-
     monkeypatch.setattr(Path, "open", counting_open)
-    monkeypatch.setattr(IMPORTED[kind].computation, "compute", counting_compute)
-    for times in (1, 2):
-        imports.build(kind, [path])
-        assert opened.count(path) == times
-        assert len(computed) == 1
+    imports.build(kind, [path])
+    assert opened.count(path) == 1
 
 
 @each("kind", [kind for kind in IMPORTED if kind != "gnubg_benchmark"])
 def test_two_files_are_imported_in_order_of_name(memory_path: Path, kind: str) -> None:
-    """The order in which the files are given does not matter."""
     imports = Imports(memory_path)
-    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
-    files = [imports.file(f"contact-{name}", path.read_bytes()) for name in ("b", "a")]
-    table = imports.build(kind, files, name="two")
-    assert imports.build(kind, files[::-1], name="two").folder == table.folder
+    content = write_sample(imports, kind).read_bytes()
+    files = [imports.file(name, content) for name in ("contact-b", "contact-a")]
+    two = imports.build(kind, files, name="two")
+    assert imports.build(kind, files[::-1], name="two").folder == two.folder
+    assert [file.name for file in two.manifest.raw_files] == ["contact-a", "contact-b"]
     one = imports.build(kind, files[:1], name="one")
-    assert table.manifest.rows == (1 if kind == "matches" else 2) * one.manifest.rows  # every match once
-    assert counts(table)[0] == 2 * counts(one)[0]
-    assert [file.name for file in table.manifest.raw_files] == ["contact-a", "contact-b"]
+    assert counts(two)[0] == 2 * counts(one)[0]
+    if kind == "matches":  # every match once
+        assert two.manifest.rows == one.manifest.rows
+    else:
+        assert two.manifest.rows == 2 * one.manifest.rows
     if kind not in ("matches", "met_xml"):
-        assert [row["source"] for row in rows(table)] == sorted(row["source"] for row in rows(table))
-        half = table.manifest.rows // 2
-        assert [row["line"] for row in rows(table)[:half]] == [row["line"] for row in rows(table)[half:]]
+        lines = [row["line"] for row in rows(one)]
+        expected = [("contact-a", line) for line in lines] + [("contact-b", line) for line in lines]
+        assert [(row["source"], row["line"]) for row in rows(two)] == expected
 
 
 def test_benchmark_of_two_files_is_refused(imports: Imports) -> None:
@@ -281,17 +287,18 @@ def test_newest_import_is_current(memory_path: Path, kind: str) -> None:
     """Of two imports with one name the newer is current, and building the first again makes it current."""
     imports = Imports(memory_path)
     first = imports.sample(kind)
-    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
-    path.write_bytes(path.read_bytes() + b"# more\n")
+    path = write_sample(imports, kind)
+    content = path.read_bytes()
+    path.write_bytes(content + b"# more\n")
     second = imports.build(kind, [path])
     assert whole_versions(imports.warehouse) == sorted([first.name, second.name])
     assert imports.warehouse.open(kind, first.manifest.variant).folder == second.folder
     with imports.warehouse.connect() as connection:
         current = connection.sql("select version from versions where is_current").fetchall()
-        assert current == [(second.folder.name,)]
-        view = IMPORTED[kind].tables[0].name
-        assert connection.sql(f"select count(*) from {view}").fetchall() == [(second.manifest.rows,)]
-    path.write_bytes(path.read_bytes().removesuffix(b"# more\n"))
+        view = connection.sql(f"select count(*) from {IMPORTED[kind].tables[0].name}").fetchall()
+    assert current == [(second.folder.name,)]
+    assert view == [(second.manifest.rows,)]
+    path.write_bytes(content)
     imports.build(kind, [path], force=True)
     assert imports.warehouse.open(kind, first.manifest.variant).folder == first.folder
 
@@ -331,40 +338,39 @@ def test_variant_is_named_after_files(kind: str, files: list[str], name: str | N
     declared.check_parameters(parameters)
 
 
-@each_kind
-def test_invalid_variant_name_is_refused(memory_path: Path, kind: str) -> None:
+NAMES = "expected a name of at most 64 small letters, digits and single - between them, got"
+
+
+@each("kind", list(IMPORTED))
+@each("name", ["", "A", "My own", "a--b", "-a", "a/b", "a_b", "a\n", "../../evil", "a" * 65])
+def test_invalid_variant_names_are_refused(kind: str, name: str) -> None:
     """Names are refused rather than changed, so that a variant is found under the name given."""
+    with pytest.raises(InvalidParameterError, match=f"{NAMES} {re.escape(repr(name))}$"):
+        IMPORTED[kind].parameters_of([Path("contact")], name)
+
+
+@each_kind
+def test_invalid_variant_name_leaves_no_warehouse(memory_path: Path, kind: str) -> None:
     imports = Imports(memory_path)
-    declared = IMPORTED[kind]
-    message = "expected a name of at most 64 small letters, digits and single - between them, got"
-    files = [imports.file("contact", "")]
-    for name in ("", "A", "My own", "a--b", "-a", "a/b", "a_b", "a\n", "../../evil", "a" * 65):
-        with pytest.raises(InvalidParameterError, match=f"{message} {re.escape(repr(name))}$"):
-            declared.parameters_of(files, name)
-        with pytest.raises(InvalidParameterError, match=message):
-            imports.warehouse.build(kind, declared.parameters(name), files=files)
-        error = error_of(run(imports.warehouse.root, "import", kind, "--name", name, *files), 2)
-        assert error == f"{message} {name!r}"
-    assert not imports.warehouse.root.exists()
-    assert sorted(path.name for path in imports.folder.iterdir()) == ["contact"]
+    path = imports.file("contact", "")
+    with pytest.raises(InvalidParameterError, match=NAMES):
+        imports.warehouse.build(kind, IMPORTED[kind].parameters("../../evil"), files=[path])
+    error = error_of(run(imports.warehouse.root, "import", kind, "--name", "../../evil", path), 2)
+    assert error == f"{NAMES} '../../evil'"
+    assert list(imports.folder.iterdir()) == [path]
 
 
-@each(
-    ("files", "message"),
-    [
-        (["äöü.csv"], "expected a file name with letters a to z, got äöü.csv; try: --name NAME"),
-        (["a.csv", "+.csv"], "expected a file name with letters a to z, got +.csv; try: --name NAME"),
-    ],
-)
-def test_files_without_a_usable_name_are_refused(files: list[str], message: str) -> None:
-    paths = [Path(file) for file in files]
+@pytest.mark.parametrize("names", [["+.csv"], ["a.csv", "+.csv"], ["äöü.csv"]])
+def test_files_without_a_usable_name_are_refused(names: list[str]) -> None:
+    paths = [Path(name) for name in names]
+    message = f"expected a file name with letters a to z, got {names[-1]}; try: --name NAME"
     with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
         IMPORTED["positions"].parameters_of(paths)
     assert IMPORTED["positions"].slug(IMPORTED["positions"].parameters_of(paths, "mine")) == "mine"
 
 
 def test_old_imports_named_by_class_are_read() -> None:
-    """Manifests from before variants had names."""
+    """Older manifests have a class instead of a name."""
     parameters = IMPORTED["gnubg_training"].parameters.from_manifest({"position_class": "race"})
     assert parameters == IMPORTED["gnubg_training"].parameters("race")
 
@@ -374,15 +380,12 @@ CONTACT_ROW = "NIKOIJADCANIGOAHADBA 0.5 0 0 0 0\n"
 
 
 def test_imports_share_view_and_feed(imports: Imports) -> None:
-    """One import has positions of two classes, two have contact positions."""
-    mixed = imports.text("gnubg_training", CONTACT_ROW + RACE_ROW, "mixed")
-    for name, text in (("contact-a", CONTACT_ROW), ("contact-b", 2 * CONTACT_ROW)):
-        imports.text("gnubg_training", text, name)
-    assert [(row["class"], row["line"]) for row in rows(mixed)] == [("contact", 1), ("race", 2)]
-    assert counts(mixed) == (2, 2, 0, 0)
+    imports.text("gnubg_training", CONTACT_ROW + RACE_ROW, "mixed")
+    imports.text("gnubg_training", CONTACT_ROW, "contact-a")
+    imports.text("gnubg_training", 2 * CONTACT_ROW, "contact-b")
     with imports.warehouse.connect() as connection:
-        shown = connection.sql("select variant, class, count(*) from gnubg_training group by all order by all")
-        assert shown.fetchall() == [
+        view = connection.sql("select variant, class, count(*) from gnubg_training group by all order by all")
+        assert view.fetchall() == [
             ("contact-a", "contact", 1),
             ("contact-b", "contact", 2),
             ("mixed", "contact", 1),
@@ -394,7 +397,7 @@ def test_imports_share_view_and_feed(imports: Imports) -> None:
 
 
 def test_replaced_version_is_named(imports: Imports) -> None:
-    """The message has the command that goes back."""
+    """The message has the command that goes back to it."""
     path = imports.file("list.csv", f"{START_ID}\n")
     assert "replaces" not in run(imports.warehouse.root, "import", "positions", path).stderr
     first = imports.warehouse.open("positions", "list")
@@ -422,7 +425,6 @@ def test_unpublished_benchmark_gives_a_warning(imports: Imports, monkeypatch: py
 
 
 def test_import_command(imports: Imports) -> None:
-    """The import command counts lines and reasons, warns about an unknown file, and with `--strict` leaves nothing."""
     path = imports.file("contact.bm", BENCHMARK + "nonsense\nmore nonsense\n")
     result = run(imports.warehouse.root, "import", "gnubg_benchmark", path)
     assert result.exit_code == 0
@@ -433,27 +435,27 @@ def test_import_command(imports: Imports) -> None:
     ]
     *_, warning = result.stderr.splitlines()
     assert warning.startswith("warning: contact.bm is none of the published contact.bm, crashed.bm, race.bm of ")
-    error = error_of(run(imports.warehouse.root, "import", "gnubg_benchmark", path, "--strict", "--name", "other"), 1)
+    quarantine = output_of(imports.warehouse.root, "query", "select line from quarantine", "--format", "csv")
+    assert quarantine.split() == ["line", "14", "15"]
+
+
+def test_strict_import_command_leaves_nothing(imports: Imports) -> None:
+    path = imports.file("contact.bm", BENCHMARK + "nonsense\nmore nonsense\n")
+    error = error_of(run(imports.warehouse.root, "import", "gnubg_benchmark", path, "--strict"), 1)
     assert error.startswith("expected no line that breaks a rule, found 2, first in contact.bm, line 14: ")
-    assert (imports.warehouse.variants("gnubg_benchmark"), list(imports.warehouse.staging.iterdir())) == (
-        ["contact"],
-        [],
-    )
-    shown = output_of(imports.warehouse.root, "query", "select line from quarantine", "--format", "csv")
-    assert shown.split() == ["line", "14", "15"]
+    assert imports.warehouse.variants("gnubg_benchmark") == []
+    assert list(imports.warehouse.staging.iterdir()) == []
 
 
-def test_import_command_refuses_wrong_kinds_and_files(imports: Imports) -> None:
-    """A kind that is not imported, an unknown kind, and too many files are refused before a warehouse is made."""
-    path = imports.file("x", "")
-    commands: tuple[tuple[list[str | Path], str], ...] = (
-        (
-            ["bearoff_gammon", path],
-            "expected a kind that is imported from files, got bearoff_gammon; try: bgdata build ",
-        ),
-        (["nothing", path], "expected a kind of dataset, got 'nothing'"),
-        (["gnubg_benchmark", path, path], "expected one benchmark file, got 2"),
-    )
-    for arguments, message in commands:
-        assert error_of(run(imports.warehouse.root, "import", *arguments), 2).startswith(message)
+@pytest.mark.parametrize(
+    ("kind", "files", "message"),
+    [
+        ("bearoff_gammon", 1, "expected a kind that is imported from files, got bearoff_gammon; try: bgdata build "),
+        ("nothing", 1, "expected a kind of dataset, got 'nothing'"),
+        ("gnubg_benchmark", 2, "expected one benchmark file, got 2"),
+    ],
+)
+def test_import_command_refuses_wrong_kinds_and_files(imports: Imports, kind: str, files: int, message: str) -> None:
+    paths = [imports.file("x", "")] * files
+    assert error_of(run(imports.warehouse.root, "import", kind, *paths), 2).startswith(message)
     assert not imports.warehouse.root.exists()

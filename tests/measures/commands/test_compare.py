@@ -1,8 +1,5 @@
 """Tests of `bgdata compare`: players by theme and on the same decisions, as text, data and picture, and errors."""
 
-from __future__ import annotations
-
-import csv
 import json
 import re
 import shutil
@@ -34,21 +31,21 @@ def texts(path: Path) -> set[str]:
 def compare_twice(warehouse: Warehouse, path: Path, *arguments: str) -> tuple[list[str], set[str]]:
     """Run the command twice and check that the second run builds nothing and prints and draws the same. Returns the
     printed lines, and the texts of the picture."""
-    shown = run(warehouse.root, *arguments, "--plot", path)
-    assert shown.exit_code == 0, shown.output
-    first = path.read_bytes()
-    again = run(warehouse.root, *arguments, "--plot", path)
-    assert again.stdout == shown.stdout
-    assert path.read_bytes() == first
-    assert ": built " not in again.stderr
-    return shown.stdout.splitlines(), texts(path)
+    result = run(warehouse.root, *arguments, "--plot", path)
+    assert result.exit_code == 0, result.output
+    picture = path.read_bytes()
+    repeated = run(warehouse.root, *arguments, "--plot", path)
+    assert repeated.stdout == result.stdout
+    assert path.read_bytes() == picture
+    assert ": built " not in repeated.stderr
+    return result.stdout.splitlines(), texts(path)
 
 
 def test_themes_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path) -> None:
     """Errors by theme are printed for each player and drawn, as SVG or PNG."""
     (title, heads, *rows), picture = compare_twice(warehouse, tmp_path / "themes.svg", "compare", *PLAYERS)
-    place = warehouse.open("reference_positions", "2-by-tiny-seed-1").name
-    assert title == f"RMSE of cubeless_equity (points), test split of {place}"
+    reference = warehouse.open("reference_positions", "2-by-tiny-seed-1").name
+    assert title == f"RMSE of cubeless_equity (points), test split of {reference}"
     assert heads.split() == ["theme", "positions", "network/tiny:0", "network/tiny:1", "rollouts"]
     assert [row.split()[0] for row in rows] == [*THEMES, "all"]
     assert re.fullmatch(r"blitz +1 +\d\.\d{4} +\d\.\d{4} +\d\.\d{4}", rows[THEMES.index("blitz")])
@@ -59,22 +56,21 @@ def test_themes_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path) -> N
     assert (tmp_path / "themes.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_theme_rows_are_written_as_csv_and_json(warehouse: Warehouse) -> None:
-    """CSV and JSON have the rows of the view `reference_errors` for the split and quantity, in the players' order."""
+def test_theme_rows_are_written_as_json(warehouse: Warehouse) -> None:
+    """JSON has the rows of the view `reference_errors` for the split and quantity, in the players' order."""
     options = ("compare", *reversed(PLAYERS), "--split", "validation", "--quantity", "lose_gammon")
-    shown = json.loads(output_of(warehouse.root, *options, "--format", "json"))
-    assert [(row["player"], row["ply"]) for row in shown[:: len(GROUPS)]] == [("network/tiny", 1), ("network/tiny", 0)]
-    assert [row["theme"] for row in shown] == 2 * list(GROUPS)
-    with warehouse.connect() as connection:
-        relation = connection.sql(
-            "from reference_errors where split = 'validation' and quantity = 'lose_gammon' and has_tables"
-        )
-        expected = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
-    order = [(row["player"], row["ply"], row["theme"]) for row in shown]
+    rows = json.loads(output_of(warehouse.root, *options, "--format", "json"))
+    assert [(row["player"], row["ply"]) for row in rows[:: len(GROUPS)]] == [
+        ("network/tiny", 1),
+        ("network/tiny", 0),
+    ]
+    assert [row["theme"] for row in rows] == 2 * list(GROUPS)
+    expected = warehouse.rows(
+        "from reference_errors where split = 'validation' and quantity = 'lose_gammon' and has_tables"
+    )
+    order = [(row["player"], row["ply"], row["theme"]) for row in rows]
     expected.sort(key=lambda row: order.index((row["player"], row["ply"], row["theme"])))
-    assert shown == expected
-    rows = list(csv.DictReader(output_of(warehouse.root, *options, "--format", "csv").splitlines()))
-    assert [float(row["rmse"]) for row in rows] == [row["rmse"] for row in shown]
+    assert rows == expected
 
 
 def test_default_players_by_theme_are_all_with_results(small_root: Path) -> None:
@@ -90,9 +86,9 @@ def test_players_are_in_given_order_or_best_first() -> None:
     """Named players come in that order, others best first. A network without tables is a separate player."""
     rows = [theme_row("a", "all", 0.2), theme_row("b", "all", 0.1), theme_row("b", "blitz", 0.5)]
     rows += [theme_row("a", "blitz", 0.0), theme_row("b", "all", 0.3, has_tables=False)]
-    found = chosen_rows(rows, [])
-    assert list(dict.fromkeys(map(label_of, found))) == ["b:0", "a:0", "b:0 without tables"]
-    assert [row["theme"] for row in found[:2]] == ["blitz", "all"]
+    chosen = chosen_rows(rows, [])
+    assert list(dict.fromkeys(map(label_of, chosen))) == ["b:0", "a:0", "b:0 without tables"]
+    assert [row["theme"] for row in chosen[:2]] == ["blitz", "all"]
     assert list(dict.fromkeys(map(label_of, chosen_rows(rows, [("a", 0), ("b", 0)])))) == ["a:0", "b:0"]
     assert chosen_rows(rows, [("a", 1)]) == []
     _, _, blitz, _ = error_lines("", chosen_rows(rows, [("a", 0), ("b", 0)]))
@@ -106,14 +102,14 @@ def test_missing_reference_scores_are_refused(warehouse: Warehouse, memory_path:
     (scores,) = warehouse.versions("reference_scores")
     output_of(warehouse.root, "rm", scores.name)
     message = error_of(run(warehouse.root, "compare"), 2)
-    place = warehouse.open("reference_positions", "2-by-tiny-seed-1").name
-    assert message == f"expected players that were asked about {place}, found none; try: bgdata compare network"
+    reference = warehouse.open("reference_positions", "2-by-tiny-seed-1").name
+    assert message == f"expected players that were asked about {reference}, found none; try: bgdata compare network"
 
 
 def test_error_rates_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path) -> None:
     """Error rates on benchmarks are printed and drawn, also of players that only choose plays."""
-    given = ("compare", "network/tiny", "pubeval", "random", "--benchmarks")
-    (title, heads, *lines), picture = compare_twice(warehouse, tmp_path / "rates.svg", *given)
+    arguments = ("compare", "network/tiny", "pubeval", "random", "--benchmarks")
+    (title, heads, *lines), picture = compare_twice(warehouse, tmp_path / "rates.svg", *arguments)
     assert title == (
         "error rate (thousandths of a point per decision), and difference from network/tiny:0 on the same decisions"
     )
@@ -127,35 +123,33 @@ def test_error_rates_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path)
     assert re.fullmatch(r"  same choices +[0-3] +[0-3]", lines[7])
     names = {"network/tiny:0", "pubeval:0", "random:0", "difference from network/tiny:0,", "below 0: better"}
     assert names <= picture
-    output_of(warehouse.root, *given[:2], "--benchmarks", "--plot", tmp_path / "rates.png")
+    output_of(warehouse.root, *arguments[:2], "--benchmarks", "--plot", tmp_path / "rates.png")
     assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_rows_equal_those_of_the_views(warehouse: Warehouse) -> None:
-    """JSON and CSV have the rates of the view `benchmark_summary` and the differences of `benchmark_differences`."""
-    options = ("compare", "pubeval", "random", "network/tiny", "--on", OWN_SET)
-    shown = json.loads(output_of(warehouse.root, *options, "--format", "json"))
-    assert [(row["player"], row["benchmark"]) for row in shown] == [
-        (name, OWN_SET) for name in ("pubeval", "random", "network/tiny")
-    ]
-    with warehouse.connect() as connection:
-        rates = connection.sql(
-            "select player, error_rate, standard_error, best_share from benchmark_summary "
-            f"where benchmark = '{OWN_SET}'"
-        ).fetchall()
-        differences = connection.sql(
-            "select player, same_choices, difference, standard_error, rollout_standard_error "
-            f"from benchmark_differences where benchmark = '{OWN_SET}' and other_player = 'pubeval'"
-        ).fetchall()
-    names = ["player", "error_rate", "standard_error", "best_share"]
-    assert {tuple(row[name] for name in names) for row in shown} == set(rates)
-    names = ["player", "same_choices", "difference", "difference_standard_error", "rollout_standard_error"]
-    assert {tuple(row[name] for name in names) for row in shown[1:]} == set(differences)
-    assert [row["other_player"] for row in shown] == [None, "pubeval", "pubeval"]
-    for row in shown[1:]:
-        assert row["difference"] == pytest.approx(row["error_rate"] - shown[0]["error_rate"])
-    rows = list(csv.DictReader(output_of(warehouse.root, *options, "--format", "csv").splitlines()))
-    assert [float(row["error_rate"]) for row in rows] == [row["error_rate"] for row in shown]
+    players = ("pubeval", "random", "network/tiny")
+    rows = json.loads(output_of(warehouse.root, "compare", *players, "--on", OWN_SET, "--format", "json"))
+    assert [row["player"] for row in rows] == list(players)
+    for row in rows:
+        assert row["benchmark"] == OWN_SET
+        (summary,) = warehouse.rows(
+            f"from benchmark_summary where benchmark = '{OWN_SET}' and player = '{row['player']}'"
+        )
+        for column in ("error_rate", "standard_error", "best_share"):
+            assert row[column] == summary[column]
+    pubeval, *others = rows
+    assert pubeval["other_player"] is None
+    for row in others:
+        assert row["other_player"] == "pubeval"
+        (difference,) = warehouse.rows(
+            f"from benchmark_differences where benchmark = '{OWN_SET}' and player = '{row['player']}' "
+            "and other_player = 'pubeval'"
+        )
+        for column in ("same_choices", "difference", "rollout_standard_error"):
+            assert row[column] == difference[column]
+        assert row["difference_standard_error"] == difference["standard_error"]
+        assert row["difference"] == pytest.approx(row["error_rate"] - pubeval["error_rate"])
 
 
 def test_default_players_on_benchmarks_are_all_with_scores(warehouse: Warehouse) -> None:
@@ -169,9 +163,9 @@ def test_default_players_on_benchmarks_are_all_with_scores(warehouse: Warehouse)
     assert len(lines) == 8
     (only,) = {line for line in lines[1:4] if line.startswith("  error rate")}
     assert len(re.findall(r"\+/-", only)) == 1  # pubeval is the only player with a score on that set
-    alone = output_of(warehouse.root, "compare", "--on", "contact").splitlines()
-    assert alone[0] == "error rate (thousandths of a point per decision)"
-    assert len(alone) == 4
+    lines_of_one_set = output_of(warehouse.root, "compare", "--on", "contact").splitlines()
+    assert lines_of_one_set[0] == "error rate (thousandths of a point per decision)"
+    assert len(lines_of_one_set) == 4
 
 
 def row_of(player: str, benchmark: str, rate: float, **more: Any) -> dict[str, Any]:
@@ -189,10 +183,10 @@ def test_players_are_ordered_by_sets_then_error_rate() -> None:
 
 def test_missing_figures_are_blank() -> None:
     """The figures of a benchmark without a score, and the error of a difference on a single decision, are blank."""
-    other = {"other_player": "a", "other_ply": 0, "same_choices": 7, "difference": -1.0}
+    difference = {"other_player": "a", "other_ply": 0, "same_choices": 7, "difference": -1.0}
     rows = [
         row_of("a", "x", 3),
-        row_of("b", "x", 2, difference_standard_error=None, **other),
+        row_of("b", "x", 2, difference_standard_error=None, **difference),
         row_of("b", "y", 4),
     ]
     assert labels_of(rows) == ["a:0", "b:0"]
@@ -254,7 +248,7 @@ def test_older_version_of_a_benchmark_is_refused(warehouse: Warehouse, tmp_path:
     message = error_of(run(warehouse.root, "compare", "pubeval", "--on", old.name), 2)
     assert message == f"expected the current version {new.name}, got {old.name}; try: bgdata use"
     output_of(warehouse.root, "benchmark", "random", "--on", old.name)
-    shown = json.loads(output_of(warehouse.root, "compare", "pubeval", "--on", "contact", "--format", "json"))
-    assert [(row["player"], row["benchmark_version"]) for row in shown] == [("pubeval", new.folder.name)]
-    shown = json.loads(output_of(warehouse.root, "compare", "--on", "contact", "--format", "json"))
-    assert [row["player"] for row in shown] == ["pubeval"]
+    rows = json.loads(output_of(warehouse.root, "compare", "pubeval", "--on", "contact", "--format", "json"))
+    assert [(row["player"], row["benchmark_version"]) for row in rows] == [("pubeval", new.folder.name)]
+    rows = json.loads(output_of(warehouse.root, "compare", "--on", "contact", "--format", "json"))
+    assert [row["player"] for row in rows] == ["pubeval"]

@@ -1,7 +1,5 @@
 """Tests of `bgdata ladder`: rated players, reused games, and output as text, data and picture."""
 
-from __future__ import annotations
-
 import csv
 import shutil
 from itertools import combinations
@@ -33,16 +31,16 @@ def game_versions(root: Path) -> set[str]:
 
 def test_new_player_adds_only_its_own_games(root: Path) -> None:
     """A new player costs the games of its own pairings; a second run plays nothing."""
-    first = output_of(root, "ladder", "pubeval", "--alone", *FEW_GAMES).splitlines()
-    assert first[0].endswith(": 4 games of 1 pairings")
-    assert [line.split()[1] for line in first[2:4]] == ["diverse-19", "pubeval"]
+    lines = output_of(root, "ladder", "pubeval", "--alone", *FEW_GAMES).splitlines()
+    assert lines[0].endswith(": 4 games of 1 pairings")
+    assert [line.split()[1] for line in lines[2:4]] == ["diverse-19", "pubeval"]
     before = game_versions(root)
-    again = run(root, "ladder", *FEW_GAMES)
-    assert again.exit_code == 0
-    assert again.stdout.splitlines() == first
+    repeated = run(root, "ladder", *FEW_GAMES)
+    assert repeated.exit_code == 0
+    assert repeated.stdout.splitlines() == lines
     assert game_versions(root) == before
-    more = output_of(root, "ladder", "random", *FEW_GAMES).splitlines()
-    assert more[0].endswith(": 12 games of 3 pairings")
+    lines_with_random = output_of(root, "ladder", "random", *FEW_GAMES).splitlines()
+    assert lines_with_random[0].endswith(": 12 games of 3 pairings")
     assert len(game_versions(root) - before) == 2
     assert before < game_versions(root)
     assert {name for name, _ in ladder_players(bgdata.open_warehouse(root), "cubeless")} == {
@@ -56,8 +54,8 @@ def test_more_games_are_added_as_new_parts(root: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(ladder, "CUBELESS_GAMES", 4)
     output_of(root, "ladder", "pubeval", "--alone", *FEW_GAMES)
     before = game_versions(root)
-    found = output_of(root, "ladder", "--games", "12", "--seed", "1")
-    assert ": 12 games of 1 pairings" in found
+    output = output_of(root, "ladder", "--games", "12", "--seed", "1")
+    assert ": 12 games of 1 pairings" in output
     assert len(game_versions(root)) == len(before) + 2
     assert before < game_versions(root)
 
@@ -65,14 +63,14 @@ def test_more_games_are_added_as_new_parts(root: Path, monkeypatch: pytest.Monke
 def test_cube_ladder_leaves_out_players_without_evaluations(root: Path, tmp_path: Path) -> None:
     """In ladders with the cube, players that only choose plays are left out, and a line says so."""
     arguments = ("network/contact-160", "pubeval", "--alone", "--for", "money", "--for", "match-2", *FEW_GAMES)
-    found = run(root, "ladder", *arguments, "--plot", tmp_path / "a.svg", "--format", "csv")
-    assert found.exit_code == 0, found.output
-    rows = list(csv.DictReader(found.stdout.splitlines()))
+    result = run(root, "ladder", *arguments, "--plot", tmp_path / "a.svg", "--format", "csv")
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader(result.stdout.splitlines()))
     assert [(row["play"], row["rank"], row["games"]) for row in rows] == [
         *(("money", "1", "4"), ("money", "2", "4"), ("match-2", "1", "4"), ("match-2", "2", "4"))
     ]
-    assert found.stderr.count("left out of ") == 2
-    assert "left out of money: pubeval (0-ply): expected a player that evaluates positions" in found.stderr
+    assert result.stderr.count("left out of ") == 2
+    assert "left out of money: pubeval (0-ply): expected a player that evaluates positions" in result.stderr
     picture = (tmp_path / "a.svg").read_text()
     assert ">contact-160 0-ply<" in picture
     assert ">wins minus losses<" in picture
@@ -90,9 +88,9 @@ def test_missing_programs_are_left_out(root: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(gnubg.GnubgPlayer, "__init__", missing)
     monkeypatch.setattr(programs.BgsagePlayer, "__init__", missing)
-    found = run(root, "ladder", "gnubg", "pubeval", "--alone", *FEW_GAMES)
-    assert found.exit_code == 0
-    assert "left out of cubeless: gnubg (0-ply): expected it to be installed" in found.stderr
+    result = run(root, "ladder", "gnubg", "pubeval", "--alone", *FEW_GAMES)
+    assert result.exit_code == 0
+    assert "left out of cubeless: gnubg (0-ply): expected it to be installed" in result.stderr
     assert "installed" in error_of(run(root, "ladder", "gnubg:3", "pubeval", "--alone", *FEW_GAMES), 2)
 
 
@@ -130,8 +128,8 @@ def test_each_part_of_each_pairing_has_its_own_dice() -> None:
 
 
 def test_part_has_the_recipe_of_its_games() -> None:
-    first, second = Entrant("a", 0, "1"), Entrant("b", 1, "2")
-    assert vars(series_of(first, second, "match-5", 20, 3)) == {
+    player, opponent = Entrant("a", 0, "1"), Entrant("b", 1, "2")
+    assert vars(series_of(player, opponent, "match-5", 20, 3)) == {
         "player": "a", "ply": 0, "version": "1", "opponent": "b", "opponent_ply": 1, "opponent_version": "2",
         "length": 5, "games": 20, "seed": 3, "luck": True, "tables": True,
     }  # fmt: skip

@@ -1,7 +1,5 @@
 """Tests of `bgdata referee`: losses in exact bearoffs, and errors."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -27,8 +25,7 @@ def root(memory_path: Path) -> Path:
 
 def test_mean_loss_and_worst_choices_are_printed(root: Path) -> None:
     """The command prints the mean loss, the losses of the worst shares, and the worst choices."""
-    shown = output_of(root, "referee", "random", *FEW_DECISIONS)
-    lines = shown.splitlines()
+    lines = output_of(root, "referee", "random", *FEW_DECISIONS).splitlines()
     assert lines[0] == "random (0-ply) in 20 bearoff decisions judged by bearoff_two_sided/6x4:"
     assert re.fullmatch(
         r"mean loss 0\.\d{6} \+/- 0\.\d{6} points per decision, \d+\.\d\d % of the choices wrong", lines[1]
@@ -61,9 +58,9 @@ def test_network_is_judged_without_its_tables(root: Path) -> None:
 
 
 def test_network_with_tables_loses_nothing(root: Path) -> None:
-    shown = output_of(root, "referee", "network", *FEW_DECISIONS, "--seed", "2")
-    assert "mean loss 0.000000 +/- 0.000000 points per decision, 0.00 % of the choices wrong" in shown
-    assert "best" not in shown  # no wrong choice is listed
+    output = output_of(root, "referee", "network", *FEW_DECISIONS, "--seed", "2")
+    assert "mean loss 0.000000 +/- 0.000000 points per decision, 0.00 % of the choices wrong" in output
+    assert "best" not in output  # no wrong choice is listed
 
 
 @pytest.mark.parametrize(

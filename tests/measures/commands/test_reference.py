@@ -1,7 +1,5 @@
 """Tests of `bgdata reference` and `bgdata check-reference`: rows by theme, and errors."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
@@ -19,45 +17,38 @@ FEW_POSITIONS = (*ROLLER, "--positions", "2", "--until", "0.5", "--most-trials",
 
 def test_every_theme_has_a_row(warehouse: Warehouse) -> None:
     """The command prints a row for each theme, with its positions, standard error and games, as text, JSON and CSV."""
-    shown = output_of(warehouse.root, "reference", *FEW_POSITIONS).splitlines()
+    lines = output_of(warehouse.root, "reference", *FEW_POSITIONS).splitlines()
     version = warehouse.open("network", "tiny").folder.name
     table = warehouse.open("reference_positions", "2-by-tiny-seed-1")
-    assert shown[0] == str(table.folder)
-    assert shown[1].split() == ["theme", "positions", "mean", "standard", "error", "games", "found", "in", "games"]
-    assert [line.split()[0] for line in shown[2:]] == list(THEMES)
-    assert all(line.split()[1] == "2" and line.split()[3] == "144" for line in shown[2:])
+    assert lines[0] == str(table.folder)
+    assert lines[1].split() == ["theme", "positions", "mean", "standard", "error", "games", "found", "in", "games"]
+    assert [line.split()[0] for line in lines[2:]] == list(THEMES)
+    for line in lines[2:]:
+        positions, games = line.split()[1:4:2]
+        assert (positions, games) == ("2", "144")
     parameters = table.manifest.parameters
     assert (parameters["network_version"], parameters["until"], parameters["turns"]) == (version, 0.5, 2)
     rows = json.loads(output_of(warehouse.root, "reference", *FEW_POSITIONS, "--format", "json"))
     assert [row["theme"] for row in rows] == list(THEMES)
     assert set(rows[0]) == {"theme", "positions", "mean_standard_error", "reached_share", "games", "source_games"}
     assert {row["reached_share"] for row in rows} == {1.0}
-    found = list(csv.DictReader(output_of(warehouse.root, "reference", *FEW_POSITIONS, "--format", "csv").splitlines()))
-    assert [row["source_games"] for row in found] == [str(row["source_games"]) for row in rows]
+    csv_rows = list(
+        csv.DictReader(output_of(warehouse.root, "reference", *FEW_POSITIONS, "--format", "csv").splitlines())
+    )
+    assert [row["source_games"] for row in csv_rows] == [str(row["source_games"]) for row in rows]
 
 
 def test_unreached_standard_errors_are_reported(warehouse: Warehouse) -> None:
-    given = ("--positions", "2", "--until", "1e-30", "--most-trials", "144", "--seed", "1")
-    shown = output_of(warehouse.root, "reference", *ROLLER, *given).splitlines()
-    assert shown[-1].startswith("expected standard errors of at most 1e-30, got larger ones for ")
-    assert shown[-1].endswith(" positions after 144 trials; try: --most-trials 576")
+    options = ("--positions", "2", "--until", "1e-30", "--most-trials", "144", "--seed", "1")
+    lines = output_of(warehouse.root, "reference", *ROLLER, *options).splitlines()
+    assert lines[-1].startswith("expected standard errors of at most 1e-30, got larger ones for ")
+    assert lines[-1].endswith(" positions after 144 trials; try: --most-trials 576")
 
 
 def test_sources_and_standard_error_have_defaults(warehouse: Warehouse) -> None:
     """Sources given by option, and the default standard error, are stored as parameters."""
-    given = (
-        "--positions",
-        "2",
-        "--most-trials",
-        "72",
-        "--seed",
-        "4",
-        "--source",
-        "network",
-        "--source",
-        "pubeval+random",
-    )
-    output_of(warehouse.root, "reference", *ROLLER, *given)
+    sources = ("--source", "network", "--source", "pubeval+random")
+    output_of(warehouse.root, "reference", *ROLLER, *sources, "--positions", "2", "--most-trials", "72", "--seed", "4")
     parameters = warehouse.open("reference_positions", "2-by-tiny-seed-4").manifest.parameters
     assert parameters["sources"] == ["network", "pubeval+random"]
     assert parameters["until"] == 0.007
@@ -88,12 +79,12 @@ CHECK = (*ROLLER, "--reference", "2-by-tiny-seed-1", "--checked", "14", "--seed"
 
 def test_another_player_rolls_out_a_sample(warehouse: Warehouse) -> None:
     """PubEval rolls out one position of each theme again, and the printed rows equal those of the view."""
-    shown = output_of(warehouse.root, "check-reference", "pubeval", *CHECK).splitlines()
+    lines = output_of(warehouse.root, "check-reference", "pubeval", *CHECK).splitlines()
     table = warehouse.open("reference_checks", "14-of-2-by-tiny-seed-1-by-pubeval-0ply-seed-3")
-    assert shown[0] == str(table.folder)
-    assert shown[1].split()[:4] == ["theme", "positions", "mean", "difference"]
-    assert [line.split()[0] for line in shown[2:]] == [*sorted(THEMES), "all"]
-    assert [line.split()[1] for line in shown[2:]] == ["1"] * 14 + ["14"]
+    assert lines[0] == str(table.folder)
+    assert lines[1].split()[:4] == ["theme", "positions", "mean", "difference"]
+    assert [line.split()[0] for line in lines[2:]] == [*sorted(THEMES), "all"]
+    assert [line.split()[1] for line in lines[2:]] == ["1"] * 14 + ["14"]
     rows = json.loads(output_of(warehouse.root, "check-reference", "pubeval", *CHECK, "--format", "json"))
     differences = np.asarray(table.array("differences"))
     assert rows[-1]["mean_difference"] == pytest.approx(differences.mean())
@@ -102,8 +93,8 @@ def test_another_player_rolls_out_a_sample(warehouse: Warehouse) -> None:
     errors = np.asarray(table.array("difference_errors"))
     assert rows[-1]["mean_standard_error"] == pytest.approx(np.sqrt((errors**2).sum()) / len(errors))
     by_theme = dict(zip(np.asarray(table.array("themes")).tolist(), differences.tolist(), strict=True))
-    found = {THEMES.index(row["theme"]): row["mean_difference"] for row in rows[:-1]}
-    assert found == pytest.approx(by_theme)
+    printed = {THEMES.index(row["theme"]): row["mean_difference"] for row in rows[:-1]}
+    assert printed == pytest.approx(by_theme)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Tests of the kind `cube_benchmark_scores`, its summary, and `bgdata benchmark --on cube`."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace
@@ -12,7 +10,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.errors import InvalidParameterError
 from bgdata.kinds.column_values import text_column
 from bgdata.measures.kinds.cube_benchmark import DATASET as BENCHMARK
 from bgdata.measures.kinds.cube_benchmark_compute import question_of
@@ -21,66 +19,87 @@ from bgdata.measures.kinds.cube_benchmark_scores_compute import action_losses, p
 from bgdata.store.parameters import VersionRef
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, output_of, run
-from tests.contract.kinds import Corrupted
 from tests.oracles import needs_gnubg_tool
-from tests.rechecking import check_sample, inputs_of
-from tests.subtests import each
+from tests.rechecking import check_sample
 
 SMALLEST = DATASET.smallest
 SET = BENCHMARK.slug(BENCHMARK.smallest)
 
 
-def test_losses_are_against_the_better_action() -> None:
+@pytest.mark.parametrize(
+    ("equities", "is_doubled", "is_taken", "losses"),
+    [
+        # no double; double and take; a pass is worth 1
+        ((0.5, 0.7), True, True, (0, 0)),
+        ((0.5, 0.7), True, False, (0, 0.3)),
+        ((0.5, 0.7), False, True, (0.2, 0)),
+        ((0.5, 0.7), False, False, (0.2, 0.3)),
+        ((0.9, 1.3), True, True, (0, 0.3)),
+        ((0.9, 1.3), True, False, (0, 0)),
+        ((0.9, 1.3), False, True, (0.1, 0.3)),
+        ((0.9, 1.3), False, False, (0.1, 0)),
+        ((1.1, 1.3), True, True, (0.1, 0.3)),
+        ((1.1, 1.3), False, False, (0, 0)),
+    ],
+)
+def test_losses_are_against_the_better_action(
+    equities: tuple[float, float], is_doubled: bool, is_taken: bool, losses: tuple[float, float]
+) -> None:
     """The loss of a double is against its best answer; that of an answer does not depend on whether the double is
     right."""
-    judged = np.array([[0.5, 0.7]] * 4 + [[0.9, 1.3]] * 4 + [[1.1, 1.3]] * 2)
-    doubled = np.array([True, True, False, False] * 2 + [True, False])
-    taken = np.array([True, False] * 5)
-    assert action_losses(judged, doubled, taken) == pytest.approx(
-        np.array([[0, 0], [0, 0.3], [0.2, 0], [0.2, 0.3], [0, 0.3], [0, 0], [0.1, 0.3], [0.1, 0], [0.1, 0.3], [0, 0]])
-    )
+    found = action_losses(np.array([equities]), np.array([is_doubled]), np.array([is_taken]))
+    assert found == pytest.approx(np.array([losses]))
 
 
-def test_players_take_the_action_with_the_better_value() -> None:
-    """A player takes the better action by its values; if they are equal, it doubles, and passes."""
-    doubled, taken = player_actions(np.array([[0.5, 0.4], [0.5, 0.6], [0.8, 1.2], [1.1, 1.2], [0.4, 0.4], [1.0, 1.0]]))
-    assert doubled.tolist() == [False, True, True, False, True, True]
-    assert taken.tolist() == [True, True, False, False, True, False]
+@pytest.mark.parametrize(
+    ("equities", "is_doubled", "is_taken"),
+    [
+        ((0.5, 0.4), False, True),
+        ((0.5, 0.6), True, True),
+        ((0.8, 1.2), True, False),
+        ((1.1, 1.2), False, False),
+        ((0.4, 0.4), True, True),
+        ((1.0, 1.0), True, False),
+    ],
+)
+def test_players_take_the_action_with_the_better_value(
+    equities: tuple[float, float], is_doubled: bool, is_taken: bool
+) -> None:
+    """If both are equal, a player doubles, and passes."""
+    doubled, taken = player_actions(np.array([equities]))
+    assert doubled.tolist() == [is_doubled]
+    assert taken.tolist() == [is_taken]
 
 
 def test_scores_are_those_of_the_rows(small_root: Path) -> None:
-    """The statistics and the summary, by theme and score too, are means of the losses in the rows."""
+    """The statistics are means of the losses in the rows."""
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
-    judged = warehouse.open(BENCHMARK.name, SET)
+    benchmark = warehouse.open(BENCHMARK.name, SET)
     rows = warehouse.rows(f"from cube_benchmark_scores where variant = '{table.manifest.variant}' order by decision")
-    assert [row["xgid"] for row in rows] == text_column(judged.arrays(), "xgids").to_pylist()
+    assert [row["xgid"] for row in rows] == text_column(benchmark.arrays(), "xgids").to_pylist()
     losses = np.array([[row["double_loss"], row["answer_loss"]] for row in rows])
     actions = (np.array([row[name] for row in rows]) for name in ("is_doubled", "is_taken"))
-    assert losses == pytest.approx(action_losses(np.asarray(judged.array("values")), *actions))
-    found = table.manifest.statistics
-    assert found["error_rate"] == pytest.approx(1000 * losses.mean())
-    assert found["double_error_rate"] == pytest.approx(1000 * losses[:, 0].mean())
-    assert found["standard_error"] == pytest.approx(1000 * losses.mean(axis=1).std(ddof=1) / 2)
-    summary = warehouse.rows(f"from cube_benchmark_summary where benchmark = 'cube_benchmark/{SET}'")
-    (whole,) = [row for row in summary if row["part"] == "all"]
-    for name in ("error_rate", "standard_error", "double_error_rate", "answer_error_rate", "answer_standard_error"):
-        assert whole[name] == pytest.approx(found[name])
-    for part in ("theme", "score"):
-        own = [row for row in summary if row["part"] == part]
-        assert len({row["part_name"] for row in own}) == len(own) > 1
-        assert sum(row["decisions"] * row["error_rate"] for row in own) == pytest.approx(4 * whole["error_rate"])
+    assert losses == pytest.approx(action_losses(np.asarray(benchmark.array("values")), *actions))
+    statistics = table.manifest.statistics
+    assert statistics["error_rate"] == pytest.approx(1000 * losses.mean())
+    assert statistics["double_error_rate"] == pytest.approx(1000 * losses[:, 0].mean())
+    root_of_decisions = 2  # of 4 decisions
+    standard_error = 1000 * losses.mean(axis=1).std(ddof=1) / root_of_decisions
+    assert statistics["standard_error"] == pytest.approx(standard_error)
 
 
-def test_changed_scores_are_found(small_root: Path) -> None:
+def test_summary_has_the_scores_by_theme_and_score(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    table = warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
-    inputs = inputs_of(warehouse, DATASET, SMALLEST)
-    assert check_sample(DATASET, table, inputs, 10, np.random.default_rng(0)) == "all 4 decisions"
-    for name in ("values", "losses", "themes"):
-        corrupted = Corrupted(table, name, np.asarray(table.array(name)) + 1)
-        with pytest.raises(CheckFailedError, match=r"losses|themes|values"):
-            check_sample(DATASET, corrupted, inputs, 10, np.random.default_rng(0))
+    statistics = warehouse.open(DATASET.name, DATASET.slug(SMALLEST)).manifest.statistics
+    summary = warehouse.rows(f"from cube_benchmark_summary where benchmark = 'cube_benchmark/{SET}'")
+    (total,) = [row for row in summary if row["part"] == "all"]
+    for name in ("error_rate", "standard_error", "double_error_rate", "answer_error_rate", "answer_standard_error"):
+        assert total[name] == pytest.approx(statistics[name])
+    for part in ("theme", "score"):
+        rows = [row for row in summary if row["part"] == part]
+        assert len({row["part_name"] for row in rows}) == len(rows) > 1
+        assert sum(row["decisions"] * row["error_rate"] for row in rows) == pytest.approx(4 * total["error_rate"])
 
 
 def test_command_scores_each_cube_model(warehouse: Warehouse) -> None:
@@ -96,8 +115,8 @@ def test_command_scores_each_cube_model(warehouse: Warehouse) -> None:
     lines = output_of(warehouse.root, "benchmark", "network/tiny", "--on", "cube").splitlines()
     assert lines[0].split()[:3] == ["judge", "cube", "model"]
     assert len(lines) == len(MODELS)
-    shown = warehouse.rows("select distinct cube_model from cube_benchmark_summary")
-    assert {row["cube_model"] for row in shown} == set(MODELS)
+    summary = warehouse.rows("select distinct cube_model from cube_benchmark_summary")
+    assert {row["cube_model"] for row in summary} == set(MODELS)
 
 
 @needs_gnubg_tool("gnubg")
@@ -110,7 +129,7 @@ def test_gnubg_is_scored_by_its_own_model(warehouse: Warehouse) -> None:
     assert check_sample(DATASET, table, {"benchmark": warehouse.open(BENCHMARK.name, SET)}, 4, np.random.default_rng(0))
 
 
-@each(
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"cube": ""}, "expected cube models such as"),
@@ -136,17 +155,20 @@ def test_wrong_parameters_are_refused(change: dict[str, Any], message: str) -> N
 
 def test_parameters_of_a_version_name_its_table(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open(BENCHMARK.name, SET)
-    found = CubeScoreParameters.on(table, "network", 1, "0.7", "v")
-    assert (str(found.benchmark), found.met) == (table.name, "published")
+    parameters = CubeScoreParameters.on(table, "network", 1, "0.7", "v")
+    assert str(parameters.benchmark) == table.name
+    assert parameters.met == "published"
 
 
 def test_command_refuses_other_sets_and_players(warehouse: Warehouse) -> None:
-    def error(*arguments: str, code: int = 2) -> str:
-        return error_of(run(warehouse.root, "benchmark", *arguments, "--on", "cube"), code)
+    error = error_of(run(warehouse.root, "benchmark", "pubeval", "--on", "cube"), 2)
+    assert error == "expected a player that evaluates positions, got pubeval, which only chooses plays"
+    error = error_of(run(warehouse.root, "benchmark", "network/tiny", "--on", "contact", "--on", "cube"), 2)
+    assert error == "expected --on cube alone, got other benchmarks too"
 
-    assert error("pubeval") == "expected a player that evaluates positions, got pubeval, which only chooses plays"
-    assert error("network/tiny", "--on", "contact") == "expected --on cube alone, got other benchmarks too"
+
+def test_command_without_a_cube_benchmark_says_how_to_build_one(warehouse: Warehouse) -> None:
     shutil.rmtree(warehouse.root / BENCHMARK.name)
-    found = error("network/tiny", code=1)
-    assert found.startswith("expected a cube benchmark in ")
-    assert found.endswith("found none; try: bgdata build cube_benchmark --set judge=network")
+    error = error_of(run(warehouse.root, "benchmark", "network/tiny", "--on", "cube"), 1)
+    assert error.startswith("expected a cube benchmark in ")
+    assert error.endswith("found none; try: bgdata build cube_benchmark --set judge=network")

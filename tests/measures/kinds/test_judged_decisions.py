@@ -27,39 +27,33 @@ from bgdata.measures.kinds.rollout_decisions import DATASET as ROLLED_OUT
 from bgdata.selfplay.rollout import Limits, roll_out
 from bgdata.store.arrays import Array
 from bgdata.store.parameters import VersionRef
-from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.command_line import output_of, run
 from tests.contract.kinds import Corrupted, smallest_version
 from tests.evaluation.sample_networks import shipped_player
 from tests.oracles import needs_gnubg_tool
 from tests.rechecking import check_sample, inputs_of
-from tests.subtests import each
 
 SMALLEST = DATASET.smallest
 SEED = 5
 
 
-def set_of(root: Path) -> Table:
-    """The set whose decisions are judged."""
-    return smallest_version(root, ROLLED_OUT)
-
-
 def test_plays_are_those_of_the_set_in_the_order_of_the_judge(small_root: Path) -> None:
-    found, rolled_out = smallest_version(small_root, DATASET).arrays(), set_of(small_root).arrays()
+    arrays = smallest_version(small_root, DATASET).arrays()
+    original = smallest_version(small_root, ROLLED_OUT).arrays()
     for name in ("boards", "dice", "classes", "n_plays", "first_plays", "games", "turns", "n_legal_plays"):
-        assert np.array_equal(found[f"decisions_{name}"], rolled_out[f"decisions_{name}"])
-    for begin, count in zip(found["decisions_first_plays"], found["decisions_n_plays"], strict=True):
+        assert np.array_equal(arrays[f"decisions_{name}"], original[f"decisions_{name}"])
+    assert (arrays["plays_trials"] == 72).all()
+    for begin, count in zip(arrays["decisions_first_plays"], arrays["decisions_n_plays"], strict=True):
         rows = slice(begin, begin + count)
-        boards, given = (set(map(tuple, each["plays_boards"][rows].tolist())) for each in (found, rolled_out))
-        assert boards == given
-        equities = found["plays_equities"][rows]
+        boards = set(map(tuple, arrays["plays_boards"][rows].tolist()))
+        assert boards == set(map(tuple, original["plays_boards"][rows].tolist()))
+        equities = arrays["plays_equities"][rows]
         assert (np.diff(equities) <= 0).all()
-        assert found["plays_losses"][rows] == pytest.approx(equities[0] - equities, abs=1e-7)
-        errors = found["plays_standard_errors"][rows]
-        expected = [0.0, *np.hypot(errors[1:], errors[0])]
-        assert found["plays_loss_standard_errors"][rows] == pytest.approx(expected, abs=1e-7)
-    assert (found["plays_trials"] == 72).all()
+        assert arrays["plays_losses"][rows] == pytest.approx(equities[0] - equities, abs=1e-7)
+        errors = arrays["plays_standard_errors"][rows]
+        loss_errors = [0.0, *np.hypot(errors[1:], errors[0])]
+        assert arrays["plays_loss_standard_errors"][rows] == pytest.approx(loss_errors, abs=1e-7)
 
 
 def test_network_has_dice_of_its_own(small_root: Path) -> None:
@@ -79,58 +73,58 @@ def test_network_has_dice_of_its_own(small_root: Path) -> None:
 
 
 def test_rounds_end_where_plays_are_known_or_far_behind() -> None:
-    asked: list[tuple[list[int], int]] = []
+    rounds: list[tuple[list[int], int]] = []
     values, errors = np.array([0.3, 0.28, 0.0, 0.29]), np.array([0.03, 0.03, 0.03, 0.001])
 
     def roll_out_round(plays: Array, number: int) -> tuple[Values, Values]:
-        asked.append((plays.tolist(), number))
+        rounds.append((plays.tolist(), number))
         shift = 0.01 * (-1) ** number
         return values[plays] + shift, errors[plays]
 
     means, spread, games = roll_out_in_rounds(roll_out_round, 4, Limits(72, 0.005, 216), 3.0)
-    assert asked == [([0, 1, 2, 3], 0), ([0, 1], 1), ([0, 1], 2)]
+    assert rounds == [([0, 1, 2, 3], 0), ([0, 1], 1), ([0, 1], 2)]
     assert games.tolist() == [216, 216, 72, 72]
     assert means == pytest.approx([0.3 + 0.01 / 3, 0.28 + 0.01 / 3, 0.01, 0.3])
     assert spread == pytest.approx([0.03 / 3**0.5, 0.03 / 3**0.5, 0.03, 0.001])
-    asked.clear()
     assert roll_out_in_rounds(roll_out_round, 3, Limits(72, 0.005, 720), 0.1)[2].tolist() == [72, 72, 72]
 
 
-def test_changed_values_are_found(small_root: Path) -> None:
-    warehouse, table = bgdata.open_warehouse(small_root), smallest_version(small_root, DATASET)
-    inputs = inputs_of(warehouse, DATASET, SMALLEST)
-    assert check_sample(DATASET, table, inputs, 10, np.random.default_rng(0)) == "all 3 decisions"
-    for name in ("plays_equities", "plays_standard_errors", "plays_losses", "plays_boards", "decisions_dice", "judge"):
-        corrupted = Corrupted(table, name, np.asarray(table.array(name)) + 1)
-        with pytest.raises(CheckFailedError, match=name):
-            check_sample(DATASET, corrupted, inputs, 10, np.random.default_rng(0))
-
-
-def test_scores_say_who_judged(warehouse: Warehouse) -> None:
-    """By each judge a player is scored as on any benchmark, and the sum of favours is 0 for judges and for players."""
+def test_players_are_scored_by_each_judge(warehouse: Warehouse) -> None:
     sets = [smallest_version(warehouse.root, kind).name.rpartition("/")[0] for kind in (ROLLED_OUT, DATASET)]
-    options = [word for name in sets for word in ("--on", name)]
+    by_rollouts, by_judge = sets
+    options = ["--on", by_rollouts, "--on", by_judge]
     lines = output_of(warehouse.root, "benchmark", "pubeval", *options, "--format", "csv").splitlines()
     assert lines[0].startswith("player,ply,benchmark,version,judge,decisions,error_rate,")
-    assert [line.split(",")[2:5:2] for line in lines[1:]] == [
-        [sets[1], "network/tiny b49ded87"],
-        [sets[0], f"network/tiny/{warehouse.open('network', 'tiny').folder.name}"],
-    ]
-    shown = output_of(warehouse.root, "compare", "pubeval", "random", *options)
-    assert f"{sets[1]}, 3 decisions, judge network/tiny b49ded87\n" in shown
-    assert "difference" in shown
-    rows = warehouse.rows(f"from benchmark_judges where decision_set = '{sets[0]}'")
-    assert {(row["benchmark"], row["player"]) for row in rows} == {(a, b) for a in sets for b in ("pubeval", "random")}
-    for column in ("benchmark", "player"):
-        for name in {row[column] for row in rows}:
-            assert sum(row["favour"] for row in rows if row[column] == name) == pytest.approx(0, abs=1e-9)
-    own = {(row["benchmark"], row["player"]): row["error_rate"] for row in rows}
-    expected = (own[sets[0], "pubeval"] - own[sets[0], "random"] - own[sets[1], "pubeval"] + own[sets[1], "random"]) / 4
-    favour = {(row["benchmark"], row["player"]): row["favour"] for row in rows}
-    assert favour[sets[1], "pubeval"] == pytest.approx(expected)
+    roller = f"network/tiny/{warehouse.open('network', 'tiny').folder.name}"
+    assert lines[1].split(",")[2:5:2] == [by_judge, "network/tiny b49ded87"]
+    assert lines[2].split(",")[2:5:2] == [by_rollouts, roller]
+    output = output_of(warehouse.root, "compare", "pubeval", "random", *options)
+    assert f"{by_judge}, 3 decisions, judge network/tiny b49ded87\n" in output
+    assert "difference" in output
 
 
-@each(
+def test_favours_of_judges_and_players_add_up_to_0(warehouse: Warehouse) -> None:
+    by_rollouts, by_judge = (
+        smallest_version(warehouse.root, kind).name.rpartition("/")[0] for kind in (ROLLED_OUT, DATASET)
+    )
+    output_of(warehouse.root, "compare", "pubeval", "random", "--on", by_rollouts, "--on", by_judge)
+    rows = warehouse.rows(f"from benchmark_judges where decision_set = '{by_rollouts}'")
+    rates = {(row["benchmark"], row["player"]): row["error_rate"] for row in rows}
+    favours = {(row["benchmark"], row["player"]): row["favour"] for row in rows}
+    difference_by_rollouts = rates[by_rollouts, "pubeval"] - rates[by_rollouts, "random"]
+    difference_by_judge = rates[by_judge, "pubeval"] - rates[by_judge, "random"]
+    favour = (difference_by_rollouts - difference_by_judge) / 4
+    assert favours == pytest.approx(
+        {
+            (by_judge, "pubeval"): favour,
+            (by_judge, "random"): -favour,
+            (by_rollouts, "pubeval"): -favour,
+            (by_rollouts, "random"): favour,
+        }
+    )
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"judge": "pubeval"}, "expected a judge among network, network/NAME, gnubg, bgsage, got pubeval"),
@@ -152,20 +146,23 @@ def test_wrong_parameters_are_refused(change: dict[str, Any], message: str) -> N
         DATASET.check_parameters(replace(SMALLEST, **change))
 
 
-def test_wrong_builds_are_one_error(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unknown judge, a program that is missing, and a set that is missing."""
-    monkeypatch.setattr(gnubg, "find_gnubg_tool", lambda _name: None)
-    gnubg.gnubg_version.cache_clear()
-    for settings, message in (
-        ("judge=xg", "expected a judge among network, network/NAME, gnubg, bgsage, got xg"),
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
         ("judge=gnubg", "expected GNU Backgammon on this machine, found none (Debian package gnubg)"),
         ("decisions=rollout_decisions/none", "no rollout_decisions/none in "),
-    ):
-        result = run(small_root, "build", "judged_decisions", "--set", settings)
-        assert result.exit_code != 0
-        assert result.stderr.startswith(f"error: {message}")
-        assert result.stderr.count("\n") == 1
+    ],
+)
+def test_build_without_its_judge_or_set_is_refused(
+    small_root: Path, monkeypatch: pytest.MonkeyPatch, setting: str, message: str
+) -> None:
+    monkeypatch.setattr(gnubg, "find_gnubg_tool", lambda _name: None)
     gnubg.gnubg_version.cache_clear()
+    result = run(small_root, "build", "judged_decisions", "--set", setting)
+    gnubg.gnubg_version.cache_clear()
+    assert result.exit_code != 0
+    assert result.stderr.startswith(f"error: {message}")
+    assert result.stderr.count("\n") == 1
 
 
 def test_decisions_are_compared_where_the_judge_is_missing(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,8 +217,14 @@ def test_bgsage_gives_all_plays_the_same_dice(monkeypatch: pytest.MonkeyPatch) -
     equities, errors = roll_out_plays_by_bgsage(board, roll, after, 1, 72, (1 << 31) + SEED)
     assert module.asked == [(each, SEED) for each in after.tolist()]
     assert (equities.tolist(), errors.tolist()) == ([0.25] * 3, [0.5] * 3)
-    wanted = {"eval_level": "rollout", "n_trials": 72, "truncation_depth": 0, "decision_ply": 2, "cubeful": False}
-    assert wanted.items() <= module.settings.items()
+    expected_settings = {
+        "eval_level": "rollout",
+        "n_trials": 72,
+        "truncation_depth": 0,
+        "decision_ply": 2,
+        "cubeful": False,
+    }
+    assert expected_settings.items() <= module.settings.items()
 
 
 def test_incomplete_answer_of_gnubg_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,8 +255,8 @@ def check_rollouts(roll_out_plays: RollOutPlays) -> None:
         board, dice, after = decision(text, roll)
         ours = roll_out(np.ascontiguousarray(flip_boards(after)), player.chooser, Limits(288), 1)
         equities, errors = roll_out_plays(board, dice, after, 0, 144, SEED)
-        again, _ = roll_out_plays(board, dice, after[::-1], 0, 144, SEED)
-        assert again[::-1] == pytest.approx(equities, abs=1e-9)
+        equities_of_reversed_plays, _ = roll_out_plays(board, dice, after[::-1], 0, 144, SEED)
+        assert equities_of_reversed_plays[::-1] == pytest.approx(equities, abs=1e-9)
         assert (errors < 0.1).all()
         spread = np.hypot(errors, ours.equity_standard_errors)
         assert (np.abs(equities + ours.equities) <= 4 * spread + 0.03).all()

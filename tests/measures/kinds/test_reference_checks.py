@@ -1,7 +1,5 @@
 """Tests of the kind `reference_checks`; the contract tests build its smallest version."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -23,17 +21,22 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 
-def test_sampled_rows_cover_all_themes() -> None:
+@pytest.mark.parametrize(
+    ("count", "least", "most"), [(200, 14, 15), (14, 1, 1), (5, 0, 1), (280, 20, 20), (1000, 20, 20)]
+)
+def test_sampled_rows_are_spread_over_the_themes(count: int, least: int, most: int) -> None:
     themes = np.repeat(np.arange(14), 20).astype(np.uint8)
-    for count, least, most in ((200, 14, 15), (14, 1, 1), (5, 0, 1), (280, 20, 20), (1000, 20, 20)):
-        rows = sampled_rows(themes, count)
-        counts = np.bincount(themes[rows], minlength=14)
-        assert counts.min() == least
-        assert counts.max() == most
-        assert len(rows) == min(count, 280)
-        assert (np.diff(rows) > 0).all()
-    few = np.concatenate([np.zeros(3), np.repeat(np.arange(1, 14), 20)]).astype(np.uint8)
-    assert np.bincount(few[sampled_rows(few, 133)], minlength=14).tolist() == [3] + [10] * 13
+    rows = sampled_rows(themes, count)
+    rows_by_theme = np.bincount(themes[rows], minlength=14)
+    assert rows_by_theme.min() == least
+    assert rows_by_theme.max() == most
+    assert len(rows) == min(count, 280)
+    assert (np.diff(rows) > 0).all()
+
+
+def test_all_rows_of_a_small_theme_are_sampled() -> None:
+    themes = np.concatenate([np.zeros(3), np.repeat(np.arange(1, 14), 20)]).astype(np.uint8)
+    assert np.bincount(themes[sampled_rows(themes, 133)], minlength=14).tolist() == [3] + [10] * 13
 
 
 def test_differences_equal_those_from_the_reference(warehouse: Warehouse) -> None:
@@ -47,30 +50,28 @@ def test_differences_equal_those_from_the_reference(warehouse: Warehouse) -> Non
     items = rows.astype(np.int64) + len(reference.array("boards"))
     assert isinstance(player, NetworkPlayer)
     settings = RolloutSettings("exact", 2)
-    by = rolled_by(PubEval(), boards, player.chooser, 1, settings, items)
-    found = roll_out(boards, player.chooser, 72, 1, settings, items=items, wrap=lambda _: by)
-    expected = found.equities - cubeless_equities(np.asarray(reference.array("chances"))[rows])
+    by_pubeval = rolled_by(PubEval(), boards, player.chooser, 1, settings, items)
+    rollouts = roll_out(boards, player.chooser, 72, 1, settings, items=items, wrap=lambda _: by_pubeval)
+    expected = rollouts.equities - cubeless_equities(np.asarray(reference.array("chances"))[rows])
     assert np.asarray(table.array("differences")) == pytest.approx(expected, abs=1e-6)
-    with warehouse.connect() as connection:
-        shown = connection.execute(
-            "select theme, z_score * difference_standard_error - equity_difference from reference_checks"
-        )
-        found_rows = shown.fetchall()
-    assert {theme for theme, _ in found_rows} <= set(THEMES)
-    assert all(abs(rest or 0) < 1e-9 for _, rest in found_rows)
+    for row in warehouse.rows("from reference_checks"):
+        assert row["theme"] in THEMES
+        if row["z_score"] is not None:
+            z_score = row["equity_difference"] / row["difference_standard_error"]
+            assert row["z_score"] == pytest.approx(z_score)
 
 
 def test_dice_differ_from_the_reference_for_the_same_seed(warehouse: Warehouse) -> None:
     """The same player with the same seed and number of games differs by as much as the standard errors."""
     shared = ("network", "trials", "until", "most_trials", "turns", "seed")
-    same = {name: getattr(REFERENCES.smallest, name) for name in shared}
+    settings = {name: getattr(REFERENCES.smallest, name) for name in shared}
     version = open_network_player("network/tiny", 0, warehouse).version
-    parameters = replace(DATASET.smallest, player="network/tiny", version=version, positions=1000, **same)
+    parameters = replace(DATASET.smallest, player="network/tiny", version=version, positions=1000, **settings)
     table = warehouse.build(DATASET.name, parameters)
     differences, errors = (np.asarray(table.array(name)) for name in ("differences", "difference_errors"))
-    uncertain = errors > 0
-    assert uncertain.sum() > 5
-    assert (np.abs(differences[uncertain]) > errors[uncertain] / 100).all()
+    is_uncertain = errors > 0
+    assert is_uncertain.sum() > 5
+    assert (np.abs(differences[is_uncertain]) > errors[is_uncertain] / 100).all()
 
 
 def test_rounding_errors_count_as_zero() -> None:
@@ -81,9 +82,9 @@ def test_rounding_errors_count_as_zero() -> None:
         "chances": np.full((4, 5), 0.25, np.float32),
         "equity_standard_errors": np.array([0.0, 2e-17, 0.003, 1e-9]),
     }
-    found = {"equities": np.full(4, -0.5), "equity_standard_errors": np.array([0.0, 1e-17, 0.004, 0.006])}
+    rollouts = {"equities": np.full(4, -0.5), "equity_standard_errors": np.array([0.0, 1e-17, 0.004, 0.006])}
     reference = cast(Table, SimpleNamespace(array=arrays.__getitem__))
-    derived = derived_arrays(reference, np.arange(4, dtype=np.int32), found)
+    derived = derived_arrays(reference, np.arange(4, dtype=np.int32), rollouts)
     assert derived["difference_errors"].tolist() == pytest.approx([0, 0, 0.005, 0.006], abs=1e-12)
     assert derived["difference_errors"][:2].tolist() == [0, 0]
     assert derived["differences"].tolist() == [0, 0, 0, 0]

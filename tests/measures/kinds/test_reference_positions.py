@@ -1,7 +1,5 @@
 """Tests of the kind `reference_positions`: samples by theme, rows, digests, errors and verification."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +11,7 @@ import bgdata
 from bgdata.errors import CheckFailedError, MissingTableError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.chances import CHANCES, cubeless_equities
 from bgdata.evaluation.choices import Chooser, chosen_boards
 from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.game.board import START_BOARD
@@ -41,10 +39,9 @@ from bgdata.selfplay.rollout import Limits, RolloutSettings, roll_out
 from bgdata.selfplay.splits import SPLITS, halves_of_games
 from bgdata.selfplay.training_games import Start
 from bgdata.store.dataset import Context
-from bgdata.store.table import Table
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.warehouse import Warehouse
-from tests.contract.kinds import Corrupted
+from tests.contract.kinds import Corrupted, smallest_version
 from tests.evaluation.sample_networks import pips_networks, pips_player
 from tests.rechecking import check_sample, inputs_of
 from tests.selfplay.test_training_games import start_boards
@@ -74,9 +71,9 @@ def sample() -> Positions:
     return sample_positions(sample_sources(), COUNT, SEED, 10_000)
 
 
-def are_same(one: Positions, other: Positions) -> bool:
-    """Whether all arrays of two samples are equal."""
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in Positions._fields)
+def assert_same_positions(positions: Positions, expected: Positions) -> None:
+    for name in Positions._fields:
+        assert np.array_equal(getattr(positions, name), getattr(expected, name)), name
 
 
 def test_every_theme_has_equally_many_positions(sample: Positions) -> None:
@@ -88,36 +85,40 @@ def test_every_theme_has_equally_many_positions(sample: Positions) -> None:
     assert halves == {(int(theme), half): COUNT // 2 for theme in Theme for half in expected}
 
 
-def test_positions_are_distinct_undecided_and_from_all_sources(sample: Positions) -> None:
-    """Positions are distinct, small bearoffs and decided races are left out, and no source contributes more than twice
-    its share."""
+def test_positions_are_distinct_and_in_order(sample: Positions) -> None:
     assert len(np.unique(position_hashes(sample.boards))) == len(sample.boards)
-    pairs = list(zip(sample.themes.tolist(), sample.games.tolist(), strict=True))
-    assert pairs == sorted(set(pairs))
+    places = list(zip(sample.themes.tolist(), sample.games.tolist(), strict=True))
+    assert places == sorted(set(places))
+
+
+def test_small_bearoffs_and_decided_races_are_left_out(sample: Positions) -> None:
     assert (position_classes(sample.boards) != PositionClass.BEAROFF_TWO_SIDED).all()
     chances = chances_by_pips(sample.boards[sample.themes >= Theme.RACE])
     assert (np.minimum(chances, 1 - chances).max(axis=1) > 0.05).all()
+
+
+def test_no_source_gives_more_than_twice_its_share(sample: Positions) -> None:
     sources = game_plan(sample.games, 4).sources.tolist()
-    taken = Counter(zip(sample.themes.tolist(), halves_of_games(SEED, sample.games).tolist(), sources, strict=True))
-    assert max(taken.values()) == 2 * (COUNT // 2) // 4
+    halves = halves_of_games(SEED, sample.games).tolist()
+    positions_by_source = Counter(zip(sample.themes.tolist(), halves, sources, strict=True))
+    equal_share = (COUNT // 2) // 4
+    assert max(positions_by_source.values()) == 2 * equal_share
     assert set(sources) == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize("size", [7, 100])
 def test_sample_does_not_depend_on_rounds(sample: Positions, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(reference_positions, "ROUND", size)
-    told: list[int] = []
-    again = sample_positions(sample_sources(), COUNT, SEED, 10_000, told.append)
-    assert are_same(again, sample)
-    assert sum(told) == len(sample.boards)
+    progress: list[int] = []
+    assert_same_positions(sample_positions(sample_sources(), COUNT, SEED, 10_000, progress.append), sample)
+    assert sum(progress) == len(sample.boards)
 
 
 def test_positions_are_drawn_from_their_games(sample: Positions) -> None:
     """Playing some games again, alone, gives their positions."""
     rows = np.flatnonzero(sample.themes == Theme.CRASHED)
     drawn = draw_positions(sample_sources(), SEED, sample.games[rows])
-    found = drawn.rows(np.flatnonzero(drawn.themes == Theme.CRASHED))
-    assert are_same(found, sample.rows(rows))
+    assert_same_positions(drawn.rows(np.flatnonzero(drawn.themes == Theme.CRASHED)), sample.rows(rows))
 
 
 def test_game_gives_one_position_of_each_theme() -> None:
@@ -132,10 +133,10 @@ def test_game_gives_one_position_of_each_theme() -> None:
 
 def test_games_alternate_sources_starts_and_perturbations() -> None:
     plan = game_plan(np.arange(4 * 44), 4)
-    combinations = Counter(zip(plan.sources.tolist(), plan.starts.tolist(), plan.perturbed.tolist(), strict=True))
-    assert len(combinations) == 4 * len(Start) * 2
-    assert {count for (*_, changed), count in combinations.items() if changed} == {1}
-    assert {count for (*_, changed), count in combinations.items() if not changed} == {3}
+    games = Counter(zip(plan.sources.tolist(), plan.starts.tolist(), plan.perturbed.tolist(), strict=True))
+    assert len(games) == 4 * len(Start) * 2
+    for (_source, _start, is_perturbed), count in games.items():
+        assert count == (1 if is_perturbed else 3)
 
 
 @pytest.mark.parametrize(
@@ -155,9 +156,9 @@ def network() -> Chooser:
 
 
 def play_games(
-    first: Chooser, second: Chooser, numbers: np.ndarray = NUMBERS, seed: int = 7, changed: bool = False
+    player: Chooser, opponent: Chooser, numbers: np.ndarray = NUMBERS, seed: int = 7, changed: bool = False
 ) -> SourceGames:
-    return source_games((first, second), seed, numbers, STARTS[numbers], np.full(len(numbers), changed))
+    return source_games((player, opponent), seed, numbers, STARTS[numbers], np.full(len(numbers), changed))
 
 
 def test_games_do_not_depend_on_threads_or_batches() -> None:
@@ -165,56 +166,55 @@ def test_games_do_not_depend_on_threads_or_batches() -> None:
         alone = play_games(network(), PUBEVAL)
     with threads(2):
         together = play_games(network(), PUBEVAL)
-    some = play_games(network(), PUBEVAL, NUMBERS[[3, 17]])
+    two_games = play_games(network(), PUBEVAL, NUMBERS[[3, 17]])
     assert np.array_equal(alone.boards, together.boards)
     assert np.array_equal(alone.offsets, together.offsets)
     rows = np.r_[slice(*alone.offsets[3:5].tolist()), slice(*alone.offsets[17:19].tolist())]
-    assert np.array_equal(some.boards, alone.boards[rows])
+    assert np.array_equal(two_games.boards, alone.boards[rows])
     assert not np.array_equal(play_games(network(), PUBEVAL, seed=8).boards[:100], alone.boards[:100])
 
 
 def test_games_begin_from_their_start() -> None:
-    found = play_games(PUBEVAL, PUBEVAL)
+    games = play_games(PUBEVAL, PUBEVAL)
     for start in Start:
-        assert np.array_equal(found.boards[found.offsets[int(start)]], start_boards(start, int(start) + 1)[int(start)])
+        assert np.array_equal(games.boards[games.offsets[int(start)]], start_boards(start, int(start) + 1)[int(start)])
 
 
 def test_games_are_legal_to_the_end() -> None:
     """Every position follows from the one before by a player's play of some roll, and the last one may end the game."""
-    found = play_games(PUBEVAL, PUBEVAL)
+    games = play_games(PUBEVAL, PUBEVAL)
     rolls = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
-    check_legal_boards(found.boards)
-    assert (game_outcomes(found.boards) == 0).all()
-    for begin, end in zip(found.offsets[:-1].tolist(), found.offsets[1:].tolist(), strict=True):
+    check_legal_boards(games.boards)
+    assert (game_outcomes(games.boards) == 0).all()
+    for begin, end in zip(games.offsets[:-1].tolist(), games.offsets[1:].tolist(), strict=True):
         assert 1 <= end - begin <= MAX_TURNS
         for row in range(begin, end):
-            following = chosen_boards(PUBEVAL, np.repeat(found.boards[row : row + 1], len(rolls), axis=0), rolls)
+            following = chosen_boards(PUBEVAL, np.repeat(games.boards[row : row + 1], len(rolls), axis=0), rolls)
             if row < end - 1:
-                assert (following == found.boards[row + 1]).all(axis=1).any()
+                assert (following == games.boards[row + 1]).all(axis=1).any()
             elif end - begin < MAX_TURNS:
                 assert (game_outcomes(following) != 0).any()
 
 
 def test_openings_begin_with_two_different_dice() -> None:
     numbers = np.arange(200)
-    found = source_games((PUBEVAL, PUBEVAL), 7, numbers, np.zeros(200, np.int8), np.zeros(200, np.bool_))
-    second = {tuple(board) for board in found.boards[found.offsets[:-1] + 1].tolist()}
+    games = source_games((PUBEVAL, PUBEVAL), 7, numbers, np.zeros(200, np.int8), np.zeros(200, np.bool_))
+    second_boards = {tuple(board) for board in games.boards[games.offsets[:-1] + 1].tolist()}
     rolls = np.array([(roll.high, roll.low) for roll in ROLLS if not roll.is_double], np.int8)
     after = chosen_boards(PUBEVAL, np.tile(np.array(START_BOARD, np.int8), (15, 1)), rolls)
-    assert second == {tuple(board) for board in after.tolist()}
+    assert second_boards == {tuple(board) for board in after.tolist()}
 
 
 def test_either_player_begins() -> None:
     """Either player begins: with the same dice, a game of two players begins like a game of one of them against
     itself."""
     mixed, pubeval, random = play_games(PUBEVAL, RANDOM), play_games(PUBEVAL, PUBEVAL), play_games(RANDOM, RANDOM)
-    begins = [
-        [np.array_equal(mixed.boards[mixed.offsets[game] + 1], each.boards[each.offsets[game] + 1]) for game in NUMBERS]
-        for each in (pubeval, random)
-    ]
-    assert (np.array(begins).any(axis=0)).all()
-    assert 3 < sum(begins[0]) < 22
-    assert 3 < sum(begins[1]) < 22
+    after_first_play = mixed.boards[mixed.offsets[:-1] + 1]
+    pubeval_began = (after_first_play == pubeval.boards[pubeval.offsets[:-1] + 1]).all(axis=1)
+    random_began = (after_first_play == random.boards[random.offsets[:-1] + 1]).all(axis=1)
+    assert (pubeval_began | random_began).all()
+    assert 3 < pubeval_began.sum() < 22
+    assert 3 < random_began.sum() < 22
 
 
 def test_perturbed_positions_have_one_or_two_moved_checkers() -> None:
@@ -240,71 +240,70 @@ def test_numbers_out_of_range_raise() -> None:
         play_games(PUBEVAL, PUBEVAL, seed=-1)
 
 
-def small_table(warehouse: Warehouse) -> Table:
-    return warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
-
-
 def test_rows_equal_rollouts(small_root: Path) -> None:
-    """Every column equals a rollout of its position; each theme has one position in each split."""
     warehouse = bgdata.open_warehouse(small_root)
-    table = small_table(warehouse)
+    table = smallest_version(warehouse.root, DATASET)
     chooser = open_roller(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse)).chooser
     boards = np.ascontiguousarray(table.array("boards"))
     result = roll_out(boards, chooser, Limits(72, 0.0001, 144), 1, RolloutSettings("exact", 2))
-    with warehouse.connect() as connection:
-        columns = (
-            "row, theme, board, win, lose_backgammon, cubeless_equity, standard_error, trials, is_reached, network"
-        )
-        found = connection.sql(f"select {columns} from reference_positions order by row").fetchall()
-    version = warehouse.open("network", "tiny").folder.name
-    chances = result.legal_chances()
-    for row, values in enumerate(found):
-        assert values[:2] == (row, Theme(position_themes(boards)[row]).label)
-        assert list(values[2]) == boards[row].tolist()
-        assert values[3:6] == (chances[row, 0], chances[row, 4], cubeless_equities(chances)[row])
-        error = result.equity_standard_errors[row]
-        assert values[6:] == (error, result.trials[row], bool(error <= 0.0001), f"network/tiny/{version}")
-    assert len(found) == ROWS
     assert set(result.trials.tolist()) == {72, 144}
-    with warehouse.connect() as connection:
-        kinds = connection.sql("select theme, split, source from reference_positions").fetchall()
-    assert Counter(row[:2] for row in kinds) == dict.fromkeys(((t, h) for t in THEMES for h in SPLITS[1:]), 1)
-    assert len({source for *_, source in kinds}) > 2
-    assert {source for *_, source in kinds} <= set(SMALLEST.sources)
+    chances = result.legal_chances()
+    equities = cubeless_equities(chances)
+    version = warehouse.open("network", "tiny").folder.name
+    rows = warehouse.rows("from reference_positions order by row")
+    assert len(rows) == ROWS
+    for number, row in enumerate(rows):
+        assert row["row"] == number
+        assert row["theme"] == Theme(position_themes(boards)[number]).label
+        assert list(row["board"]) == boards[number].tolist()
+        assert [row[name] for name in CHANCES] == chances[number].tolist()
+        assert row["cubeless_equity"] == equities[number]
+        assert row["standard_error"] == result.equity_standard_errors[number]
+        assert row["trials"] == result.trials[number]
+        assert row["is_reached"] == (result.equity_standard_errors[number] <= 0.0001)
+        assert row["network"] == f"network/tiny/{version}"
+
+
+def test_each_theme_has_a_position_in_each_split(small_root: Path) -> None:
+    rows = bgdata.open_warehouse(small_root).rows("from reference_positions")
+    expected = [(theme, split) for theme in THEMES for split in ("validation", "test")]
+    assert sorted((row["theme"], row["split"]) for row in rows) == sorted(expected)
+    sources = {row["source"] for row in rows}
+    assert len(sources) > 2
+    assert sources <= set(SMALLEST.sources)
 
 
 def test_statistics_are_given_by_theme(small_root: Path) -> None:
     """The manifest's statistics, in all and by theme, equal sums over the arrays."""
-    table = small_table(bgdata.open_warehouse(small_root))
-    found = table.manifest.statistics
+    table = smallest_version(small_root, DATASET)
+    statistics = table.manifest.statistics
     errors = np.asarray(table.array("equity_standard_errors"))
     rows = np.asarray(table.array("themes")) == Theme.BACK_GAME_ON_ROLL
-    assert found["mean_standard_error"] == pytest.approx(errors.mean())
-    assert found["reached_share"] == (errors <= 0.0001).mean()
-    assert found["games"] == table.array("trials").sum()
-    assert found["back_game_on_roll_positions"] == 2
-    assert found["back_game_on_roll_mean_standard_error"] == pytest.approx(errors[rows].mean())
-    assert found["back_game_on_roll_games"] == table.array("trials")[rows].sum()
-    assert found["back_game_on_roll_source_games"] == table.array("games")[rows].max() + 1
+    assert statistics["mean_standard_error"] == pytest.approx(errors.mean())
+    assert statistics["reached_share"] == (errors <= 0.0001).mean()
+    assert statistics["games"] == table.array("trials").sum()
+    assert statistics["back_game_on_roll_positions"] == 2
+    assert statistics["back_game_on_roll_mean_standard_error"] == pytest.approx(errors[rows].mean())
+    assert statistics["back_game_on_roll_games"] == table.array("trials")[rows].sum()
+    assert statistics["back_game_on_roll_source_games"] == table.array("games")[rows].max() + 1
 
 
 def test_training_leaves_positions_out(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    assert small_table(warehouse).name in benchmark_versions(warehouse)
+    assert smallest_version(warehouse.root, DATASET).name in benchmark_versions(warehouse)
     with pytest.raises(
         UsageError, match=r"expected a kind that has positions with chances: .*, got reference_positions"
     ):
         labelled_versions(warehouse, DATASET.name)
-    with warehouse.connect() as connection:
-        ids = {row[0] for row in connection.sql("select position_id(board) from benchmark_boards").fetchall()}
-        own = {row[0] for row in connection.sql("select position_id from reference_positions").fetchall()}
-    assert own <= ids
+    left_out = warehouse.rows("select position_id(board) as id from benchmark_boards")
+    references = warehouse.rows("select position_id as id from reference_positions")
+    assert {row["id"] for row in references} <= {row["id"] for row in left_out}
 
 
 def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`verify` draws positions from their games again, rolls some out again, and finds a changed turn."""
     warehouse = bgdata.open_warehouse(small_root)
-    table = small_table(warehouse)
+    table = smallest_version(warehouse.root, DATASET)
     inputs = inputs_of(warehouse, DATASET, SMALLEST)
     generator = np.random.default_rng(0)
     message = check_sample(DATASET, table, inputs, ROWS, generator)
@@ -322,7 +321,7 @@ def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytes
 def test_network_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
     """A network of the warehouse, named by version, rolls out positions and is a source of games."""
     version = warehouse.open("network", "tiny").folder.name
-    small = small_table(warehouse)
+    small = smallest_version(warehouse.root, DATASET)
     table = warehouse.build(DATASET.name, replace(SMALLEST, network_version=version))
     assert np.array_equal(table.array("chances"), small.array("chances"))
     named = tuple(source.replace("network", f"network/tiny/{version}") for source in SMALLEST.sources)

@@ -1,7 +1,5 @@
 """Tests of the kind `reference_scores`: rows, figures by theme, resuming, errors and verification."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,17 +32,13 @@ from bgdata.store.dataset import Computed
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from tests.contract.kinds import Corrupted
+from tests.contract.kinds import Corrupted, smallest_version
 from tests.rechecking import check_sample
 from tests.reference.value_errors import standard_error, summary
 
 SMALLEST = DATASET.smallest
 ROWS = len(THEMES) * REFERENCE.smallest.positions
 QUANTITIES = ("cubeless_equity", *CHANCES)
-
-
-def small_table(warehouse: Warehouse) -> Table:
-    return warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
 
 
 def references(warehouse: Warehouse) -> Table:
@@ -62,20 +56,17 @@ def test_rows_equal_the_chances_of_the_player(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     boards = np.ascontiguousarray(references(warehouse).array("boards"))
     expected = open_named_evaluator("network/tiny", 0, warehouse, tables=False).evaluate_many(boards).chances
-    with warehouse.connect() as connection:
-        found = connection.sql(
-            f"select s.row, {', '.join(f's.{name}' for name in CHANCES)}, s.cubeless_equity, s.equity_error, "
-            "s.cubeless_equity::double - r.cubeless_equity, s.standard_error = r.standard_error, "
-            "(s.theme, s.split, s.game, s.position_id, s.class) = (r.theme, r.split, r.game, r.position_id, r.class) "
-            "from reference_scores s join reference_positions r using (row) order by row"
-        ).fetchall()
-    assert [row[0] for row in found] == list(range(ROWS))
-    for row, chances in zip(found, expected, strict=True):
-        assert row[1:6] == tuple(chances.tolist())
-        win, *others = (float(chance) for chance in chances)
-        assert row[6] == pytest.approx(2 * win - 1 + others[0] + others[1] - others[2] - others[3], abs=1e-6)
-        assert row[7] == row[8]
-        assert row[9:] == (True, True)
+    rows = warehouse.rows("from reference_scores order by row")
+    assert [row["row"] for row in rows] == list(range(ROWS))
+    rollouts = warehouse.rows("from reference_positions order by row")
+    for row, rollout, chances in zip(rows, rollouts, expected.tolist(), strict=True):
+        assert [row[name] for name in CHANCES] == chances
+        win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = chances
+        equity = 2 * win - 1 + win_gammon + win_backgammon - lose_gammon - lose_backgammon
+        assert row["cubeless_equity"] == pytest.approx(equity, abs=1e-6)
+        assert row["equity_error"] == row["cubeless_equity"] - rollout["cubeless_equity"]
+        for column in ("theme", "split", "game", "position_id", "class", "standard_error"):
+            assert row[column] == rollout[column]
 
 
 Figures = dict[str, float | None]
@@ -83,34 +74,36 @@ Figures = dict[str, float | None]
 
 def expected_figures(warehouse: Warehouse, variant: str) -> dict[tuple[str, str, str], tuple[Figures, Figures]]:
     """(figures, standard errors) by split, theme and quantity, computed row by row in plain Python."""
-    columns = [f"{side}.{name}" for side in ("s", "r") for name in QUANTITIES]
-    errors = ["r.standard_error", *(f"r.{name}_standard_error" for name in CHANCES)]
-    with warehouse.connect() as connection:
-        rows = connection.sql(
-            f"select r.split, r.theme, r.game, {', '.join(columns + errors)} "
-            f"from reference_scores s join reference_positions r using (row) where s.variant = '{variant}'"
-        ).fetchall()
-    found = {}
+    scored = warehouse.rows(f"from reference_scores where variant = '{variant}' order by row")
+    rollouts = warehouse.rows("from reference_positions order by row")
+    expected = {}
     for split in HALVES:
         for theme in (EVERY_THEME, *THEMES):
-            chosen = [row for row in rows if row[0] == split and theme in (EVERY_THEME, row[1])]
-            for n, quantity in enumerate(QUANTITIES):
-                values, judged, judge_errors = ([row[3 + n + 6 * part] for row in chosen] for part in range(3))
-                games = [row[2] for row in chosen]
-                differences = [value - expected for value, expected in zip(values, judged, strict=True)]
-                found[split, theme, quantity] = (
-                    summary(values, judged, judge_errors, games),
+            pairs = [
+                (score, rollout)
+                for score, rollout in zip(scored, rollouts, strict=True)
+                if rollout["split"] == split and theme in (EVERY_THEME, rollout["theme"])
+            ]
+            games = [rollout["game"] for _, rollout in pairs]
+            for quantity in QUANTITIES:
+                error_column = "standard_error" if quantity == "cubeless_equity" else f"{quantity}_standard_error"
+                values = [score[quantity] for score, _ in pairs]
+                rollout_values = [rollout[quantity] for _, rollout in pairs]
+                rollout_errors = [rollout[error_column] for _, rollout in pairs]
+                differences = [score[quantity] - rollout[quantity] for score, rollout in pairs]
+                expected[split, theme, quantity] = (
+                    summary(values, rollout_values, rollout_errors, games),
                     {
-                        "mae_standard_error": standard_error([abs(each) for each in differences], games),
+                        "mae_standard_error": standard_error([abs(difference) for difference in differences], games),
                         "bias_standard_error": standard_error(differences, games),
                     },
                 )
-    return found
+    return expected
 
 
 def test_figures_of_the_manifest_equal_sums_over_rows(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    statistics = small_table(warehouse).manifest.statistics
+    statistics = smallest_version(warehouse.root, DATASET).manifest.statistics
     expected: dict[str, float | None] = {}
     for (split, theme, quantity), (figures, _) in expected_figures(warehouse, DATASET.slug(SMALLEST)).items():
         if quantity == "cubeless_equity":
@@ -123,15 +116,13 @@ def test_figures_of_the_manifest_equal_sums_over_rows(small_root: Path) -> None:
 def test_view_has_every_quantity_by_theme(warehouse: Warehouse) -> None:
     """The view shows every quantity by theme for two players, one of them with bearoff tables."""
     other = warehouse.build(DATASET.name, recipe_of(warehouse, 1))
-    with warehouse.connect() as connection:
-        relation = connection.sql("from reference_errors")
-        rows = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
-    for table in (small_table(warehouse), other):
+    rows = warehouse.rows("from reference_errors")
+    for table in (smallest_version(warehouse.root, DATASET), other):
         recipe = table.manifest.parameters
-        own = [row for row in rows if (row["ply"], row["has_tables"]) == (recipe["ply"], recipe["tables"])]
+        player_rows = [row for row in rows if (row["ply"], row["has_tables"]) == (recipe["ply"], recipe["tables"])]
         expected = expected_figures(warehouse, table.manifest.variant)
-        assert len(own) == len(expected) == 2 * (1 + len(THEMES)) * len(QUANTITIES)
-        for row in own:
+        assert len(player_rows) == len(expected) == 2 * (1 + len(THEMES)) * len(QUANTITIES)
+        for row in player_rows:
             assert (row["player"], row["player_version"]) == ("network/tiny", recipe["version"])
             assert f"{row['reference']}/{row['reference_version']}" == references(warehouse).name
             figures, errors = expected[row["split"], row["theme"], row["quantity"]]
@@ -145,29 +136,28 @@ def test_view_has_every_quantity_by_theme(warehouse: Warehouse) -> None:
 
 def test_scores_on_another_version_are_left_out(warehouse: Warehouse) -> None:
     """Scores on a version that is not current are left out, because their rows are other positions."""
-    old = references(warehouse)
-    other = warehouse.build(REFERENCE.name, replace(REFERENCE.smallest, trials=144))
-    assert other.manifest.variant == old.manifest.variant
-    assert other.folder != old.folder
-    for table, count in ((other, 0), (old, 180)):
+    current = references(warehouse)
+    other_version = warehouse.build(REFERENCE.name, replace(REFERENCE.smallest, trials=144))
+    assert other_version.manifest.variant == current.manifest.variant
+    assert other_version.folder != current.folder
+    for table, count in ((other_version, 0), (current, 180)):
         warehouse.use(table)
-        with warehouse.connect() as connection:
-            assert connection.sql("select count(*) from reference_errors").fetchall() == [(count,)]
+        assert len(warehouse.rows("from reference_errors")) == count
 
 
 def test_theme_without_positions_has_no_figures(small_root: Path) -> None:
-    table = small_table(bgdata.open_warehouse(small_root))
-    kept = np.asarray(table.array("themes")) != THEMES.index("blitz")
-    arrays = {name: np.asarray(values)[kept] for name, values in table.arrays().items()}
-    found = ReferenceScoresComputation(DATASET).statistics(Computed(SMALLEST, arrays))
-    assert [name for name in found if "blitz" in name] == []
-    assert found["test_all_positions"] == ROWS / 2 - 1
+    table = smallest_version(small_root, DATASET)
+    is_other_theme = np.asarray(table.array("themes")) != THEMES.index("blitz")
+    arrays = {name: np.asarray(values)[is_other_theme] for name, values in table.arrays().items()}
+    statistics = ReferenceScoresComputation(DATASET).statistics(Computed(SMALLEST, arrays))
+    assert [name for name in statistics if "blitz" in name] == []
+    assert statistics["test_all_positions"] == ROWS / 2 - 1
 
 
 def test_verify_finds_changed_chances(small_root: Path) -> None:
     """`verify` finds changed chances even if the equity is the same."""
     warehouse = bgdata.open_warehouse(small_root)
-    table = small_table(warehouse)
+    table = smallest_version(warehouse.root, DATASET)
     inputs = {"reference": references(warehouse)}
     values = np.array(table.array("chances"))
     values[9, [1, 3]] = values[9, [3, 1]] = 0.0

@@ -1,7 +1,5 @@
 """Tests of the kind `scores`: figures from other versions, and their players."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from dataclasses import replace
@@ -28,11 +26,9 @@ from bgdata.measures.kinds.scores import (
 from bgdata.selfplay.kinds import selfplay
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import VersionRef
-from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from tests.contract.kinds import Corrupted
+from tests.contract.kinds import Corrupted, smallest_version
 from tests.rechecking import check_sample
-from tests.subtests import each
 
 SMALLEST = DATASET.smallest
 SOURCES: list[Dataset[Any]] = [
@@ -43,52 +39,52 @@ SOURCES: list[Dataset[Any]] = [
 ]
 
 
-def smallest(root: Path, kind: Dataset[Any]) -> Table:
-    return bgdata.open_warehouse(root).open(kind.name, kind.slug(kind.smallest))
-
-
 def smallest_scores(root: Path, kinds: list[Dataset[Any]]) -> ScoresParameters:
     """The parameters of PubEval's scores, collected from the smallest versions of these kinds."""
     return ScoresParameters(
-        sources=tuple(VersionRef.parse(name) for name in sorted(smallest(root, kind).name for kind in kinds))
+        sources=tuple(VersionRef.parse(name) for name in sorted(smallest_version(root, kind).name for kind in kinds))
     )
 
 
 def test_rows_equal_the_figures_of_the_sources(warehouse: Warehouse) -> None:
     """Each row is the figure of one source, with its standard error, number of games or decisions, and unit."""
-    found = [smallest(warehouse.root, kind).manifest.statistics for kind in SOURCES]
-    benchmark, games, referee, self_play = found
-    table = warehouse.build(DATASET.name, smallest_scores(warehouse.root, SOURCES))
-    with warehouse.connect() as connection:
-        rows = connection.sql("select measure, against, value, value_error, sample_size from scores").fetchall()
-        same = connection.sql(
-            "select distinct variant, player_name, ply, player_version, source_version in "
-            "(select dataset || '/' || variant || '/' || version from versions) from scores"
-        ).fetchall()
-        units = dict(connection.sql("select measure, unit from scores").fetchall())
+    benchmark, games, referee, self_play = (
+        smallest_version(warehouse.root, kind).manifest.statistics for kind in SOURCES
+    )
+    decisions = smallest_version(warehouse.root, benchmark_scores.DATASET).manifest.rows
     gammons, backgammons = self_play["gammon_share"], self_play["backgammon_share"]
-    contact = smallest(warehouse.root, SOURCES[0]).manifest.rows
-    assert rows == [
+    table = warehouse.build(DATASET.name, smallest_scores(warehouse.root, SOURCES))
+    rows = warehouse.rows("from scores")
+    columns = ("measure", "against", "value", "value_error", "sample_size")
+    assert [tuple(row[column] for column in columns) for row in rows] == [
         ("backgammon_share", "pubeval-0ply", backgammons, share_error(backgammons, 20), 20),
         ("bearoff_loss", "bearoff_two_sided/3x3", referee["mean_loss"], referee["standard_error"], 20),
-        ("error_rate", "gnubg_benchmark/contact", benchmark["error_rate"], benchmark["standard_error"], contact),
+        ("error_rate", "gnubg_benchmark/contact", benchmark["error_rate"], benchmark["standard_error"], decisions),
         ("gammon_share", "pubeval-0ply", gammons, share_error(gammons, 20), 20),
         ("points_per_game", "random-0ply", games["points_per_game"], games["standard_error"], 40),
     ]
-    assert same == [("pubeval-0ply", "pubeval", 0, "2", True)]
-    assert units == {name: unit for name, unit in UNITS.items() if name in units}
+    versions = {table.name for table in warehouse.versions()}
+    for row in rows:
+        assert row["variant"] == "pubeval-0ply"
+        assert (row["player_name"], row["ply"], row["player_version"]) == ("pubeval", 0, "2")
+        assert row["source_version"] in versions
+        assert row["unit"] == UNITS[row["measure"]]
     statistics = table.manifest.statistics
     assert statistics["points_per_game_against_random_0ply"] == games["points_per_game"]
     assert statistics["points_per_game_against_random_0ply_standard_error"] == games["standard_error"]
-    assert len(statistics) == 10
-    check_sample(DATASET, table, {}, 5, np.random.default_rng(0))
+    assert len(statistics) == 2 * len(rows)
 
 
 def test_luck_adjusted_points_are_a_separate_measure() -> None:
     recipe = {"opponent": "gnubg", "opponent_ply": 1, "luck": True}
-    found = {"points_per_game": 1.0, "standard_error": 0.5, "hedged_points_per_game": 0.9, "hedged_standard_error": 0.1}
-    assert game_measures(recipe, found) == [("hedged_points_per_game", "gnubg-1ply", 0.9, 0.1, 0, "")]
-    assert game_measures(recipe | {"luck": False}, found) == [("points_per_game", "gnubg-1ply", 1.0, 0.5, 0, "")]
+    statistics = {
+        "points_per_game": 1.0,
+        "standard_error": 0.5,
+        "hedged_points_per_game": 0.9,
+        "hedged_standard_error": 0.1,
+    }
+    assert game_measures(recipe, statistics) == [("hedged_points_per_game", "gnubg-1ply", 0.9, 0.1, 0, "")]
+    assert game_measures(recipe | {"luck": False}, statistics) == [("points_per_game", "gnubg-1ply", 1.0, 0.5, 0, "")]
 
 
 @pytest.mark.parametrize(
@@ -105,23 +101,24 @@ def test_loss_measures_depend_on_judge_and_tables(
     points: int, tables: int, error: float, expected: list[tuple[str, str]]
 ) -> None:
     recipe = {"tables": tables, "points": points, "checkers": 3}
-    found = referee_measures(recipe, {"mean_loss": 0.25, "standard_error": error})
-    assert [each[:2] for each in found] == expected
-    assert {each.measure for each in found} <= set(UNITS)
+    measures = referee_measures(recipe, {"mean_loss": 0.25, "standard_error": error})
+    assert [(row.measure, row.against) for row in measures] == expected
+    for row in measures:
+        assert row.measure in UNITS
 
 
 def test_values_by_theme_are_from_the_test_split() -> None:
     """Errors by theme are those of the test split; themes without a standard error have no figure."""
     recipe = {"tables": True, "reference": {"variant": "x"}}
-    found = {"test_blitz_rmse": 0.5, "test_blitz_positions": 1.0, "validation_all_rmse": 0.75}
-    found |= {"test_all_rmse": 0.25, "test_all_rmse_standard_error": 0.125, "test_all_positions": 7.0}
-    found |= {"test_back_game_on_roll_rmse": 0.5, "test_back_game_on_roll_rmse_standard_error": 0.0}
-    found |= {"test_back_game_on_roll_positions": 2.0}
-    assert reference_measures(recipe, found) == [
+    statistics = {"test_blitz_rmse": 0.5, "test_blitz_positions": 1.0, "validation_all_rmse": 0.75}
+    statistics |= {"test_all_rmse": 0.25, "test_all_rmse_standard_error": 0.125, "test_all_positions": 7.0}
+    statistics |= {"test_back_game_on_roll_rmse": 0.5, "test_back_game_on_roll_rmse_standard_error": 0.0}
+    statistics |= {"test_back_game_on_roll_positions": 2.0}
+    assert reference_measures(recipe, statistics) == [
         ("equity_rmse", "reference_positions/x back-game-on-roll", 0.5, 0.0, 2, ""),
         ("equity_rmse", "reference_positions/x", 0.25, 0.125, 7, ""),
     ]
-    assert {row.measure for row in reference_measures(recipe | {"tables": False}, found)} == {
+    assert {row.measure for row in reference_measures(recipe | {"tables": False}, statistics)} == {
         "equity_rmse_without_tables"
     }
 
@@ -129,19 +126,19 @@ def test_values_by_theme_are_from_the_test_split() -> None:
 def test_values_are_rows_of_their_player(warehouse: Warehouse) -> None:
     """Each figure of a player's values is a row with its number of positions."""
     player = open_named_player("network/tiny", 0, warehouse)
-    reference = smallest(warehouse.root, reference_positions.DATASET)
+    reference = smallest_version(warehouse.root, reference_positions.DATASET)
     recipe = reference_scores.ReferenceScoreParameters.on(reference, "network/tiny", 0, player.version)
     source = warehouse.build("reference_scores", recipe)
     parameters = ScoresParameters("network/tiny", 0, player.version, (VersionRef.parse(source.name),))
     warehouse.build(DATASET.name, parameters)
-    with warehouse.connect() as connection:
-        rows = connection.sql(
-            "select measure, against, value, value_error, unit, sample_size, source_version from scores "
-            "where variant = 'network-tiny-0ply'"
-        ).fetchall()
-    figures = source.manifest.statistics
-    expected = (figures["test_all_rmse"], figures["test_all_rmse_standard_error"], "points", 14, source.name)
-    assert rows == [("equity_rmse", reference.name.rpartition("/")[0], *expected)]
+    (row,) = warehouse.rows("from scores where variant = 'network-tiny-0ply'")
+    assert row["measure"] == "equity_rmse"
+    assert row["against"] == reference.name.rpartition("/")[0]
+    assert row["value"] == source.manifest.statistics["test_all_rmse"]
+    assert row["value_error"] == source.manifest.statistics["test_all_rmse_standard_error"]
+    assert row["unit"] == "points"
+    assert row["sample_size"] == 14
+    assert row["source_version"] == source.name
     message = (
         r"^expected results of network/tiny \(0-ply\) 0123abcd, got reference_scores/.* of network/tiny \(0-ply\) "
     )
@@ -155,22 +152,26 @@ def test_standard_errors_of_shares() -> None:
     assert share_error(0.25, 1_000_000) == pytest.approx((0.25 * 0.75 / 1_000_000) ** 0.5, rel=1e-5)
 
 
-def test_network_without_tables_is_scored_under_its_version(warehouse: Warehouse) -> None:
-    """Without its tables a network reports another version, under which it is scored."""
+def test_network_without_tables_has_a_version_of_its_own(warehouse: Warehouse) -> None:
+    """Its losses are a separate measure of the network with tables."""
     versions = {}
     sources = []
     for tables in (True, False):
-        player = open_named_player("network/tiny", 0, warehouse, tables=tables)
-        versions[tables] = player.version
-        recipe = replace(referee_scores.DATASET.smallest, player="network/tiny", version=player.version, tables=tables)
-        sources.append(warehouse.build("referee_scores", recipe).name)
+        versions[tables] = open_named_player("network/tiny", 0, warehouse, tables=tables).version
+        recipe = replace(
+            referee_scores.DATASET.smallest, player="network/tiny", version=versions[tables], tables=tables
+        )
+        sources.append(VersionRef.parse(warehouse.build("referee_scores", recipe).name))
     assert versions[False] != versions[True]
-    parameters = ScoresParameters("network/tiny", 0, versions[True], tuple(map(VersionRef.parse, sorted(sources))))
+    assert [source.variant for source in sources] == [
+        "network-tiny-0ply-3x3-20-seed-1",
+        "network-tiny-0ply-without-tables-3x3-20-seed-1",
+    ]
+    parameters = ScoresParameters("network/tiny", 0, versions[True], tuple(sorted(sources, key=str)))
     table = warehouse.build(DATASET.name, parameters)
     assert table.folder.parent.name == "network-tiny-0ply"
-    measures = ("bearoff_loss", "bearoff_loss_without_tables")
-    expected = {f"{measure}_against_bearoff_two_sided_3x3" for measure in measures}
-    assert expected < set(table.manifest.statistics)
+    assert "bearoff_loss_against_bearoff_two_sided_3x3" in table.manifest.statistics
+    assert "bearoff_loss_without_tables_against_bearoff_two_sided_3x3" in table.manifest.statistics
 
 
 @pytest.mark.parametrize(
@@ -190,22 +191,29 @@ def test_invalid_sources_are_refused(memory_path: Path, sources: str, message: s
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     with pytest.raises((InvalidParameterError, MissingTableError), match=f"^{message}"):
         warehouse.build(DATASET.name, SMALLEST.with_texts({"sources": sources}))
-    with pytest.raises(InvalidParameterError, match="expected the name of a player, got 'a b'"):
-        warehouse.build(DATASET.name, replace(SMALLEST, player="a b"))
     assert not warehouse.variants(DATASET.name)
 
 
-def test_sources_of_another_player_are_refused(warehouse: Warehouse) -> None:
-    parameters = smallest_scores(warehouse.root, [game_scores.DATASET])
-    name = re.escape(str(parameters.sources[0]))
-    for changes, who in (
+def test_invalid_player_is_refused(memory_path: Path) -> None:
+    with pytest.raises(InvalidParameterError, match="expected the name of a player, got 'a b'"):
+        bgdata.open_warehouse(memory_path).build(DATASET.name, replace(SMALLEST, player="a b"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "player"),
+    [
         ({"version": "3"}, r"pubeval \(0-ply\) 3"),
         ({"ply": 1}, r"pubeval \(1-ply\) 2"),
         ({"player": "random"}, r"random \(0-ply\) 2"),
+    ],
+)
+def test_sources_of_another_player_are_refused(warehouse: Warehouse, changes: dict[str, Any], player: str) -> None:
+    parameters = smallest_scores(warehouse.root, [game_scores.DATASET])
+    source = re.escape(str(parameters.sources[0]))
+    with pytest.raises(
+        InvalidParameterError, match=rf"^expected results of {player}, got {source} of pubeval \(0-ply\) 2$"
     ):
-        message = rf"^expected results of {who}, got {name} of pubeval \(0-ply\) 2$"
-        with pytest.raises(InvalidParameterError, match=message):
-            warehouse.build(DATASET.name, replace(parameters, **changes))
+        warehouse.build(DATASET.name, replace(parameters, **changes))
 
 
 def test_two_sources_of_one_measure_are_refused(warehouse: Warehouse) -> None:
@@ -219,9 +227,9 @@ def test_two_sources_of_one_measure_are_refused(warehouse: Warehouse) -> None:
         warehouse.build(DATASET.name, ScoresParameters(sources=tuple(map(VersionRef.parse, names))))
 
 
-@each("name", [array.name for array in DATASET.arrays])
+@pytest.mark.parametrize("name", [array.name for array in DATASET.arrays])
 def test_changed_figures_are_found(small_root: Path, name: str) -> None:
-    table = smallest(small_root, DATASET)
+    table = smallest_version(small_root, DATASET)
     inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALLEST) or {}
     check_sample(DATASET, table, inputs, 0, np.random.default_rng(0))
     values = np.array(table.array(name))

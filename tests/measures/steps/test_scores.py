@@ -1,7 +1,5 @@
 """Tests of figures about players as text: order, digits and missing values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -40,8 +38,8 @@ def test_standard_errors_have_two_digits(measure: str, value: float, error: floa
 def test_difference_follows_its_error_rate() -> None:
     names = ["bearoff_loss", "error_rate_difference", "error_rate", "points_per_game"]
     rows = [row_of(name, against, 0.0) for name in names for against in ("b", "a")]
-    found = [(row["measure"], row["against"]) for row in sorted(rows, key=scores._place)]
-    assert found == [(name, against) for name in reversed(names) for against in ("a", "b")]
+    order = [(row["measure"], row["against"]) for row in sorted(rows, key=scores._place)]
+    assert order == [(name, against) for name in reversed(names) for against in ("a", "b")]
 
 
 def test_values_are_grouped_by_set_and_theme() -> None:
@@ -53,10 +51,10 @@ def test_values_are_grouped_by_set_and_theme() -> None:
         row_of("equity_rmse", "reference_positions/y", 0.0),
         row_of("error_rate", REFERENCE, 1.0),
     ]
-    found = by_theme(rows)
-    assert list(found) == [REFERENCE, "reference_positions/y"]
-    assert list(found[REFERENCE]) == ["blitz", "race", "all"]
-    assert found[REFERENCE]["race"] == {"win_bias": rows[1]}
+    groups = by_theme(rows)
+    assert list(groups) == [REFERENCE, "reference_positions/y"]
+    assert list(groups[REFERENCE]) == ["blitz", "race", "all"]
+    assert groups[REFERENCE]["race"] == {"win_bias": rows[1]}
 
 
 def test_missing_figures_are_blank() -> None:
@@ -66,10 +64,10 @@ def test_missing_figures_are_blank() -> None:
         row_of("equity_bias", REFERENCE, -0.25),
         row_of("win_rmse", REFERENCE, 0.125, 0.0625, unit="chance"),
     ]
-    heads, blitz, whole = theme_lines(by_theme(rows)[REFERENCE])
+    heads, blitz, total = theme_lines(by_theme(rows)[REFERENCE])
     assert blitz.split() == ["blitz", "1,512", "0.5000", "+/-", "0.2500"]
-    assert whole.split() == ["all", "1,512", "-0.2500", "0.1250"]
+    assert total.split() == ["all", "1,512", "-0.2500", "0.1250"]
     ends = {name: heads.index(f" {name}") + len(name) + 1 for name in ("RMSE", "bias", "win")}
     assert blitz[: ends["RMSE"]].endswith("0.2500")
-    assert whole[: ends["bias"]].endswith("-0.2500")
-    assert whole[: ends["win"]].endswith("0.1250")
+    assert total[: ends["bias"]].endswith("-0.2500")
+    assert total[: ends["win"]].endswith("0.1250")

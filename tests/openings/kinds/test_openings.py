@@ -1,6 +1,7 @@
 """The opening book: rows, replies to sensible plays, digests, resuming, invalid parameters, and verification."""
 
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,9 @@ from bgdata.store.dataset import Context
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample, inputs_of
-from tests.subtests import each
 
 SMALLEST = DATASET.smallest
-WITHOUT_REPLIES = replace(SMALLEST, sensible_plays=0)  # without replies
+WITHOUT_REPLIES = replace(SMALLEST, sensible_plays=0)
 QUICK_ROLLOUTS = replace(SMALLEST, turns=1, until=9.0, most_plays=3, reply_until=9.0)
 
 
@@ -43,60 +43,80 @@ def test_objectives_match_the_enum() -> None:
     assert tuple(Objective) == OBJECTIVES
 
 
-def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
-    """Rows equal rollouts of the candidates of the first roll and of each reply to the best play, with dice of the
-    decision."""
-    warehouse = bgdata.open_warehouse(small_root)
-    chooser = open_chooser(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse))
-    with warehouse.connect() as connection:
+@pytest.fixture(scope="module")
+def decisions(small_root: Path) -> list[list[dict[str, Any]]]:
+    """The rows of the smallest book, by decision and rank."""
+    with bgdata.open_warehouse(small_root).connect() as connection:
         relation = connection.sql("from openings order by decision, rank")
         rows = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
-    for number, reply in enumerate(("", *REPLY_ROLLS)):
-        found = [row for row in rows if row["decision"] == number]
-        position = parse_play(rows[0]["play"], START, "31").next_position if reply else START
-        roll = reply or "31"
-        wanted = SMALLEST.target(is_reply=bool(reply))
-        dice = int(roll[0]), int(roll[1])
-        board = np.array(position.board, np.int8)
-        boards, count = candidates_of(board, dice, chooser, Objective.GAME, wanted.within + SMALLEST.margin, 3)
-        item = FIRST_ROLLS.index("31") if not reply else Slot("31", 0, reply).item
-        expected = roll_out_candidates(boards, chooser, Objective.GAME, wanted, SMALLEST.how(), 0, item)
-        assert [row["next_position_id"] for row in found] == [Position(after).id for after in expected.boards]
-        assert [row["equity"] for row in found] == expected.result.equities.tolist()
-        assert [row["standard_error"] for row in found] == expected.result.equity_standard_errors.tolist()
-        assert [row["loss"] for row in found] == expected.losses.tolist()
-        assert [row["loss_standard_error"] for row in found] == expected.loss_standard_errors.tolist()
-        assert [row["trials"] for row in found] == expected.result.trials.tolist()
-        assert [row["win"] for row in found] == pytest.approx(expected.result.chances[:, 0], abs=1e-6)
-        for row in found:
-            assert (row["first_roll"], row["reply_roll"]) == ("31", reply or None)
-            assert row["first_play"] == (rows[0]["play"] if reply else None)
-            assert (row["position_id"], row["n_legal_plays"]) == (position.id, count)
-            assert parse_play(row["play"], position, roll).next_position.id == row["next_position_id"]
-            assert row["is_reached"] == (row["standard_error"] <= wanted.limits.until)
-    assert {row["decision"] for row in rows} == set(range(22))
-    assert {row["trials"] for row in rows} == {72, 144}
+    return [list(group) for _, group in groupby(rows, key=lambda row: row["decision"])]
+
+
+@pytest.mark.parametrize(("number", "reply"), list(enumerate(("", *REPLY_ROLLS))))
+def test_decisions_are_the_first_roll_and_the_replies_to_its_best_play(
+    decisions: list[list[dict[str, Any]]], number: int, reply: str
+) -> None:
+    best = decisions[0][0]["play"]
+    position = parse_play(best, START, "31").next_position if reply else START
+    limit = SMALLEST.target(is_reply=bool(reply)).limits.until
+    assert len(decisions) == 1 + len(REPLY_ROLLS)
+    for row in decisions[number]:
+        assert row["decision"] == number
+        assert row["first_roll"] == "31"
+        assert row["reply_roll"] == (reply or None)
+        assert row["first_play"] == (best if reply else None)
+        assert row["position_id"] == position.id
+        assert parse_play(row["play"], position, reply or "31").next_position.id == row["next_position_id"]
+        assert row["is_reached"] == (row["standard_error"] <= limit)
+
+
+@pytest.mark.parametrize(("number", "reply"), list(enumerate(("", *REPLY_ROLLS))))
+def test_rows_are_rollouts_of_candidates(
+    small_root: Path, decisions: list[list[dict[str, Any]]], number: int, reply: str
+) -> None:
+    """With dice of the decision."""
+    warehouse, rows = bgdata.open_warehouse(small_root), decisions[number]
+    board, dice, item = np.array(Position(rows[0]["position_id"]).board, np.int8), (3, 1), FIRST_ROLLS.index("31")
+    if reply:
+        dice, item = (int(reply[0]), int(reply[1])), Slot("31", 0, reply).item
+    target = SMALLEST.target(is_reply=bool(reply))
+    chooser = open_chooser(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse))
+    boards, n_legal = candidates_of(board, dice, chooser, Objective.GAME, target.within + SMALLEST.margin, 3)
+    expected = roll_out_candidates(boards, chooser, Objective.GAME, target, SMALLEST.how(), 0, item)
+    assert {row["n_legal_plays"] for row in rows} == {n_legal}
+    assert [row["next_position_id"] for row in rows] == [Position(after).id for after in expected.boards]
+    assert [row["equity"] for row in rows] == expected.result.equities.tolist()
+    assert [row["standard_error"] for row in rows] == expected.result.equity_standard_errors.tolist()
+    assert [row["loss"] for row in rows] == expected.losses.tolist()
+    assert [row["loss_standard_error"] for row in rows] == expected.loss_standard_errors.tolist()
+    assert [row["trials"] for row in rows] == expected.result.trials.tolist()
+    assert [row["win"] for row in rows] == pytest.approx(expected.result.chances[:, 0], abs=1e-6)
+
+
+def test_some_candidates_need_a_second_round(small_root: Path) -> None:
+    trials = small_table(bgdata.open_warehouse(small_root)).array("plays_trials")
+    assert set(np.asarray(trials).tolist()) == {72, 144}
 
 
 def test_decisions_have_different_dice() -> None:
-    most = OpeningParameters(sensible_plays=MAX_SENSIBLE)
-    items = [slot.item for roll in FIRST_ROLLS for slot in slots_of(replace(most, first_roll=roll))]
+    longest = OpeningParameters(sensible_plays=MAX_SENSIBLE)
+    items = [slot.item for roll in FIRST_ROLLS for slot in slots_of(replace(longest, first_roll=roll))]
     assert sorted(items) == list(range(15 * (1 + MAX_SENSIBLE * 21)))
     assert Slot("21", 0, "21").item == 15
     assert {slot.item for slot in slots_of(replace(SMALLEST, sensible_plays=2))} <= set(items)
 
 
 def test_sensible_plays_are_answered(warehouse: Warehouse) -> None:
-    first = warehouse.build(DATASET.name, replace(QUICK_ROLLOUTS, sensible_plays=0))
-    losses = np.asarray(first.array("plays_losses"))
-    assert losses[1] > 0
-    for sensible, most, count in ((float(losses[1]), 3, 2), (float(losses[1]) * 0.99, 3, 1), (1.0, 2, 2)):
+    losses = np.asarray(warehouse.build(DATASET.name, replace(QUICK_ROLLOUTS, sensible_plays=0)).array("plays_losses"))
+    loss_of_second = float(losses[1])
+    assert loss_of_second > 0
+    for sensible, most, n_answered in ((loss_of_second, 3, 2), (0.99 * loss_of_second, 3, 1), (1.0, 2, 2)):
         table = warehouse.build(DATASET.name, replace(QUICK_ROLLOUTS, sensible=sensible, sensible_plays=most))
-        assert table.array("decisions_answered").tolist() == [-1] + [rank for rank in range(count) for _ in range(21)]
+        answered = np.repeat(np.arange(n_answered), 21)
+        assert table.array("decisions_answered").tolist() == [-1, *answered]
         assert np.array_equal(table.array("plays_losses")[: len(losses)], losses)
-        assert table.manifest.statistics["replies"] == 21 * count
-        boards = np.asarray(table.array("boards_after"))
-        assert np.array_equal(table.array("boards_before")[-1], boards[count - 1])
+        assert table.manifest.statistics["replies"] == 21 * n_answered
+        assert np.array_equal(table.array("boards_before")[-1], table.array("boards_after")[n_answered - 1])
 
 
 def test_objectives_give_different_books(warehouse: Warehouse) -> None:
@@ -105,63 +125,70 @@ def test_objectives_give_different_books(warehouse: Warehouse) -> None:
     assert money.folder.parent.name == "money-by-tiny-seed-0-31"
     chances = np.asarray(game.array("plays_chances"), np.float64)
     assert game.array("plays_equities") == pytest.approx(2 * chances[:, 0] - 1, abs=1e-6)
-    chances = np.asarray(money.array("plays_chances"), np.float64)
-    worth = 2 * chances[:, 0] - 1 + chances[:, 1] + chances[:, 2] - chances[:, 3] - chances[:, 4]
-    assert money.array("plays_equities") == pytest.approx(worth, abs=1e-5)
+    win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = np.asarray(money.array("plays_chances"), float).T
+    equities = 2 * win - 1 + win_gammon + win_backgammon - lose_gammon - lose_backgammon
+    assert money.array("plays_equities") == pytest.approx(equities, abs=1e-5)
 
 
 def test_statistics_summarise_the_arrays(small_root: Path) -> None:
     table = small_table(bgdata.open_warehouse(small_root))
-    found = table.manifest.statistics
+    statistics = table.manifest.statistics
     errors = np.asarray(table.array("plays_standard_errors"))
-    assert (found["decisions"], found["replies"]) == (22, 21)
-    assert found["games"] == table.array("plays_trials").sum()
-    assert (found["mean_standard_error"], found["largest_standard_error"]) == (errors.mean(), errors.max())
-    assert 0 < found["known_share"] == (errors <= 0.00002).mean() < 1  # no candidate is 0.05 points behind
+    assert statistics["decisions"] == 22
+    assert statistics["replies"] == 21
+    assert statistics["games"] == table.array("plays_trials").sum()
+    assert statistics["mean_standard_error"] == errors.mean()
+    assert statistics["largest_standard_error"] == errors.max()
+    assert 0 < statistics["known_share"] == (errors <= 0.00002).mean() < 1, "no candidate is 0.05 points behind"
 
 
-def test_killed_build_resumes(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A killed build resumes at the decision where it stopped, and the digest is the same."""
-    first = small_table(warehouse).manifest.digest
-    whole = openings.rollout_arrays
-    slots = []
+def test_killed_build_resumes_at_its_decision(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    digest = small_table(warehouse).manifest.digest
+    original = openings.rollout_arrays
+    rolled_out = []
 
-    def rollout_arrays(*arguments: Any) -> Any:
-        slots.append(arguments[3])
-        if len(slots) == 4:
+    def interrupted_at_the_fourth(*arguments: Any) -> Any:
+        rolled_out.append(arguments[3])
+        if len(rolled_out) == 4:
             raise KeyboardInterrupt
-        return whole(*arguments)
+        return original(*arguments)
 
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(openings, "rollout_arrays", rollout_arrays)
+    monkeypatch.setattr(openings, "rollout_arrays", interrupted_at_the_fourth)
     with pytest.raises(KeyboardInterrupt):
         warehouse.build(DATASET.name, SMALLEST, force=True)
-    assert warehouse.build(DATASET.name, SMALLEST, force=True).manifest.digest == first
-    every = slots_of(SMALLEST)
-    assert slots == [*every[:4], *every[3:]]
+    assert warehouse.build(DATASET.name, SMALLEST, force=True).manifest.digest == digest
+    slots = slots_of(SMALLEST)
+    assert rolled_out == [*slots[:4], *slots[3:]]
 
 
-def test_verify_rolls_out_the_requested_number_of_games(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a random sample of decisions, `verify` rolls out those with the fewest games, at least one. Another seed draws
-    others."""
+@pytest.mark.parametrize(("n_rows", "seed"), [(1, 0), (1, 1), (8, 0), (8, 1)])
+def test_verify_rolls_out_the_requested_number_of_games(
+    small_root: Path, monkeypatch: pytest.MonkeyPatch, n_rows: int, seed: int
+) -> None:
+    """Of a random sample of decisions those with the fewest games, at least one."""
     warehouse = bgdata.open_warehouse(small_root)
-    rolled = []
-    table = small_table(warehouse)
+    table, inputs = small_table(warehouse), inputs_of(warehouse, DATASET, SMALLEST)
+    checked = []
+    monkeypatch.setattr(openings, "check_decision", lambda *arguments: checked.append(arguments[2]))
+    summary = check_sample(DATASET, table, inputs, n_rows, np.random.default_rng(seed))
+    games = np.bincount(np.asarray(table.array("plays_decisions")), np.asarray(table.array("plays_trials"))).tolist()
+    sample = np.random.default_rng(seed).permutation(len(games))[:n_rows].tolist()
+    fewest_games_first = sorted(sample, key=lambda decision: games[decision])
+    totals = np.cumsum([games[decision] for decision in fewest_games_first])
+    assert checked == fewest_games_first[: max(1, (totals <= 64 * n_rows).sum())]
+    assert summary == f"{len(checked)} of {len(games)} decisions rolled out again"
+
+
+def test_verify_rolls_out_every_decision_of_enough_games(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    monkeypatch.setattr(openings, "check_decision", lambda *_: None)
     inputs = inputs_of(warehouse, DATASET, SMALLEST)
-    decisions, trials = table.array("plays_decisions"), table.array("plays_trials")
-    games = np.bincount(np.asarray(decisions), np.asarray(trials)).tolist()
-    monkeypatch.setattr(openings, "check_decision", lambda *arguments: rolled.append(arguments[2]))
-    for rows, seed in ((1, 0), (1, 1), (8, 0), (8, 1)):
-        rolled.clear()
-        summary = check_sample(DATASET, table, inputs, rows, np.random.default_rng(seed))
-        drawn = sorted(np.random.default_rng(seed).permutation(len(games))[:rows].tolist(), key=lambda row: games[row])
-        totals = np.cumsum([games[row] for row in drawn])
-        assert rolled == drawn[: max(1, (totals <= 64 * rows).sum())]
-        assert summary == f"{len(rolled)} of {len(games)} decisions rolled out again"
-    assert check_sample(DATASET, table, inputs, 528, np.random.default_rng(0)).startswith("22 of 22")
+    summary = check_sample(DATASET, small_table(warehouse), inputs, 528, np.random.default_rng(0))
+    assert summary.startswith("22 of 22")
 
 
-@each(
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"objective": "points"}, "expected an objective of money, double-match-point, got 'points'"),

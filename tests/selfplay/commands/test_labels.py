@@ -21,60 +21,61 @@ TINY = ("--network", "tiny")
 
 
 def test_lookahead_labels_positions(warehouse: Warehouse) -> None:
-    """The command labels positions by looking ahead and prints how much the equity changes; `--least-change` keeps
-    large changes only."""
-    shown = output_of(warehouse.root, "label", SAMPLED, "--engine", "lookahead", *TINY).splitlines()
+    """The command labels positions by looking ahead and prints how much the equity changes."""
+    output = output_of(warehouse.root, "label", SAMPLED, "--engine", "lookahead", *TINY)
     table = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply")
-    found = table.manifest.statistics
-    assert shown == [
+    statistics = table.manifest.statistics
+    assert output.splitlines() == [
         str(table.folder),
-        f"{table.manifest.rows:,} positions, {found['lookahead']:,.0f} of them looked into: the equity changes by "
-        f"{found['mean_absolute_change']:.4f} on average, at most {found['largest_absolute_change']:.4f}",
+        f"{table.manifest.rows:,} positions, {statistics['lookahead']:,.0f} of them looked into: the equity changes by "
+        f"{statistics['mean_absolute_change']:.4f} on average, at most {statistics['largest_absolute_change']:.4f}",
     ]
-    arguments = ("label", SAMPLED, "--engine", "lookahead", "--ply", "1", *TINY, "--least-change")
-    few = output_of(warehouse.root, *arguments, "0.1").splitlines()
-    kept = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply-change-0-1")
-    assert few[0] == str(kept.folder)
-    assert kept.manifest.rows == (np.abs(table.array("changes")) >= np.float32(0.1)).sum()
-    assert output_of(warehouse.root, *arguments, "6").splitlines()[1] == "0 positions, 0 of them looked into"
 
 
 def test_changed_positions_are_rolled_out(warehouse: Warehouse) -> None:
     """`--least-change` keeps the positions where looking ahead matters, and these can be rolled out as a source."""
-    output_of(warehouse.root, "label", SAMPLED, "--engine", "lookahead", *TINY, "--least-change", "0.3")
-    kept = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply-change-0-3")
-    assert 0 < kept.manifest.rows < 40
-    source = f"lookahead_labels/{kept.folder.parent.name}"
+    arguments = ("label", SAMPLED, "--engine", "lookahead", *TINY)
+    output_of(warehouse.root, *arguments)
+    output = output_of(warehouse.root, *arguments, "--least-change", "0.3")
+    changed = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply-change-0-3")
+    assert output.splitlines()[0] == str(changed.folder)
+    every = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply")
+    assert changed.manifest.rows == (np.abs(every.array("changes")) >= np.float32(0.3)).sum() > 0
+    source = f"lookahead_labels/{changed.folder.parent.name}"
     output_of(warehouse.root, "label", source, *TINY, "--trials", "72", "--truncate", "1")
-    slug = source.replace("/", "-").replace("_", "-")
-    rolled_out = warehouse.open("rollout_labels", f"{slug}-by-tiny-72-seed-0")
-    assert np.array_equal(rolled_out.array("boards"), kept.array("boards"))
+    rolled_out = warehouse.open("rollout_labels", f"{source.replace('/', '-').replace('_', '-')}-by-tiny-72-seed-0")
+    assert np.array_equal(rolled_out.array("boards"), changed.array("boards"))
+
+
+def test_labels_may_have_no_rows(warehouse: Warehouse) -> None:
+    arguments = ("label", SAMPLED, "--engine", "lookahead", "--ply", "1", *TINY, "--least-change", "6")
+    assert output_of(warehouse.root, *arguments).splitlines()[1] == "0 positions, 0 of them looked into"
 
 
 def test_lookahead_at_2_ply_builds_engine_labels(warehouse: Warehouse) -> None:
-    shown = output_of(warehouse.root, "label", "positions/sample", "--engine", "lookahead", *TINY, "--ply", "2")
+    output = output_of(warehouse.root, "label", "positions/sample", "--engine", "lookahead", *TINY, "--ply", "2")
     table = warehouse.open("engine_labels", "positions-sample-by-tiny-2ply")
-    version = table.array("engine").tobytes().decode()
-    assert shown.splitlines() == [str(table.folder), f"2 positions by {version}, 2-ply"]
+    network = table.array("engine").tobytes().decode()
+    assert output.splitlines() == [str(table.folder), f"2 positions by {network}, 2-ply"]
 
 
 def test_tables_label_pairs(warehouse: Warehouse) -> None:
     arguments = ("label", "bearoff_one_sided/6x15", "--engine", "tables", "--pairs", "200", "--seed", "3")
-    shown = output_of(warehouse.root, *arguments).splitlines()
+    output = output_of(warehouse.root, *arguments)
     table = warehouse.open("bearoff_labels", "6x15-200-and-50-of-6x6-seed-3")
-    found = table.manifest.statistics
-    assert shown == [
+    statistics = table.manifest.statistics
+    assert output.splitlines() == [
         str(table.folder),
-        f"{table.manifest.rows} positions: {found['exact']:.0f} exact, {found['combined']:.0f} combined; "
-        f"{found['with_gammons']:.0f} with gammons",
+        f"{table.manifest.rows} positions: {statistics['exact']:.0f} exact, {statistics['combined']:.0f} combined; "
+        f"{statistics['with_gammons']:.0f} with gammons",
     ]
 
 
 @needs_gnubg_tool("gnubg")
 def test_gnubg_labels_positions(warehouse: Warehouse) -> None:
-    shown = output_of(warehouse.root, "label", "positions/sample", "--engine", "gnubg").splitlines()
+    output = output_of(warehouse.root, "label", "positions/sample", "--engine", "gnubg")
     table = warehouse.open("engine_labels", "positions-sample-by-gnubg-0ply")
-    assert shown == [str(table.folder), f"2 positions by gnubg {gnubg.gnubg_version()}-external, 0-ply"]
+    assert output.splitlines() == [str(table.folder), f"2 positions by gnubg {gnubg.gnubg_version()}-external, 0-ply"]
 
 
 def test_missing_program_is_refused(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -36,22 +37,29 @@ def test_selfplay_builds_a_corpus_and_prints_a_summary(small_root: Path, memory_
     assert ": built " in run(memory_path, *PUBEVAL, "--force").stderr
 
 
-def test_summary_has_shares_points_and_luck() -> None:
-    found = {
-        "single_share": 0.7, "gammon_share": 0.28, "backgammon_share": 0.02, "turns_per_game": 54.32,
-        "points_per_game": -0.0123, "standard_error": 0.02,
-    }  # fmt: skip
-    lines = "1,000 games of 54.3 turns: 70.0 % singles, 28.0 % gammons, 2.0 % backgammons\n"
-    points = "player 0: -0.0123 +/- 0.0200 points per game"
-    assert summary_text(1000, found) == lines + points
-    found |= {"hedged_points_per_game": 0.001, "hedged_standard_error": 0.005}
-    assert summary_text(1000, found) == f"{lines}{points}; luck-adjusted +0.0010 +/- 0.0050, 4.0 times less noise"
-    assert summary_text(1000, {**found, "hedged_standard_error": 0}).endswith("luck-adjusted +0.0010 +/- 0.0000")
+SHARES = {"single_share": 0.7, "gammon_share": 0.28, "backgammon_share": 0.02, "turns_per_game": 54.32}
+RESULT = {"points_per_game": -0.0123, "standard_error": 0.02}
+LUCK_ADJUSTED = {"hedged_points_per_game": 0.001, "hedged_standard_error": 0.005}
+
+
+@pytest.mark.parametrize(
+    ("luck_adjusted", "ending"),
+    [
+        ({}, ""),
+        (LUCK_ADJUSTED, "; luck-adjusted +0.0010 +/- 0.0050, 4.0 times less noise"),
+        ({**LUCK_ADJUSTED, "hedged_standard_error": 0.0}, "; luck-adjusted +0.0010 +/- 0.0000"),
+    ],
+    ids=["plain", "luck-adjusted", "no noise"],
+)
+def test_summary_has_shares_points_and_luck(luck_adjusted: dict[str, float], ending: str) -> None:
+    assert summary_text(1000, SHARES | RESULT | luck_adjusted) == (
+        "1,000 games of 54.3 turns: 70.0 % singles, 28.0 % gammons, 2.0 % backgammons\n"
+        f"player 0: -0.0123 +/- 0.0200 points per game{ending}"
+    )
 
 
 def test_luck_option_measures_luck(network_root: Path) -> None:
-    out = output_of(network_root, "selfplay", "--games", "6", "--seed", "4", "--luck")
-    folder, _, points = out.splitlines()
+    folder, _, points = output_of(network_root, "selfplay", "--games", "6", "--seed", "4", "--luck").splitlines()
     assert Path(folder).parent.name == "network-6-seed-4-luck"
     assert "; luck-adjusted " in points
     query = "select count(*) from luck_by_game where variant = 'network-6-seed-4-luck'"
@@ -59,11 +67,11 @@ def test_luck_option_measures_luck(network_root: Path) -> None:
 
 
 def test_processes_give_the_same_corpus(memory_path: Path) -> None:
-    alone = output_of(memory_path / "alone", *PUBEVAL)
-    shared = output_of(memory_path / "shared", *PUBEVAL, "--executor", "processes:2")
-    assert [line.rpartition("/")[2] for line in alone.splitlines()] == [
-        line.rpartition("/")[2] for line in shared.splitlines()
-    ]
+    output_of(memory_path / "alone", *PUBEVAL)
+    output_of(memory_path / "shared", *PUBEVAL, "--executor", "processes:2")
+    (alone,) = bgdata.open_warehouse(memory_path / "alone").versions("selfplay")
+    (shared,) = bgdata.open_warehouse(memory_path / "shared").versions("selfplay")
+    assert alone.manifest.digest == shared.manifest.digest
 
 
 @pytest.mark.parametrize(
@@ -90,10 +98,6 @@ def test_missing_dask_is_refused(memory_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 CORPUS = "selfplay/pubeval-20-seed-3"
-STATISTICS = {
-    "positions": 1069, "covered": 75, "rescored": 666,
-    "variance_before": 2.24, "variance_after": 2.12, "removed_share": 0.0536,
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -110,19 +114,21 @@ def test_rescore_prints_the_removed_variance(small_root: Path, labels_root: Path
     expected = bgdata.open_warehouse(small_root).open(LABELS.name, LABELS.slug(LABELS.smallest)).manifest
     result = run(labels_root, "rescore", CORPUS, "--combined", "--threads", "1")
     assert result.exit_code == 0, result.output
-    warehouse = bgdata.open_warehouse(labels_root)
-    table = warehouse.open("selfplay_labels", "pubeval-20-seed-3-6x6-combined-6")
+    table = bgdata.open_warehouse(labels_root).open("selfplay_labels", "pubeval-20-seed-3-6x6-combined-6")
     assert table.manifest.digest == expected.digest
-    lines, by_class = (part.splitlines() for part in result.stdout.split("\n\n"))
-    assert lines == [str(table.folder), *rescored_lines(LABELS.smallest, expected.statistics)]
-    assert by_class[0].split() == ["class", "positions", "covered", "rescored", "before", "after", "removed"]
-    assert {len(line) for line in by_class} == {len(by_class[0])}
-    found = {name: [*map(float, rest)] for name, *rest, _ in (line.replace(",", "").split() for line in by_class[1:])}
-    assert set(found) == {"contact", "crashed", "race"}
-    assert [sum(row[place] for row in found.values()) for place in (0, 1, 2)] == [1069, 75, 666]
-    for _, _, _, before, after, removed in found.values():
+    seconds = result.stderr.split()[-2]
+    assert result.stderr.endswith(f": built {table.folder.name}, 1,069 rows in {seconds} s\n")
+    in_all, by_class = result.stdout.split("\n\n")
+    assert in_all.splitlines() == [str(table.folder), *rescored_lines(LABELS.smallest, expected.statistics)]
+    assert len({len(line) for line in by_class.splitlines()}) == 1  # columns are aligned
+    heading, *rows = (line.replace(",", "").split() for line in by_class.splitlines())
+    assert heading == ["class", "positions", "covered", "rescored", "before", "after", "removed"]
+    assert {row[0] for row in rows} == {"contact", "crashed", "race"}
+    for column, name in ((1, "positions"), (2, "covered"), (3, "rescored")):
+        assert sum(int(row[column]) for row in rows) == expected.statistics[name]
+    for row in rows:
+        before, after, removed = map(float, row[4:7])
         assert removed == pytest.approx(100 * (1 - after / before), abs=0.1)
-    assert result.stderr.endswith(f": built {table.folder.name}, 1,069 rows in {result.stderr.split()[-2]} s\n")
 
 
 def test_labels_are_rescored_once(labels_root: Path) -> None:
@@ -140,19 +146,19 @@ def test_rescore_uses_the_largest_or_the_named_table(labels_root: Path, small_ro
     assert "/pubeval-20-seed-3-3x3/" in output_of(labels_root, "rescore", CORPUS, "--table", "3x3").splitlines()[0]
 
 
-def test_rescored_lines_are_printed() -> None:
-    """The lines name the tables, and the luck-adjusted variance where the corpus has luck."""
-    lines = [
+def test_rescored_lines_name_the_tables_and_the_variance() -> None:
+    statistics = {
+        "positions": 1069, "covered": 75, "rescored": 666,
+        "variance_before": 2.24, "variance_after": 2.12, "removed_share": 0.0536,
+    }  # fmt: skip
+    assert rescored_lines(SelfPlayLabelParameters(), statistics) == [
         "1,069 positions of 10,000 games, by bearoff_two_sided/6x9:",
         "75 covered, 666 rescored (62.3 %); the others keep the outcome of their game",
         "label variance 2.2400 before, 2.1200 after: 5.4 % removed",
     ]
-    assert rescored_lines(SelfPlayLabelParameters(), STATISTICS) == lines
-    lines[0] = lines[0].replace(":", " and, combined, bearoff_one_sided/10x15:")
-    lines[2] += "; luck-adjusted 0.5600: 75.0 %"
-    assert (
-        rescored_lines(SelfPlayLabelParameters(one_sided_points=10), {**STATISTICS, "variance_hedged": 0.56}) == lines
-    )
+    lines = rescored_lines(SelfPlayLabelParameters(one_sided_points=10), {**statistics, "variance_hedged": 0.56})
+    assert lines[0].endswith(", by bearoff_two_sided/6x9 and, combined, bearoff_one_sided/10x15:")
+    assert lines[2].endswith(" after: 5.4 % removed; luck-adjusted 0.5600: 75.0 %")
 
 
 @pytest.mark.parametrize(
@@ -206,21 +212,22 @@ def test_missing_one_sided_tables_are_refused(labels_root: Path) -> None:
     message = error_of(run(labels_root, "rescore", CORPUS, "--combined"), 1)
     assert message.startswith("expected bearoff_one_sided and bearoff_gammon of the same size in ")
     assert message.endswith(" to combine, found none; try: bgdata build bearoff_gammon --points 10")
-    assert error_of(run(labels_root / "none", "rescore", CORPUS), 1).startswith("expected a warehouse in ")
+
+
+def test_missing_warehouse_is_refused(tmp_path: Path) -> None:
+    assert error_of(run(tmp_path / "none", "rescore", CORPUS), 1).startswith("expected a warehouse in ")
 
 
 def test_truncated_corpus_is_refused(labels_root: Path) -> None:
     (path,) = (labels_root / "selfplay").rglob("turn_boards.npy")
     size = path.stat().st_size
     path.chmod(0o644)
-    with path.open("r+b") as file:
-        file.truncate(size // 2)
+    os.truncate(path, size // 2)
     message = error_of(run(labels_root, "rescore", CORPUS), 1)
     assert message == f"expected {size} bytes in {path}, found {size // 2}; try: bgdata verify --repair"
     path.unlink()
-    assert re.fullmatch(
-        r"expected .*turn_boards.npy, found no such file; try: .*", error_of(run(labels_root, "rescore", CORPUS), 1)
-    )
+    message = error_of(run(labels_root, "rescore", CORPUS), 1)
+    assert re.fullmatch(r"expected .*turn_boards.npy, found no such file; try: .*", message)
 
 
 def test_corpus_of_another_player_version_is_refused(labels_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,6 @@ from bgdata.selfplay.kinds.training_games import StartShare
 from bgdata.selfplay.rollout import Limits, RolloutSettings, roll_out
 from bgdata.store.dataset import Context
 from bgdata.store.parameters import Given, VersionRef
-from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.export import write_text
 from tests.contract.kinds import smallest_version
@@ -34,22 +33,22 @@ from tests.store.sharing import Elsewhere, hide_from_workers
 from tests.store.toy import Notes
 from tests.subtests import each
 
-Cases = list[tuple[dict[str, Any], str]]
+Cases = list[tuple[dict[str, Any], str]]  # changed parameters, and the error after "expected"
 SEED = r"a seed from 0 to 2\^63 - 1, got -1$"
 EVEN_GAMES = "an even number of at least 4 games, got"
 NO_POSITIONS = "a table of positions, such as positions/NAME, got"
 ROLLED_OUT = VersionRef("rollout_labels", "x", "r1-01234567")
 DOUBTFUL = (StartShare("doubtful"),)
-ROLLER: Cases = [
+OF_ROLLOUTS: Cases = [
     ({"trials": 100}, "a multiple of 36 trials"),
     ({"until": -1.0}, "a standard error above 0"),
     ({"most_trials": 100}, "most trials to be a multiple of 72"),
     ({"stop": "never"}, "a rollout to stop at one of"),
     ({"turns": -1}, "0 turns"),
-    ({"seed": -1}, "a seed"),
     ({"network": "../x"}, "the name of a network"),
+    ({"seed": -1}, "a seed"),
 ]
-LABELS: Cases = [
+OF_LABELS: Cases = [
     ({"source": VersionRef("nothing", "x")}, f"{NO_POSITIONS} nothing/x"),
     ({"source": VersionRef("bearoff_error", "3x3")}, "a table of positions"),
     (
@@ -58,55 +57,53 @@ LABELS: Cases = [
     ),
     ({"network": "../x"}, "the name of a network"),
 ]
-CORPUS: Cases = [
+OF_CORPORA: Cases = [
     ({"games": 0}, "1 to 1,073,741,824 games, got 0$"),
     ({"player": "x"}, "the player network, .*, got 'x'$"),
 ]
-PAIRING: Cases = [
+OF_SCORES: Cases = [
     ({"games": 2}, f"{EVEN_GAMES} 2$"),
     ({"games": 7}, f"{EVEN_GAMES} 7$"),
     ({"games": 1 << 31}, r"fewer than 2\^31 games, got 2147483648$"),
     ({"seed": -1}, SEED),
     ({"player": "a/b"}, "the name of a player, got 'a/b'$"),
     ({"opponent": ""}, "the name of a player, got ''$"),
-    ({"luck": 2}, "luck of type bool, got 2$"),
 ]
-WRONG: dict[str, Cases] = {
+INVALID_PARAMETERS: dict[str, Cases] = {
     "game_scores": [
-        *PAIRING,
+        *OF_SCORES,
         ({"version": "1"}, "version 2 of pubeval, as it plays here, got 1$"),
         ({"opponent_version": "9"}, "version 1 of random, as it plays here, got 9$"),
     ],
     "cubeful_scores": [
-        *PAIRING,
+        *OF_SCORES,
         ({"length": 26}, "a match length of 1 to 25 points, or 0 for money, got 26"),
         ({"length": -1}, "a match length"),
     ],
     "referee_scores": [
         ({"decisions": 1}, "2 to 16,777,216 decisions, got 1$"),
         ({"seed": -1}, SEED),
-        ({"tables": 2}, "tables of type bool, got 2$"),
         ({"player": "a/b"}, "the name of a player, got 'a/b'$"),
         ({"version": "1"}, "version 2 of pubeval, as it plays here, got 1$"),
     ],
     "selfplay": [
-        *CORPUS,
+        *OF_CORPORA,
         ({"seed": -1}, SEED),
         ({"player": "network/../x"}, "the player network, network/NAME, pubeval or random, got 'network/../x'$"),
         ({"version": "1"}, "version 2 of pubeval, as it plays here, got 1$"),
         ({"version": ""}, "version 2 of pubeval, as it plays here, got none$"),
-        ({"luck": 2}, "luck of type bool, got 2$"),
         ({"player": "network"}, "no version of network, got '2'$"),
+        ({"luck": 2}, "luck of type bool, got 2$"),
     ],
     "selfplay_labels": [
-        *CORPUS,
+        *OF_CORPORA,
         ({"points": 0}, "1 to 18 points and 1 to 15 checkers, got 0 points and 6"),
         ({"checkers": 16}, "1 to 18 points and 1 to 15 checkers, got 6 points and 16"),
         ({"one_sided_points": -1}, "1 to .* points, got .*-1"),
     ],
-    "position_sample": [*CORPUS, ({"most": 0}, "at least 1 position of each class, got 0$")],
+    "position_sample": [*OF_CORPORA, ({"most": 0}, "at least 1 position of each class, got 0$")],
     "play_sample": [
-        *CORPUS,
+        *OF_CORPORA,
         ({"most": 0}, "at least 1 turn of each class, got 0"),
         ({"classes": ()}, "some of contact crashed race in this order, got none"),
         ({"classes": ("race", "contact")}, "some of contact crashed race in this order, got race contact"),
@@ -118,8 +115,8 @@ WRONG: dict[str, Cases] = {
         ({"network": "No One"}, "the name of a network, got 'No One'"),
     ],
     "rollout_decisions": [
-        *CORPUS,
-        *(case for case in ROLLER if "seed" not in case[0]),
+        *OF_CORPORA,
+        *OF_ROLLOUTS[:-1],  # the seed is called sample_seed here
         ({"position_class": "bearoff"}, "a class of contact, crashed, race, got bearoff"),
         ({"decisions": 0}, "at least 1 decision"),
         ({"sample_seed": -1}, "at least 1 decision and a seed from 0"),
@@ -130,15 +127,15 @@ WRONG: dict[str, Cases] = {
         ({"settled_at": nan}, "plays settled at more than 0 standard errors, got nan"),
     ],
     "rollout_labels": [
-        *ROLLER,
-        *LABELS[:2],
+        *OF_ROLLOUTS,
+        *OF_LABELS[:2],
         (
             {"source": VersionRef("selfplay", "x", "r1-01234567")},
             "a table of positions, .* got selfplay/x/r1-01234567, which holds turns of games; try: ",
         ),
     ],
     "lookahead_labels": [
-        *LABELS,
+        *OF_LABELS,
         ({"source": VersionRef("position_sample", "x")}, "a default variant of position_sample, or parameters beside"),
         ({"source_recipe": Given((("colour", 1),))}, "the parameters .* for position_sample/"),
         (
@@ -160,7 +157,7 @@ WRONG: dict[str, Cases] = {
         ({"seed": -1}, "a seed from 0"),
     ],
     "engine_labels": [
-        *LABELS,
+        *OF_LABELS,
         ({"engine": "xg"}, "an engine among gnubg, bgsage and network, got 'xg'"),
         ({"ply": -1}, "a ply of 0 to 4, got -1"),
         ({"ply": 5}, "a ply of 0 to 4, got 5"),
@@ -173,7 +170,7 @@ WRONG: dict[str, Cases] = {
         ),
     ],
     "reference_positions": [
-        *ROLLER,
+        *OF_ROLLOUTS,
         ({"positions": 3}, "an even number of positions of each theme, from 2 to 1,048,576, got 3"),
         ({"positions": 0}, "an even number"),
         ({"most_games": 0}, "1 to 1,073,741,824 games, got 0"),
@@ -215,7 +212,7 @@ WRONG: dict[str, Cases] = {
 
 @each(
     ("kind", "changes", "message"),
-    [(kind, changes, message) for kind, cases in WRONG.items() for changes, message in cases],
+    [(kind, changes, message) for kind, cases in INVALID_PARAMETERS.items() for changes, message in cases],
 )
 def test_invalid_parameters_are_refused(memory_path: Path, kind: str, changes: dict[str, Any], message: str) -> None:
     warehouse = bgdata.open_warehouse(memory_path)
@@ -245,10 +242,11 @@ class StopsEarly(Notes):
 
 
 @each(
-    ("kind", "step"),
+    ("kind", "shard_size"),
     [
         ("game_scores", {"STEP": 10}),
         ("cubeful_scores", {"CUBEFUL_STEP": 6}),  # two matches to 3
+        ("cubeful_selfplay", {"SHARD_CUBEFUL_GAMES": 3}),  # one match to 3
         ("lookahead_labels", {"STEP": 40}),
         ("engine_labels", {"STEP": 1}),
         ("rollout_labels", {"ROLLOUT_STEP": 1}),
@@ -260,30 +258,32 @@ class StopsEarly(Notes):
     ],
 )
 def test_resumed_builds_have_the_same_values(
-    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, memory_path: Path, kind: str, step: dict[str, int]
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, memory_path: Path, kind: str, shard_size: dict[str, int]
 ) -> None:
     """A build that is stopped and resumed, on machines without the warehouse and with other shard sizes, gives the same
     values."""
-    expected = smallest_version(warehouse.root, all_kinds()[kind]).manifest.digest
-    for name, size in step.items():
-        monkeypatch.setattr(import_module(type(all_kinds()[kind].computation).__module__), name, size)
     parameters = all_kinds()[kind].smallest
-    notes = Notes()
+    expected = smallest_version(warehouse.root, all_kinds()[kind]).manifest.digest
+    for constant, size in shard_size.items():
+        monkeypatch.setattr(import_module(type(all_kinds()[kind].computation).__module__), constant, size)
     with pytest.raises(KeyboardInterrupt):
         warehouse.build(kind, parameters, force=True, progress=StopsEarly(warehouse.root))
     hide_from_workers(monkeypatch, warehouse.root.resolve(), memory_path / "cache")
+    notes = Notes()
     machines = Elsewhere(str(memory_path / "store"))
-    assert warehouse.build(kind, parameters, force=True, progress=notes, executor=machines).manifest.digest == expected
+    table = warehouse.build(kind, parameters, force=True, progress=notes, executor=machines)
+    assert table.manifest.digest == expected
     assert any(re.search(": 2 of [0-9]+ parts are there", text) for text in notes.texts)
 
 
 @each("kind", ["lookahead_labels", "rollout_labels", "selfplay_labels"])
 def test_labels_are_exported_as_training_data(small_root: Path, tmp_path: Path, kind: str) -> None:
     table = smallest_version(small_root, all_kinds()[kind])
-    write_text(table, "gnubg-training", tmp_path / "contact-train-data")
-    found = parse_gnubg_training(read_bytes(tmp_path / "contact-train-data"))
-    assert np.array_equal(found.boards, table.array("boards"))
-    assert found.chances == pytest.approx(np.asarray(table.array("chances")), abs=1e-5)
+    path = tmp_path / "contact-train-data"
+    write_text(table, "gnubg-training", path)
+    exported = parse_gnubg_training(read_bytes(path))
+    assert np.array_equal(exported.boards, table.array("boards"))
+    assert exported.chances == pytest.approx(np.asarray(table.array("chances")), abs=1e-5)
 
 
 @each("kind", ["lookahead_labels", "rollout_labels"])
@@ -299,29 +299,26 @@ def test_named_version_of_a_network_is_used(warehouse: Warehouse, kind: str) -> 
 SMALLEST = DATASET.smallest
 
 
-def small_table(root: Path) -> Table:
-    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALLEST))
-
-
-def test_rows_equal_rollouts(small_root: Path) -> None:
-    """Every column of `rollout_labels` equals a rollout of its position."""
+def test_rollout_rows_equal_rollouts(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    brain = open_roller(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse)).chooser
+    chooser = open_roller(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse)).chooser
     boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
-    result = roll_out(boards, brain, Limits(72, 0.02, 144), 0, RolloutSettings("exact", 2))
+    result = roll_out(boards, chooser, Limits(72, 0.02, 144), 0, RolloutSettings("exact", 2))
     with warehouse.connect() as connection:
-        found = connection.sql("select * exclude (variant, board, pips, opponent_pips) from rollout_labels").fetchall()
-        ids = connection.sql("select position_id, class from positions order by line").fetchall()
-    version = warehouse.open("network", "tiny").folder.name
-    for row, values in enumerate(found):
-        assert values[0] == row
-        assert values[1:3] == ids[row]
-        expected = [*result.legal_chances()[row], *result.standard_errors[row]]
-        assert values[3:13] == pytest.approx(expected, abs=1e-7)
-        error = result.equity_standard_errors[row]
-        assert values[13:16] == (result.equities[row], error, result.plain_standard_errors[row])
-        assert values[16:] == (result.trials[row], bool(error <= 0.02), f"network/tiny/{version}")
-    assert len(found) == len(boards) == 2
+        columns = connection.sql("from rollout_labels order by row").fetchnumpy()
+        positions = connection.sql("select position_id, class from positions order by line").fetchnumpy()
+    assert columns["row"].tolist() == [0, 1]
+    assert columns["position_id"].tolist() == positions["position_id"].tolist()
+    assert columns["class"].tolist() == positions["class"].tolist()
+    for number, name in enumerate(("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")):
+        assert columns[name] == pytest.approx(result.legal_chances()[:, number], abs=1e-7)
+        assert columns[f"{name}_standard_error"] == pytest.approx(result.standard_errors[:, number], abs=1e-7)
+    assert columns["equity"].tolist() == result.equities.tolist()
+    assert columns["standard_error"].tolist() == result.equity_standard_errors.tolist()
+    assert columns["plain_standard_error"].tolist() == result.plain_standard_errors.tolist()
+    assert columns["trials"].tolist() == result.trials.tolist()
+    assert columns["is_reached"].tolist() == (result.equity_standard_errors <= 0.02).tolist()
+    assert set(columns["network"]) == {f"network/tiny/{warehouse.open('network', 'tiny').folder.name}"}
 
 
 def test_truncated_source_is_refused(warehouse: Warehouse) -> None:
@@ -336,14 +333,14 @@ def test_truncated_source_is_refused(warehouse: Warehouse) -> None:
 
 
 def test_statistics_equal_the_rows(small_root: Path) -> None:
-    table = small_table(small_root)
-    found = table.manifest.statistics
+    table = smallest_version(small_root, DATASET)
+    statistics = table.manifest.statistics
     errors = table.array("equity_standard_errors")
-    assert found["mean_standard_error"] == pytest.approx(errors.mean())
-    assert found["largest_standard_error"] == errors.max()
-    assert found["reached_share"] == (errors <= 0.02).mean()
-    assert found["games"] == table.array("trials").sum()
-    assert found["median_reduction"] > 1
+    assert statistics["mean_standard_error"] == pytest.approx(errors.mean())
+    assert statistics["largest_standard_error"] == errors.max()
+    assert statistics["reached_share"] == (errors <= 0.02).mean()
+    assert statistics["games"] == table.array("trials").sum()
+    assert statistics["median_reduction"] > 1
 
 
 def test_default_network_is_part_of_the_package() -> None:

@@ -6,7 +6,7 @@ import random
 import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import bgdata
 from bgdata.errors import CheckSkippedError, InvalidParameterError, MissingTableError, WorkerError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.player import MappedNetwork
-from bgdata.evaluation.player import PubEval, RandomPlayer, open_named_player
+from bgdata.evaluation.player import PubEval, open_named_player
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import Play, format_play, legal_plays
 from bgdata.game.position import Position
@@ -40,78 +40,83 @@ from tests.store.toy import Notes, whole_versions
 
 Row = dict[str, Any]
 SMALLEST = DATASET.smallest
-RANDOM = SelfPlayParameters("random", "1", 5, 9)
 
 
-def rows(table: Table, name: str) -> list[Row]:
+def query_rows(root: Path, query: str) -> list[Row]:
+    """The rows of a query."""
+    with bgdata.open_warehouse(root).connect() as connection:
+        result = connection.sql(query)
+        return [dict(zip(result.columns, row, strict=True)) for row in result.fetchall()]
+
+
+def rows_of(table: Table, name: str) -> list[Row]:
     """The rows of the table `games` or `turns` that SQL shows for a version."""
     where = f"where dataset = 'selfplay' and variant = '{table.folder.parent.name}' order by all"
     return query_rows(table.folder.parents[2], f"from {name} {where}")
 
 
-def digest(root: Path, parameters: SelfPlayParameters, executor: str = "local") -> str:
+def digest_of_build(root: Path, parameters: SelfPlayParameters, executor: str = "local") -> str:
     with open_executor(executor) as workers:
-        table = bgdata.open_warehouse(root).build(DATASET.name, parameters, executor=workers)
-    return table.manifest.digest
-
-
-def few_at_a_time(monkeypatch: pytest.MonkeyPatch, games: int) -> None:
-    monkeypatch.setattr(selfplay, "SHARD_GAMES", {False: games, True: games})
+        return bgdata.open_warehouse(root).build(DATASET.name, parameters, executor=workers).manifest.digest
 
 
 @pytest.fixture(scope="module")
-def corpus_with_luck(network_root: Path) -> tuple[Table, Corpus]:
-    """A corpus whose luck the network of the package measured, and the games of that corpus."""
+def table_and_corpus(network_root: Path) -> tuple[Table, Corpus]:
+    """A version whose luck the network of the package measured, and the same games played again."""
     warehouse = bgdata.open_warehouse(network_root)
-    found = warehouse.find_inputs(DATASET, LUCKY)
-    assert found
-    tables = BearoffEvaluator(found["two_sided"], found["one_sided"], found["gammon"])
-    player = MappedNetwork(found["network"], tables)
+    inputs = warehouse.find_inputs(DATASET, LUCKY)
+    assert inputs
+    player = network_player(inputs)
     return warehouse.build(DATASET.name, LUCKY), self_play(player.chooser, LUCKY.games, LUCKY.seed, with_luck=True)
 
 
-def check_rows(table: Table, corpus: Corpus, name: str) -> None:
-    net = net_lucks(corpus.begins, corpus.offsets, corpus.lucks).tolist()
-    shown = iter(rows(table, "turns"))
-    for game, row in enumerate(rows(table, "games")):
-        turns = range(corpus.offsets[game], corpus.offsets[game + 1])
+def network_player(inputs: Mapping[str, Table]) -> MappedNetwork:
+    """The network of the package with its bearoff tables, from the inputs of a version."""
+    return MappedNetwork(inputs["network"], BearoffEvaluator(*(inputs[role] for role in TABLES)))
+
+
+def check_rows(table: Table, corpus: Corpus, player: str) -> None:
+    """Check every column of the tables `games` and `turns`."""
+    net_luck = net_lucks(corpus.begins, corpus.offsets, corpus.lucks)
+    n_turns = np.diff(corpus.offsets)
+    games = rows_of(table, "games")
+    assert len(games) == len(corpus.outcomes)
+    for game, row in enumerate(games):
         outcome = int(corpus.outcomes[game])
-        assert row["game"] == game
-        assert row["match"] == 0
-        assert row["game_number"] == game + 1
-        assert row["n_turns"] == len(turns)
-        assert row["player_0"] == row["player_1"] == name
-        assert row["match_length"] == 0
-        assert row["score_0"] == 0
-        assert row["score_1"] == 0
-        assert not row["is_crawford"]
-        assert (row["winner"], row["points_won"]) == (int(outcome < 0), abs(outcome))
-        assert row["luck_0"] == (None if np.isnan(net[game]) else net[game])
-        assert row["hedged_points"] == (None if np.isnan(net[game]) else outcome - net[game])
-        for number, turn in enumerate(turns):
-            check_turn(next(shown), corpus, game, number, turn)
-    assert next(shown, None) is None
+        is_known = not np.isnan(net_luck[game])
+        expected = {
+            "game": game, "match": 0, "game_number": game + 1, "n_turns": n_turns[game], "player_0": player,
+            "player_1": player, "match_length": 0, "score_0": 0, "score_1": 0, "is_crawford": False,
+            "winner": int(outcome < 0), "points_won": abs(outcome), "luck_0": net_luck[game] if is_known else None,
+            "hedged_points": outcome - net_luck[game] if is_known else None,
+        }  # fmt: skip
+        assert {name: row[name] for name in expected} == expected
+    games_of_turns = np.repeat(np.arange(len(games)), n_turns)
+    turns = rows_of(table, "turns")
+    assert len(turns) == len(corpus.boards)
+    for row, game, turn in zip(turns, games_of_turns.tolist(), range(len(turns)), strict=True):
+        check_turn(row, corpus, game, turn)
 
 
-def check_turn(row: Row, corpus: Corpus, game: int, number: int, turn: int) -> None:
-    board = corpus.boards[turn].tolist()
-    dice = tuple(corpus.dice[turn].tolist())
+def check_turn(row: Row, corpus: Corpus, game: int, turn: int) -> None:
+    number = turn - int(corpus.offsets[game])
     player = (int(corpus.begins[game]) + number) % 2
-    assert row["game"] == game
-    assert row["turn"] == number
-    assert row["player"] == player
-    assert row["on_roll"] == player
-    assert row["action"] == "play"
-    position = Position(board)
-    assert row["position_id"] == position.id
-    assert row["board"] == board
-    assert (row["die1"], row["die2"]) == dice
-    after = tuple(corpus.after_play[turn].tolist())
-    (text,) = (str(play) for play in legal_plays(position, roll_of(*dice)) if play.after_play.board == after)
-    assert row["play"] == text
-    assert (row["cube_value"], row["cube_owner"]) == (1, "centered")
-    for column, values in (("cubeless_equity", corpus.equities), ("luck", corpus.lucks)):
-        assert row[column] == (None if np.isnan(values[turn]) else float(values[turn]))
+    position = Position(corpus.boards[turn].tolist())
+    die1, die2 = corpus.dice[turn].tolist()
+    after_play = tuple(corpus.after_play[turn].tolist())
+    (play,) = (play for play in legal_plays(position, roll_of(die1, die2)) if play.after_play.board == after_play)
+    expected = {
+        "game": game, "turn": number, "player": player, "on_roll": player, "action": "play",
+        "position_id": position.id, "board": list(position.board), "die1": die1, "die2": die2, "play": str(play),
+        "cube_value": 1, "cube_owner": "centered", "cubeless_equity": known(corpus.equities[turn]),
+        "luck": known(corpus.lucks[turn]),
+    }  # fmt: skip
+    assert {name: row[name] for name in expected} == expected
+
+
+def known(value: np.floating) -> float | None:
+    """A value as SQL shows it: null where it is unknown."""
+    return None if np.isnan(value) else float(value)
 
 
 def test_rows_equal_games_of_pubeval(small_root: Path) -> None:
@@ -120,37 +125,32 @@ def test_rows_equal_games_of_pubeval(small_root: Path) -> None:
     check_rows(table, self_play(PubEval().chooser, 20, 3), "pubeval 2")
 
 
-def test_rows_equal_games_with_luck(corpus_with_luck: tuple[Table, Corpus]) -> None:
-    table, corpus = corpus_with_luck
+def test_rows_equal_games_with_luck(table_and_corpus: tuple[Table, Corpus]) -> None:
+    table, corpus = table_and_corpus
     assert table.folder.parent.name == "network-6-seed-4-luck"
     assert set(table.manifest.inputs) == {"network", "two_sided", "one_sided", "gammon"}
-    name = table.manifest.inputs["network"].split("/")[1].partition("@")[0]
-    title = rows(table, "games")[0]["player_0"]
-    assert re.fullmatch(rf"{name} [0-9a-f]{{8}}", title)
-    check_rows(table, corpus, title)
+    network = table.manifest.inputs["network"].split("/")[1].partition("@")[0]
+    player = rows_of(table, "games")[0]["player_0"]
+    assert re.fullmatch(rf"{network} [0-9a-f]{{8}}", player)
+    check_rows(table, corpus, player)
     assert not np.isnan(corpus.lucks).any()
 
 
-@pytest.mark.parametrize("name", ["pubeval", "random"])
 def test_network_measures_luck_of_other_players(
-    network_root: Path, memory_path: Path, corpus_with_luck: tuple[Table, Corpus], name: str
+    network_root: Path, memory_path: Path, table_and_corpus: tuple[Table, Corpus]
 ) -> None:
     """The network of the package measures the luck of other players' rolls, and does not change their games."""
     shutil.copytree(network_root, memory_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
     warehouse = bgdata.open_warehouse(memory_path)
-    player = open_named_player(name, 0, warehouse)
-    parameters = SelfPlayParameters(name, player.version, 3, 4, True)
+    parameters = SelfPlayParameters("pubeval", PubEval.version, games=3, seed=4, luck=True)
     table = warehouse.build(DATASET.name, parameters)
-    assert table.folder.parent.name == f"{name}-3-seed-4-luck"
-    assert table.manifest.inputs == corpus_with_luck[0].manifest.inputs
-    found = warehouse.find_inputs(DATASET, parameters)
-    assert found
-    judge = MappedNetwork(found["network"], BearoffEvaluator(*(found[role] for role in TABLES)))
-    brain = PubEval().chooser if name == "pubeval" else RandomPlayer().chooser
-    corpus = self_play(brain, 3, 4, with_luck=True, estimator=judge.chooser)
-    check_rows(table, corpus, f"{name} {player.version}")
-    assert not np.isnan(corpus.lucks).any()
-    check_sample(DATASET, table, found, 3, np.random.default_rng(0))
+    assert table.folder.parent.name == "pubeval-3-seed-4-luck"
+    assert table.manifest.inputs == table_and_corpus[0].manifest.inputs
+    inputs = warehouse.find_inputs(DATASET, parameters)
+    assert inputs
+    estimator = network_player(inputs).chooser
+    check_rows(table, self_play(PubEval().chooser, 3, 4, with_luck=True, estimator=estimator), "pubeval 2")
+    check_sample(DATASET, table, inputs, 3, np.random.default_rng(0))
 
 
 def test_row_groups_do_not_change_rows(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,22 +159,16 @@ def test_row_groups_do_not_change_rows(memory_path: Path, monkeypatch: pytest.Mo
     check_rows(table, self_play(PubEval().chooser, 9, 3), "pubeval 2")
 
 
-def query_rows(root: Path, query: str) -> list[Row]:
-    """The rows of a query."""
-    with bgdata.open_warehouse(root).connect() as connection:
-        found = connection.sql(query)
-        return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
-
-
-def test_summary_equals_plain_sums(corpus_with_luck: tuple[Table, Corpus], network_root: Path) -> None:
+def test_summary_equals_plain_sums(table_and_corpus: tuple[Table, Corpus], network_root: Path) -> None:
     """The manifest's statistics and the view `selfplay_summary` equal sums over the games."""
-    table, corpus = corpus_with_luck
+    table, corpus = table_and_corpus
     (summary,) = query_rows(network_root, "from selfplay_summary where variant = 'network-6-seed-4-luck'")
     outcomes = corpus.outcomes.astype(np.float64)
     hedged = outcomes - net_lucks(corpus.begins, corpus.offsets, corpus.lucks)
-    names = ("single_share", "gammon_share", "backgammon_share")
     expected = {
-        **{name: (abs(outcomes) == points).mean() for points, name in enumerate(names, start=1)},
+        "single_share": (abs(outcomes) == 1).mean(),
+        "gammon_share": (abs(outcomes) == 2).mean(),
+        "backgammon_share": (abs(outcomes) == 3).mean(),
         "turns_per_game": np.diff(corpus.offsets).mean(),
         "points_per_game": outcomes.mean(),
         "standard_error": outcomes.std(ddof=1) / 6**0.5,
@@ -184,52 +178,65 @@ def test_summary_equals_plain_sums(corpus_with_luck: tuple[Table, Corpus], netwo
     assert table.manifest.statistics == pytest.approx(expected)
     assert {name: summary[name] for name in expected} == pytest.approx(expected)
     assert summary["hedging_factor"] == pytest.approx(outcomes.std() / hedged.std())
-    assert (summary["games"], summary["player"]) == (6, rows(table, "games")[0]["player_0"])
+    assert summary["games"] == 6
+    assert summary["player"] == rows_of(table, "games")[0]["player_0"]
+
+
+def test_luck_by_game_equals_the_games(table_and_corpus: tuple[Table, Corpus], network_root: Path) -> None:
+    _, corpus = table_and_corpus
+    hedged = corpus.outcomes - net_lucks(corpus.begins, corpus.offsets, corpus.lucks)
     by_game = query_rows(network_root, "from luck_by_game where dataset = 'selfplay' order by game")
-    assert [row["points"] for row in by_game] == outcomes.tolist()
+    assert [row["points"] for row in by_game] == corpus.outcomes.tolist()
     assert [row["hedged_points"] for row in by_game] == hedged.tolist()
     for row in by_game:
         assert row["luck_of_player_0"] - row["luck_of_player_1"] == pytest.approx(row["luck_0"], abs=1e-6)
         assert abs(row["luck_of_player_0"]) > 0.01
 
 
-def test_opening_plays_count_openings(corpus_with_luck: tuple[Table, Corpus], network_root: Path) -> None:
+def test_opening_plays_count_openings(table_and_corpus: tuple[Table, Corpus], network_root: Path) -> None:
     """The view `opening_plays` counts the first plays of games, and gives their mean results, plain and
     luck-adjusted."""
-    table, corpus = corpus_with_luck
-    plays = query_rows(network_root, "from opening_plays where dataset = 'selfplay'")
-    assert sum(row["games"] for row in plays) == 6
-    turns = {row["game"]: row for row in rows(table, "turns") if row["turn"] == 0}
-    hedged = corpus.outcomes - net_lucks(corpus.begins, corpus.offsets, corpus.lucks)
-    for row in plays:
+    table, corpus = table_and_corpus
+    opening_plays = query_rows(network_root, "from opening_plays where dataset = 'selfplay'")
+    assert sum(row["games"] for row in opening_plays) == 6
+    first_turns = {row["game"]: row for row in rows_of(table, "turns") if row["turn"] == 0}
+    net_luck = net_lucks(corpus.begins, corpus.offsets, corpus.lucks)
+    for row in opening_plays:
         assert row["roll"][0] > row["roll"][1]
-        games = [
-            game for game, turn in turns.items()
-            if turn["play"] == row["play"] and {str(turn["die1"]), str(turn["die2"])} == set(row["roll"])
-        ]  # fmt: skip
-        signs = [1 if turns[game]["player"] == 0 else -1 for game in games]
-        assert row["games"] == len(games)
-        points = [sign * corpus.outcomes[game] for sign, game in zip(signs, games, strict=True)]
+        points = []
+        hedged_points = []
+        for game, turn in first_turns.items():
+            if turn["play"] == row["play"] and {str(turn["die1"]), str(turn["die2"])} == set(row["roll"]):
+                sign = 1 if turn["player"] == 0 else -1
+                points.append(sign * corpus.outcomes[game])
+                hedged_points.append(sign * (corpus.outcomes[game] - net_luck[game]) + turn["luck"])
+        assert row["games"] == len(points)
         assert row["mean_points"] == pytest.approx(np.mean(points))
-        later = [sign * hedged[game] + turns[game]["luck"] for sign, game in zip(signs, games, strict=True)]
-        assert row["hedged_mean_points"] == pytest.approx(np.mean(later))
-    for roll in {row["roll"] for row in plays}:
-        assert sum(row["share"] for row in plays if row["roll"] == roll) == pytest.approx(1)
+        assert row["hedged_mean_points"] == pytest.approx(np.mean(hedged_points))
+    for roll in {row["roll"] for row in opening_plays}:
+        assert sum(row["share"] for row in opening_plays if row["roll"] == roll) == pytest.approx(1)
+
+
+def play_few_at_a_time(monkeypatch: pytest.MonkeyPatch, games: int) -> None:
+    monkeypatch.setattr(selfplay, "SHARD_GAMES", {False: games, True: games})
 
 
 def test_cluster_gives_the_same_digest(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
-    expected = digest(memory_path / "whole", SMALLEST)
-    few_at_a_time(monkeypatch, 3)
+    expected = digest_of_build(memory_path / "whole", SMALLEST)
+    play_few_at_a_time(monkeypatch, 3)
     with distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as cluster:
-        name = cluster.scheduler_address.replace("tcp://", "dask://")
-        assert digest(memory_path / "dask", SMALLEST, name) == expected
+        executor = cluster.scheduler_address.replace("tcp://", "dask://")
+        assert digest_of_build(memory_path / "dask", SMALLEST, executor) == expected
 
 
-def play_slowly(root: Path, games: int) -> None:
+SIXTY_GAMES = replace(SMALLEST, games=60)
+
+
+def play_slowly(root: Path) -> None:
     """Build a corpus in another process, one game at a time."""
     selfplay.SHARD_GAMES = {False: 1, True: 1}
-    bgdata.open_warehouse(root).build(DATASET.name, replace(SMALLEST, games=games), progress=SlowProgress())
+    bgdata.open_warehouse(root).build(DATASET.name, SIXTY_GAMES, progress=SlowProgress())
 
 
 class SlowProgress(Notes):
@@ -240,42 +247,39 @@ class SlowProgress(Notes):
         time.sleep(0.02)
 
 
-def parts(root: Path) -> list[Path]:
+def finished_parts(root: Path) -> list[Path]:
+    """The files of the games that a build has finished."""
     return sorted((root / ".staging").glob("*/shards/0*.npz"))
 
 
 def test_killed_build_resumes_without_damaged_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A killed build resumes from its finished parts; a part that has been damaged since is reported in one line."""
-    few_at_a_time(monkeypatch, 1)
-    expected = digest(tmp_path / "whole", replace(SMALLEST, games=60))
+    play_few_at_a_time(monkeypatch, 1)
+    expected = digest_of_build(tmp_path / "whole", SIXTY_GAMES)
     root = tmp_path / "killed"
-    moments = random.Random(8)
-    before = 0
+    delays = random.Random(8)
+    n_finished = 0
     for _ in range(2):
-        process = processes.start(play_slowly, root, 60)
-        wait_for_parts(root, before + 3, process.is_alive)
-        time.sleep(moments.uniform(0, 0.05))
+        process = processes.start(play_slowly, root)
+        while len(finished_parts(root)) < n_finished + 3:
+            assert process.is_alive(), "ended before it could be killed"
+            time.sleep(0.001)
+        time.sleep(delays.uniform(0, 0.05))
         process.kill()
         process.join()
-        assert before < len(parts(root)) < 60
-        before = len(parts(root))
-    corrupted = parts(root)[1]
-    corrupted.write_bytes(corrupted.read_bytes()[:-40])
+        assert n_finished < len(finished_parts(root)) < 60
+        n_finished = len(finished_parts(root))
     warehouse = bgdata.open_warehouse(root)
-    notes = Notes()
     assert list(warehouse.versions()) == []
-    assert warehouse.build(DATASET.name, replace(SMALLEST, games=60), progress=notes).manifest.digest == expected
-    damage, going_on, _ = notes.texts
-    assert damage.endswith(f"of {corrupted}, found another; computing it anew")
-    assert going_on == f"going on with selfplay/pubeval-60-seed-3: {before - 1} of 60 parts are there"
+    damaged_part = finished_parts(root)[1]
+    damaged_part.write_bytes(damaged_part.read_bytes()[:-40])
+    notes = Notes()
+    assert warehouse.build(DATASET.name, SIXTY_GAMES, progress=notes).manifest.digest == expected
+    damage_note, resume_note, _ = notes.texts
+    assert damage_note.endswith(f"of {damaged_part}, found another; computing it anew")
+    assert resume_note == f"going on with selfplay/pubeval-60-seed-3: {n_finished - 1} of 60 parts are there"
     assert len(whole_versions(warehouse)) == 1
-    assert parts(root) == []
-
-
-def wait_for_parts(root: Path, count: int, is_running: Callable[[], bool]) -> None:
-    while len(parts(root)) < count:
-        assert is_running(), "ended before it could be killed"
-        time.sleep(0.001)
+    assert finished_parts(root) == []
 
 
 def test_network_of_the_package_is_an_input() -> None:
@@ -283,10 +287,9 @@ def test_network_of_the_package_is_an_input() -> None:
     inputs = DATASET.inputs(SelfPlayParameters())
     assert set(inputs) == {"network", "two_sided", "one_sided", "gammon"}
     for name, parameters in inputs.values():
-        kind = bgdata.all_kinds()[name]
-        assert parameters in kind.defaults
+        assert parameters in bgdata.all_kinds()[name].defaults
     assert DATASET.inputs(SMALLEST) == {}
-    assert [DATASET.slug(parameters) for parameters in DATASET.defaults][:1] == ["network-10000-seed-1"]
+    assert DATASET.slug(DATASET.defaults[0]) == "network-10000-seed-1"
 
 
 def test_exported_games_can_be_imported(small_root: Path, memory_path: Path) -> None:
@@ -295,48 +298,43 @@ def test_exported_games_can_be_imported(small_root: Path, memory_path: Path) -> 
     imports = Imports(memory_path)
     path = imports.folder / "again.mat"
     write_text(table, "mat", path)
-    again = imports.build("matches", [path])
-    with imports.warehouse.connect() as connection:
-        assert connection.sql("select count(*) from quarantine").fetchall() == [(0,)]
-        found = connection.sql(
-            "select game, turn, player, die1, die2, position_id, play from turns order by all"
-        ).fetchall()
-        results = connection.sql("select winner, points_won, score_0, n_turns from games order by game").fetchall()
-    expected = [
-        tuple(row[name] for name in ("game", "turn", "player", "die1", "die2", "position_id", "play"))
-        for row in rows(table, "turns")
-    ]
-    assert found == expected
-    assert results == [(row["winner"], row["points_won"], 0, row["n_turns"]) for row in rows(table, "games")]
-    assert again.manifest.rows == 20
+    imported = imports.build("matches", [path])
+    assert imported.manifest.rows == 20
+    for name, columns in (
+        ("turns", "game, turn, player, die1, die2, position_id, play"),
+        ("games", "game, winner, points_won, score_0, n_turns"),
+    ):
+        expected = [{column: row[column] for column in columns.split(", ")} for row in rows_of(table, name)]
+        assert query_rows(imports.warehouse.root, f"select {columns} from {name} order by all") == expected
+    assert query_rows(imports.warehouse.root, "from quarantine") == []
 
 
 def test_equal_plays_are_formatted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three times the same plays become three times the texts, but each different play is formatted once."""
-    corpus = self_play(RandomPlayer().chooser, 4, 2)
-    moves = np.concatenate([play_shard(settings(), 0, 4)["turn_moves"]] * 3)
-    calls: list[int] = []
+    moves = np.concatenate([play_shard(SHARD_SETTINGS, 0, 4)["turn_moves"]] * 3)
+    formatted: list[Play] = []
 
-    def count_calls(play: Play) -> str:
-        calls.append(1)
+    def format_and_record(play: Play) -> str:
+        formatted.append(play)
         return format_play(play)
 
-    monkeypatch.setattr(selfplay, "format_play", count_calls)
+    monkeypatch.setattr(selfplay, "format_play", format_and_record)
     texts = play_texts(moves).to_pylist()
-    assert len(texts) == 3 * len(corpus.boards)
-    assert len(calls) == len(set(map(str, moves.tolist()))) < len(texts) / 3
+    assert len(texts) == len(moves)
+    assert texts[: len(moves) // 3] == texts[len(moves) // 3 * 2 :]
+    assert len(formatted) == len({str(row) for row in moves.tolist()}) < len(texts) / 3
     assert len(play_texts(moves[:0])) == 0
 
 
-def settings(**changes: str | int) -> dict[str, str | int]:
-    return {"player": "random", "seed": 2, "luck": 0, **changes}
+SHARD_SETTINGS: dict[str, str | int] = {"player": "random", "seed": 2, "luck": 0}
 
 
 def test_workers_with_other_kernels_are_refused() -> None:
+    work = Work(f"{selfplay.__name__}:play_shard", SHARD_SETTINGS, "0123")
     with pytest.raises(
         WorkerError, match=r"expected a worker with the kernels 0123, found .*; install the same bgdata"
     ):
-        Work(f"{selfplay.__name__}:play_shard", settings(), "0123").compute(0, 1)
+        work.compute(0, 1)
 
 
 def test_named_networks_use_the_best_tables(warehouse: Warehouse) -> None:
@@ -345,7 +343,7 @@ def test_named_networks_use_the_best_tables(warehouse: Warehouse) -> None:
     parameters = SelfPlayParameters("network/tiny", version, 2, 5, True)
     table = warehouse.build(DATASET.name, parameters)
     assert table.folder.parent.name == "network-tiny-2-seed-5-luck"
-    assert rows(table, "games")[0]["player_0"] == f"tiny {version}"
+    assert rows_of(table, "games")[0]["player_0"] == f"tiny {version}"
     check_sample(DATASET, table, {}, 2, np.random.default_rng(0))
     with pytest.raises(InvalidParameterError, match=f"^expected version {version} of network/tiny, .* got 0123$"):
         warehouse.build(DATASET.name, replace(parameters, version="0123"))

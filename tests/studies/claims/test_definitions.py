@@ -9,7 +9,6 @@ from bgdata.errors import CorruptFileError
 from bgdata.studies.claims.definitions import DOCUMENTS, FOLDER, Claim, parse_published, part_names, read_definitions
 from bgdata.studies.claims.register import FORMULAS, READINGS, parse_call
 from bgdata.studies.kinds.claims import default_variant
-from tests.subtests import each
 
 ONE_CLAIM = """
 [[group]]
@@ -21,7 +20,7 @@ query = "pairs(1, 1)"
 """
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "number", "half"),
     [
         ("361", 361, 0.5),
@@ -43,13 +42,13 @@ query = "pairs(1, 1)"
     ],
 )
 def test_published_numbers_are_parsed(text: str, number: float, half: float) -> None:
-    found = parse_published(text)
-    assert found is not None
-    assert found == (pytest.approx(number, rel=1e-15), pytest.approx(half))
-    assert isinstance(found[0], int) == isinstance(number, int)
+    parsed = parse_published(text)
+    assert parsed is not None
+    assert parsed == (pytest.approx(number, rel=1e-15), pytest.approx(half))
+    assert isinstance(parsed[0], int) == isinstance(number, int)
 
 
-@each(
+@pytest.mark.parametrize(
     "text",
     [
         "",
@@ -93,11 +92,11 @@ def test_rows_of_a_group_become_claims(tmp_path: Path) -> None:
         )
         for p, c, n in ((1, 2, "4"), (2, 1, "5"))
     ]
-    last = Claim("A10.one-two", "A10", "somebody", "a number", "1", query="pairs(1, 1)")
-    assert read_definitions(tmp_path) == (*expected, last)
+    claim_of_a_single_group = Claim("A10.one-two", "A10", "somebody", "a number", "1", query="pairs(1, 1)")
+    assert read_definitions(tmp_path) == (*expected, claim_of_a_single_group)
 
 
-@each(
+@pytest.mark.parametrize(
     ("before", "after", "message"),
     [
         ('published = "1"', "", "expected a field published in group 1 of "),
@@ -196,10 +195,10 @@ def test_register_has_all_parts() -> None:
     assert {claim.part for claim in claims} == set(part_names())
     assert len(claims) > 500
     assert len([claim for claim in claims if claim.claim.startswith("A8.full-")]) == 66  # the diagonal has no claims
-    twice = {claim.claim: claim.restates for claim in claims if claim.kind == "published_twice"}
-    assert len([name for name in twice if name.startswith("A8.mwc-")]) == 66
+    restated = {claim.claim: claim.restates for claim in claims if claim.kind == "published_twice"}
+    assert len([name for name in restated if name.startswith("A8.mwc-")]) == 66
     names = {claim.claim for claim in claims}
-    assert set(twice.values()) < names - set(twice)
+    assert set(restated.values()) < names - set(restated)
     documents = Counter(claim.document for claim in claims)
     assert set(documents) == set(DOCUMENTS)
     assert min(documents.values()) > 10

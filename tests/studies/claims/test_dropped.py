@@ -67,17 +67,17 @@ def test_figures_less_the_mean_excess_equal_the_table(tmp_path: Path) -> None:
         "largest": expected.max(),
         "smallest": expected.min(),
     }.items():
-        found = oracle_answers.corrected_difference(tables, 6, 4, what)
-        assert found.answer == pytest.approx(figure, abs=1e-6)
-        assert 0 < found.bound < 1e-4
+        answer = oracle_answers.corrected_difference(tables, 6, 4, what)
+        assert answer.answer == pytest.approx(figure, abs=1e-6)
+        assert 0 < answer.bound < 1e-4
     with pytest.raises(KeyError):
         oracle_answers.corrected_difference(tables, 6, 4, "colour")
 
 
 def test_standard_error_treats_games_as_observations() -> None:
     """For three games with one, two and one values, the standard error is that of a ratio of sums over games."""
-    found = play.mean_by_game(np.array([1.0, 2.0, 4.0, 5.0]), np.array([0, 1, 1, 2]), 3)
-    assert found[:3] == (3, pytest.approx(np.sqrt((1 - 3) ** 2 + (6 - 6) ** 2 + (5 - 3) ** 2) / 4), 3)
+    mean = play.mean_by_game(np.array([1.0, 2.0, 4.0, 5.0]), np.array([0, 1, 1, 2]), 3)
+    assert mean[:3] == (3, pytest.approx(np.sqrt((1 - 3) ** 2 + (6 - 6) ** 2 + (5 - 3) ** 2) / 4), 3)
 
 
 def test_windows_are_near_cube_points() -> None:

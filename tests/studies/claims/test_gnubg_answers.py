@@ -38,14 +38,14 @@ def test_match_equity_differences_equal_published_ones(tmp_path: Path) -> None:
     published = warehouse.build("match_equity", MATCH_EQUITY.default("published-12"))
     kind = warehouse.kinds["met_xml"]
     imported = warehouse.build("met_xml", kind.parameters_of(FILES, "gnubg"), files=FILES)  # type: ignore[attr-defined]
-    found = answers("A8.against", [published, imported])
-    assert [(each.claim.published, each.status) for each in found] == [
+    judged_claims = answers("A8.against", [published, imported])
+    assert [(judged.claim.published, judged.status) for judged in judged_claims] == [
         (published, "reproduced")
         for published in ("0.0051", "0.0016", "0.0126", "0.0059", "0.0104", "0.0055", "0.0204")
     ]
     largest, mostly = answers("A8.mec26-most", [published, imported])
-    for each in (*found, largest, mostly):
-        assert each.claim.recorded == (each.answer,)
+    for judged in (*judged_claims, largest, mostly):
+        assert judged.claim.recorded == (judged.answer,)
     assert (mostly.status, mostly.claim.kind) == ("reproduced", "statement")
     assert (largest.status, largest.claim.kind, largest.answer) == ("reproduced", "published", pytest.approx(0.50680))
 
@@ -61,10 +61,10 @@ def test_chances_of_the_start_position(tmp_path: Path) -> None:
     place, recipe = find_source(warehouse, "positions/start")
     version = open_named_player("gnubg").version
     table = warehouse.build("engine_labels", EngineParameters(place, "gnubg", 0, version, source_recipe=recipe))
-    found = [each for each in answers("A11.start-", [table]) if each.claim.claim.endswith("-gnubg-0ply")]
-    assert [each.claim.published for each in found] == ["51.9", "15.1", "13.6"]
-    for each in found:
-        assert isinstance(each.answer, float)
-        assert abs(each.answer - float(each.claim.published)) < 1
-        assert each.claim.recorded == pytest.approx((each.answer,), rel=RCPPS_ERROR)
-        assert each.claim.restates == each.claim.claim.removesuffix("-gnubg-0ply")
+    judged_claims = [judged for judged in answers("A11.start-", [table]) if judged.claim.claim.endswith("-gnubg-0ply")]
+    assert [judged.claim.published for judged in judged_claims] == ["51.9", "15.1", "13.6"]
+    for judged in judged_claims:
+        assert isinstance(judged.answer, float)
+        assert abs(judged.answer - float(judged.claim.published)) < 1
+        assert judged.claim.recorded == pytest.approx((judged.answer,), rel=RCPPS_ERROR)
+        assert judged.claim.restates == judged.claim.claim.removesuffix("-gnubg-0ply")

@@ -50,19 +50,19 @@ def needed_variants(claim: Claim) -> tuple[str, ...]:
 
 
 def test_open_claims_name_an_experiment(answered_claims: list[JudgedClaim]) -> None:
-    found = {each.claim.claim: each for each in answered_claims if each.status == "open"}
-    assert set(found) == OPEN_CLAIMS
-    for name, each in found.items():
-        assert is_explained(each.claim), name
-        assert each.explanation.endswith(f"{DECIDES}{each.claim.experiment}. {OBSTACLE}{each.claim.obstacle}")
+    open_claims = {judged.claim.claim: judged for judged in answered_claims if judged.status == "open"}
+    assert set(open_claims) == OPEN_CLAIMS
+    for name, judged in open_claims.items():
+        assert is_explained(judged.claim), name
+        assert judged.explanation.endswith(f"{DECIDES}{judged.claim.experiment}. {OBSTACLE}{judged.claim.obstacle}")
 
 
 def test_claims_that_disagree_have_an_explanation(answered_claims: list[JudgedClaim]) -> None:
-    found = [each for each in answered_claims if each.status == "disagrees"]
-    assert found
-    for each in found:
-        assert is_explained(each.claim), each.claim.claim
-        assert len(each.claim.explanation.split()) > MIN_WORDS
+    claims = [judged.claim for judged in answered_claims if judged.status == "disagrees"]
+    assert claims
+    for claim in claims:
+        assert is_explained(claim), claim.claim
+        assert len(claim.explanation.split()) > MIN_WORDS
 
 
 def test_claims_answered_by_another_player_name_an_experiment() -> None:

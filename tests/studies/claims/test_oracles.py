@@ -43,8 +43,8 @@ def without_tables() -> dict[str, Claim]:
 
 @each("claim", without_tables)
 def test_figures_without_tables_are_reproduced(claim: Claim) -> None:
-    (found,) = judge([claim], {}, lambda _: ())
-    assert found.status == "reproduced", found
+    (judged,) = judge([claim], {}, lambda _: ())
+    assert judged.status == "reproduced", judged
 
 
 @pytest.mark.slow
@@ -66,6 +66,6 @@ def test_figures_from_tables_are_reproduced() -> None:
         assert table
         tables[pattern] = table
     with connect_tables(all_kinds(), tables.values()) as connection:
-        found = list(judge(claims, tables, lambda query: only_row(connection, query)))
-    assert len(found) > 80
-    assert [(each.claim.claim, each.answer) for each in found if each.status != "reproduced"] == []
+        judged_claims = list(judge(claims, tables, lambda query: only_row(connection, query)))
+    assert len(judged_claims) > 80
+    assert [(judged.claim.claim, judged.answer) for judged in judged_claims if judged.status != "reproduced"] == []

@@ -43,12 +43,13 @@ def quick_claims() -> dict[str, Claim]:
 
 
 def judge_claim(claim: Claim, *values: Any, tables: dict[str, Any] | None = None) -> tuple[Any, str, str]:
-    (found,) = judge([claim], tables or {}, lambda query: values if query == claim.query else ())
-    assert found.claim == claim
-    return found[1:4]
+    """The answer, the status and the explanation of a claim whose query finds these values."""
+    (judged,) = judge([claim], tables or {}, lambda query: values if query == claim.query else ())
+    assert judged.claim == claim
+    return judged.answer, judged.status, judged.explanation
 
 
-@each(
+@pytest.mark.parametrize(
     ("change", "answer", "status"),
     [
         ({}, 0.5049, "reproduced"),
@@ -84,7 +85,7 @@ def test_judge_claim_gives_the_expected_status(change: dict[str, Any], answer: A
     assert judge_claim(replace(CLAIM, **change), answer) == (round_answer(answer), status, "so")
 
 
-@each(
+@pytest.mark.parametrize(
     ("change", "values", "status", "tolerance"),
     [
         ({}, (0.534, 0.01), "reproduced", 0.035),
@@ -103,12 +104,12 @@ def test_samples_may_deviate_by_three_standard_errors(
     change: dict[str, Any], values: tuple[Any, ...], status: str, tolerance: float
 ) -> None:
     claim = replace(CLAIM, **change)
-    (found,) = judge([claim], {}, lambda _: values)
-    assert (found.answer, found.status) == (values[0], status)
-    assert found.tolerance == pytest.approx(tolerance, nan_ok=True)
+    (judged,) = judge([claim], {}, lambda _: values)
+    assert (judged.answer, judged.status) == (values[0], status)
+    assert judged.tolerance == pytest.approx(tolerance, nan_ok=True)
 
 
-@each(
+@pytest.mark.parametrize(
     ("change", "values"),
     [
         ({"published_games": 1601}, (0.5, 0.1, 100)),
@@ -124,8 +125,8 @@ def test_small_samples_that_agree_are_open(change: dict[str, Any], values: tuple
     assert judge_claim(replace(CLAIM, **enough), *values) == (0.5, "reproduced", "so")
 
 
-@each(
-    ("change", "values", "shown"),
+@pytest.mark.parametrize(
+    ("change", "values", "expected"),
     [
         ({"published_games": 1_000_000}, (0.7, 0.01, 100), (0.7, "disagrees")),
         ({"published_error": 0.01}, (0.95, 0.0401, 100), (0.95, "disagrees")),
@@ -133,29 +134,29 @@ def test_small_samples_that_agree_are_open(change: dict[str, Any], values: tuple
         ({"published_games": 1_000_000}, (0.52, 0.01, 100), (None, "open")),
     ],
 )
-def test_small_samples_that_disagree_are_shown(change: dict[str, Any], values: tuple[Any, ...], shown: Any) -> None:
+def test_small_samples_that_disagree_are_shown(change: dict[str, Any], values: tuple[Any, ...], expected: Any) -> None:
     """A small sample that disagrees by many standard errors counts, though one that agrees proves nothing."""
-    assert judge_claim(replace(CLAIM, **change), *values)[:2] == shown
+    assert judge_claim(replace(CLAIM, **change), *values)[:2] == expected
 
 
 def test_rounding_of_printed_arguments_widens_the_tolerance() -> None:
     """Arguments in quotes are printed figures, and half of their last digit widens the tolerance."""
     claim = replace(CLAIM, published="2.74", query="average_cube(['12.3', '61.0', '21.2', '4.5', '0.8', '0.1', '0.0'])")
-    (found,) = judge([claim], {}, lambda _: ())
-    assert (found.answer, found.bound) == (pytest.approx(2.711), pytest.approx(127 * 0.0005))
-    assert found.tolerance == pytest.approx(0.005 + 127 * 0.0005)
-    assert found.status == "reproduced"
+    (judged,) = judge([claim], {}, lambda _: ())
+    assert (judged.answer, judged.bound) == (pytest.approx(2.711), pytest.approx(127 * 0.0005))
+    assert judged.tolerance == pytest.approx(0.005 + 127 * 0.0005)
+    assert judged.status == "reproduced"
     exact = replace(claim, query="average_cube([12.3, 61.0, 21.2, 4.5, 0.8, 0.1, 0.0])")
     assert judge_claim(exact)[:2] == (pytest.approx(2.711), "disagrees")
-    assert register.answer_with_bound(lambda *given: len(given), ["linear", 2]) == (2, 0, 0, 0)
+    assert register.answer_with_bound(lambda *arguments: len(arguments), ["linear", 2]) == (2, 0, 0, 0)
 
 
 def test_claims_with_missing_tables_are_open() -> None:
     assert judge_claim(replace(CLAIM, query="", status="unreachable"), 0.5) == (None, "unreachable", "so")
-    wanting = replace(CLAIM, needs=("a/b",), wants=("c/*",))
-    assert judge_claim(wanting, 0.5) == (None, "open", "so; not computed, as there is no a/b, no c/*")
-    assert judge_claim(wanting, 0.5, tables={"a/b": None}) == (None, "open", "so; not computed, as there is no c/*")
-    assert judge_claim(wanting, 0.5, tables={"a/b": None, "c/d": None}) == (0.5, "reproduced", "so")
+    claim = replace(CLAIM, needs=("a/b",), wants=("c/*",))
+    assert judge_claim(claim, 0.5) == (None, "open", "so; not computed, as there is no a/b, no c/*")
+    assert judge_claim(claim, 0.5, tables={"a/b": None}) == (None, "open", "so; not computed, as there is no c/*")
+    assert judge_claim(claim, 0.5, tables={"a/b": None, "c/d": None}) == (0.5, "reproduced", "so")
     assert judge_claim(replace(CLAIM, explanation=""), 0.6)[1:] == (
         "disagrees",
         "Not within the tolerance, and we do not know why",
@@ -189,7 +190,7 @@ def test_record_answers_if_tables_are_missing() -> None:
     assert judge_claim(claim, 0.5, tables={"a/b": None, "c/d": None}) == (0.5, "reproduced", "so")
 
 
-@each(
+@pytest.mark.parametrize(
     ("query", "message"),
     [
         ("colour(1)", "expected one of .*pairs.* in A1.one, got colour"),
@@ -229,7 +230,7 @@ def test_answers_are_rounded_to_nine_digits() -> None:
     assert round_answer("n-1") == "n-1"
 
 
-@each("values", [(), (0.5, 0.1, 10, 3)])
+@pytest.mark.parametrize("values", [(), (0.5, 0.1, 10, 3)])
 def test_answers_with_too_few_or_too_many_values_are_refused(values: tuple[Any, ...]) -> None:
     with pytest.raises(CorruptFileError, match=f"expected a value, .* of A1.one, got {len(values)} values"):
         judge_claim(CLAIM, *values)
@@ -240,9 +241,9 @@ OPEN_CLAIMS = {"A3.smaller"}  # words
 
 @each("claim", quick_claims)
 def test_claims_without_tables_have_their_status(claim: Claim) -> None:
-    (found,) = judge([claim], {}, lambda _: ())
+    (judged,) = judge([claim], {}, lambda _: ())
     expected = "open" if claim.claim in OPEN_CLAIMS else "corrected" if claim.correction else "reproduced"
-    assert found.status == expected, found
+    assert judged.status == expected, judged
 
 
 def test_quick_claims_are_found() -> None:
@@ -291,7 +292,9 @@ def test_rows_of_a_printed_table_are_judged_together() -> None:
     assert (five.chance, five.status) == (pytest.approx(0.00125, rel=0.01), "disagrees")
 
 
-@each(("degrees", "total"), [(1, 3.841), (2, 5.991), (3, 7.815), (4, 9.488), (19, 30.144), (20, 31.410)])
+@pytest.mark.parametrize(
+    ("degrees", "total"), [(1, 3.841), (2, 5.991), (3, 7.815), (4, 9.488), (19, 30.144), (20, 31.410)]
+)
 def test_chi_squared_tail_equals_printed_tables(degrees: int, total: float) -> None:
     """At the 5 % points of printed tables, the tail is 0.05."""
     assert chi_squared_tail(total, degrees) == pytest.approx(0.05, abs=2e-5)
@@ -318,8 +321,10 @@ def test_published_table_equals_equity_before_game(tmp_path: Path) -> None:
     warehouse.build("match_equity", MATCH_EQUITY.default("published-12"))
     met = find_met(warehouse, "published-12")
     for away in range(1, 13):
-        for other in range(1, 13):
-            assert FORMULAS["equity_before_game"](away, other, row, 0.276) == pytest.approx(
-                2 * met.mwc(away, other) - 1
+        for opponent_away in range(1, 13):
+            assert FORMULAS["equity_before_game"](away, opponent_away, row, 0.276) == pytest.approx(
+                2 * met.mwc(away, opponent_away) - 1
             )
-            assert FORMULAS["percent_before_game"](away, other, row, 0.276) == pytest.approx(100 * met.mwc(away, other))
+            assert FORMULAS["percent_before_game"](away, opponent_away, row, 0.276) == pytest.approx(
+                100 * met.mwc(away, opponent_away)
+            )

@@ -51,13 +51,19 @@ def test_erratum_selects_corrected_claims(root: Path) -> None:
 
 
 def test_status_and_kind_select_claims(root: Path) -> None:
-    both = output_of(root, "claims", "--status", "corrected", "--status", "reproduced").splitlines()
-    assert both[-4] == "22 claims: 11 reproduced, 11 corrected, 0 disagree, 0 open, 0 unreachable; 11 errata"
-    twice = output_of(root, "claims", "--kind", "published_twice").splitlines()
-    assert [line.split()[0] for line in twice] == ["claim", "A12.total-luck-as-added", "1", "kind", "published_twice"]
+    lines = output_of(root, "claims", "--status", "corrected", "--status", "reproduced").splitlines()
+    assert lines[-4] == "22 claims: 11 reproduced, 11 corrected, 0 disagree, 0 open, 0 unreachable; 11 errata"
+    lines_of_twice_published = output_of(root, "claims", "--kind", "published_twice").splitlines()
+    assert [line.split()[0] for line in lines_of_twice_published] == [
+        "claim",
+        "A12.total-luck-as-added",
+        "1",
+        "kind",
+        "published_twice",
+    ]
     assert output_of(root, "claims", "--kind", "statement").startswith("0 claims: ")
-    nothing = output_of(root, "claims", "A12.total", "--status", "open")
-    assert nothing == "0 claims: 0 reproduced, 0 corrected, 0 disagree, 0 open, 0 unreachable; 0 errata\n"
+    output = output_of(root, "claims", "A12.total", "--status", "open")
+    assert output == "0 claims: 0 reproduced, 0 corrected, 0 disagree, 0 open, 0 unreachable; 0 errata\n"
 
 
 def test_explain_prints_all_fields(root: Path) -> None:
@@ -67,18 +73,22 @@ def test_explain_prints_all_fields(root: Path) -> None:
     assert "  answer          0.709" in lines
     assert "  query           select sum(evaluation - average) from published_luck" in lines
     assert "1 claim: 0 reproduced, 1 corrected, 0 disagree, 0 open, 0 unreachable; 1 erratum" in lines
-    again = output_of(root, "claims", "A12.total-luck-as-added", "--explain").splitlines()
-    assert "  restates        A12.total-luck" in again
+    lines_of_restated = output_of(root, "claims", "A12.total-luck-as-added", "--explain").splitlines()
+    assert "  restates        A12.total-luck" in lines_of_restated
 
 
-def test_answers_of_samples_have_standard_errors() -> None:
-    def shown(value: float, error: float | None) -> str | None:
-        return claims.answer_text({"answer": f"{value:.9g}", "our_value": value, "our_error": error, "our_bound": None})
-
-    assert shown(38.1, 0.674) == "38.10 +/- 0.67"
-    assert shown(-0.00712345, 0.00312) == "-0.0071 +/- 0.0031"
-    assert shown(1234.5, 123) == "1234 +/- 123"
-    assert shown(0.709, None) == "0.709"
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (38.1, 0.674, "38.10 +/- 0.67"),
+        (-0.00712345, 0.00312, "-0.0071 +/- 0.0031"),
+        (1234.5, 123, "1234 +/- 123"),
+        (0.709, None, "0.709"),
+    ],
+)
+def test_answers_of_samples_have_standard_errors(value: float, error: float | None, text: str) -> None:
+    row = {"answer": f"{value:.9g}", "our_value": value, "our_error": error, "our_bound": None}
+    assert claims.answer_text(row) == text
 
 
 @pytest.mark.parametrize(("value", "bound", "text"), [(0.0236259717, 7.6e-6, "0.023626"), (0.709, 1e-9, "0.709")])

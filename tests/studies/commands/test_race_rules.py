@@ -1,6 +1,6 @@
 """Tests of `bgdata race-rules`: rules as text, data and picture, and errors."""
 
-import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -15,43 +15,36 @@ SIZE = ("--table", "6x6")
 
 def test_rules_are_printed_side_by_side(small_root: Path) -> None:
     """The command prints each rule with its losses, the least first, and the formulas of the found rules."""
-    head, about, _, _, *lines = output_of(small_root, "race-rules", CORPUS, *SIZE).splitlines()
+    head, units, _, _, *lines = output_of(small_root, "race-rules", CORPUS, *SIZE).splitlines()
     table = bgdata.open_warehouse(small_root).open("race_rules", "6x6-of-pubeval-20-seed-3")
     figures = table.manifest.statistics
     assert head == (
         f"{table.name}: 851,929 pairs of layouts; {figures['played_positions']} positions of the corpus, "
         f"{figures['longer_positions']} of them longer"
     )
-    assert about.startswith("mean loss in thousandths of a point per unit cube")
+    assert units.startswith("mean loss in thousandths of a point per unit cube")
     rules = [line.split() for line in lines[: len(NAMES)]]
     found = lines[len(NAMES) :]
     assert sorted(rule[0] for rule in rules) == sorted(NAMES)
     assert [line.split(":")[0] for line in found] == [name for name, *_ in rules if name.startswith("found")]
     played = [float(rule[4]) for rule in rules]
     assert played == sorted(played)
-    with bgdata.open_warehouse(small_root).connect() as connection:
-        losses = connection.sql(
-            "select rule, played_take_loss, longer_total_loss, total_loss from race_rule_losses"
-        ).fetchall()
-    for name, *found in losses:
-        (row,) = (rule for rule in rules if rule[0] == name)
-        assert [row[3], row[8], row[12]] == ["-" if loss is None else f"{1000 * loss:.1f}" for loss in found]
+    for losses in bgdata.open_warehouse(small_root).rows("from race_rule_losses"):
+        (row,) = (rule for rule in rules if rule[0] == losses["rule"])
+        for column, name in ((3, "played_take_loss"), (8, "longer_total_loss"), (12, "total_loss")):
+            assert row[column] == ("-" if losses[name] is None else f"{1000 * losses[name]:.1f}")
 
 
 def test_data_equal_the_view(small_root: Path) -> None:
-    rows = list(csv.DictReader(output_of(small_root, "race-rules", CORPUS, *SIZE, "--format", "csv").splitlines()))
-    with bgdata.open_warehouse(small_root).connect() as connection:
-        expected = connection.sql("select * exclude variant from race_rule_losses")
-        assert list(rows[0]) == expected.columns
-        assert [list(row.values()) for row in rows] == [
-            ["" if cell is None else str(cell) for cell in row] for row in expected.fetchall()
-        ]
+    rows = json.loads(output_of(small_root, "race-rules", CORPUS, *SIZE, "--format", "json"))
+    assert rows == bgdata.open_warehouse(small_root).rows("select * exclude variant from race_rule_losses")
 
 
 def test_picture_has_all_rules(small_root: Path, tmp_path: Path) -> None:
     output_of(small_root, "race-rules", CORPUS, *SIZE, "--plot", tmp_path / "a.svg")
     picture = (tmp_path / "a.svg").read_text()
-    assert all(f">{name}<" in picture for name in (*NAMES, "redouble", "as they come up in play"))
+    for text in (*NAMES, "redouble", "as they come up in play"):
+        assert f">{text}<" in picture
 
 
 @pytest.mark.parametrize(

@@ -6,31 +6,31 @@ from pathlib import Path
 
 import pytest
 
+import bgdata
 from bgdata.evaluation.players import DEFAULT_NETWORK
 from bgdata.studies.commands.studies import Series, draw_study, series_to_draw
 from bgdata.studies.kinds.shared.cube_arms import NAMES
 from tests.command_line import error_of, output_of, run
-from tests.subtests import each
 
 
 def test_study_prints_all_settings(network_root: Path) -> None:
-    out = output_of(network_root, "study", "index", "--games", "4", "--seed", "3").splitlines()
+    lines = output_of(network_root, "study", "index", "--games", "4", "--seed", "3").splitlines()
     assert re.fullmatch(
-        r"a cube life index against 0\.7: 4 games each, .*/index-[a-z0-9-]+-4-seed-3/r2-[0-9a-f]{8}", out[0]
+        r"a cube life index against 0\.7: 4 games each, .*/index-[a-z0-9-]+-4-seed-3/r2-[0-9a-f]{8}", lines[0]
     )
-    assert out[1].split() == ["money", "0", "0.25", "0.5", "0.75", "1"]
-    assert re.fullmatch(r"points_per_game( +[+-]\d+\.\d{4} \+/- \d+\.\d{4}){5}", out[2])
-    assert out[3].split() == ["(published)", "(-0.3000)", "(-0.1400)", "(-0.0400)", "(+0.0000)", "(-0.0900)"]
-    shares = next(line for line in out if line.startswith("win_share"))
+    assert lines[1].split() == ["money", "0", "0.25", "0.5", "0.75", "1"]
+    assert re.fullmatch(r"points_per_game( +[+-]\d+\.\d{4} \+/- \d+\.\d{4}){5}", lines[2])
+    assert lines[3].split() == ["(published)", "(-0.3000)", "(-0.1400)", "(-0.0400)", "(+0.0000)", "(-0.0900)"]
+    shares = next(line for line in lines if line.startswith("win_share"))
     assert re.fullmatch(r"win_share( +\d+\.\d\d \+/- \d+\.\d\d){5}", shares)
-    assert output_of(network_root, "study", "index", "--games", "4", "--seed", "3").splitlines() == out
+    assert output_of(network_root, "study", "index", "--games", "4", "--seed", "3").splitlines() == lines
 
 
 def test_luck_option_adds_luck_adjusted_points(network_root: Path) -> None:
-    out = output_of(network_root, "study", "index", "--games", "4", "--luck").splitlines()
-    assert "-4-seed-1-luck/" in out[0]
-    assert re.fullmatch(r"hedged_points_per_game( +[+-]\d+\.\d{4} \+/- \d+\.\d{4}){5}", out[2])
-    assert out[4].startswith("points_per_game")
+    lines = output_of(network_root, "study", "index", "--games", "4", "--luck").splitlines()
+    assert "-4-seed-1-luck/" in lines[0]
+    assert re.fullmatch(r"hedged_points_per_game( +[+-]\d+\.\d{4} \+/- \d+\.\d{4}){5}", lines[2])
+    assert lines[4].startswith("points_per_game")
 
 
 def test_studies_of_the_first_rule_have_their_own_default_network(network_root: Path) -> None:
@@ -59,7 +59,7 @@ def test_picture_is_drawn(network_root: Path, tmp_path: Path, study: tuple[str, 
 def test_every_series_is_drawn(tmp_path: Path) -> None:
     """Every series is drawn even if there are more series than colours."""
     names = [f"to {length} points" for length in range(3, 23)]
-    series = [Series(name, [0.0, 1.0], [place, place], [0.1, 0.1], [nan, nan]) for place, name in enumerate(names)]
+    series = [Series(name, [0.0, 1.0], [height, height], [0.1, 0.1], [nan, nan]) for height, name in enumerate(names)]
     draw_study("lengths", "index", "points", series, tmp_path / "x.svg")
     picture = (tmp_path / "x.svg").read_text()
     assert [name for name in names if f">{name}<" not in picture] == []
@@ -74,22 +74,30 @@ def test_picture_shows_the_measure_of_the_study(study: str, measure: str) -> Non
     assert series_to_draw(study, series) == (measure, [series[0, measure.replace(" ", "_")]])
 
 
-def test_self_play_with_cube_models(network_root: Path) -> None:
-    """`selfplay --cube-model` plays matches and money games, also ahead, and prints how they ended."""
-    folder, games, points = output_of(
-        network_root, "selfplay", "--cube-model", "0.7,money:0.6", "--match-length", "3", "--games", "2"
-    ).splitlines()
+def self_play(root: Path, *options: str) -> list[str]:
+    """The lines of `bgdata selfplay` of two games or matches."""
+    return output_of(root, "selfplay", *options, "--games", "2").splitlines()
+
+
+def test_self_play_of_matches_with_two_cube_models(network_root: Path) -> None:
+    folder, games, points = self_play(network_root, "--cube-model", "0.7,money:0.6", "--match-length", "3")
     assert re.search(r"-match-3-cube-0-7-money-0-6-2-seed-1/r4-[0-9a-f]{8}$", folder)
     assert re.fullmatch(r"\d+ games of \d+\.\d turns: \d+\.\d % passed, average cube \d\.\d\d", games)
     assert re.fullmatch(r"player 0: \d+\.\d \+/- \d+\.\d % of matches won", points)
-    money = output_of(network_root, "selfplay", "--cube-model", "0.7", "--games", "2").splitlines()
-    assert re.fullmatch(r"player 0: [+-]\d+\.\d{4} \+/- \d+\.\d{4} points per game", money[-1])
-    ahead = output_of(
-        network_root, "selfplay", "--cube-model", "cubeful:0.7", "--ply", "1", "--games", "2"
-    ).splitlines()
-    assert re.search(r"/[a-z0-9-]+-1ply-money-cube-cubeful-0-7-2-seed-1/r4-[0-9a-f]{8}$", ahead[0])
-    query = "select games > 1, doubles >= takes from cube_summary where dataset = 'cubeful_selfplay'"
-    assert output_of(network_root, "query", query, "--format", "csv").splitlines()[1] == "true,true"
+    variant = Path(folder).parent.name
+    (summary,) = bgdata.open_warehouse(network_root).rows(f"from cube_summary where variant = '{variant}'")
+    assert summary["games"] > 1
+    assert summary["doubles"] >= summary["takes"]
+
+
+def test_self_play_for_money_with_a_cube_model(network_root: Path) -> None:
+    *_, points = self_play(network_root, "--cube-model", "0.7")
+    assert re.fullmatch(r"player 0: [+-]\d+\.\d{4} \+/- \d+\.\d{4} points per game", points)
+
+
+def test_self_play_looks_ahead_with_the_cube(network_root: Path) -> None:
+    folder, *_ = self_play(network_root, "--cube-model", "cubeful:0.7", "--ply", "1")
+    assert re.search(r"/[a-z0-9-]+-1ply-money-cube-cubeful-0-7-2-seed-1/r4-[0-9a-f]{8}$", folder)
 
 
 WRONG_ARGUMENTS = [
@@ -112,7 +120,7 @@ WRONG_ARGUMENTS = [
 ]  # fmt: skip
 
 
-@each(("arguments", "message"), WRONG_ARGUMENTS)
+@pytest.mark.parametrize(("arguments", "message"), WRONG_ARGUMENTS)
 def test_invalid_arguments_are_refused(memory_path: Path, arguments: tuple[str, ...], message: str) -> None:
     result = run(memory_path, *arguments)
     assert error_of(result, result.exit_code).startswith(message)

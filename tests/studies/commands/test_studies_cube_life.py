@@ -13,19 +13,19 @@ SIZE = ("--points", "3", "--checkers", "3")
 
 def test_atlas_is_printed(small_root: Path) -> None:
     """The command prints means and spreads of the indexes and the largest losses, as the table has them."""
-    shown = output_of(small_root, "cube-life", *SIZE)
+    output = output_of(small_root, "cube-life", *SIZE)
     table = bgdata.open_warehouse(small_root).open("cube_life", "3x3")
     figures = table.manifest.statistics
     losses = table.array("losses")
-    assert f"{table.name}: 361 pairs of layouts" in shown
-    assert f"{figures['centered_mean_index']:.3f} +/- {figures['centered_sd_index']:.3f}" in shown
-    for place in range(6):
-        assert f" {losses[:, :, place].max():.6f}   " in shown
-    assert "against [" in shown
+    assert f"{table.name}: 361 pairs of layouts" in output
+    assert f"{figures['centered_mean_index']:.3f} +/- {figures['centered_sd_index']:.3f}" in output
+    for decision in range(6):
+        assert f" {losses[:, :, decision].max():.6f}   " in output
+    assert "against [" in output
     values = np.asarray(table.array("indexes"))[:, :, 1]
-    known = values[(values >= 0) & (values <= 1)]
-    assert figures["owned_index_share"] == pytest.approx(len(known) / values.size)
-    assert figures["owned_mean_index"] == pytest.approx(known.mean(), abs=1e-6)
+    indexes = values[(values >= 0) & (values <= 1)]
+    assert figures["owned_index_share"] == pytest.approx(len(indexes) / values.size)
+    assert figures["owned_mean_index"] == pytest.approx(indexes.mean(), abs=1e-6)
     assert figures["owned_above_share"] == pytest.approx((values == 2).mean())
 
 

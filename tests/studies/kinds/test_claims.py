@@ -1,6 +1,5 @@
 """Tests of the kind `claims`: rows, inputs, sources and errors."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from math import hypot, sqrt
 from pathlib import Path
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.errors import CheckFailedError, CheckSkippedError, CorruptFileError, InvalidParameterError, QueryError
+from bgdata.errors import CheckSkippedError, CorruptFileError, InvalidParameterError, QueryError
 from bgdata.kinds import all_kinds
 from bgdata.kinds.column_values import text_column
 from bgdata.store.checks import connect_tables, only_row
@@ -22,6 +21,7 @@ from bgdata.studies.kinds.claims import DATASET, ClaimsParameters, default_varia
 from bgdata.studies.kinds.claims_compute import judged_claims
 from bgdata.studies.kinds.cube_studies import DATASET as STUDIES
 from bgdata.warehouse import Warehouse
+from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample
 
 
@@ -31,26 +31,24 @@ def table(small_root: Path) -> Table:
 
 
 def test_rows_have_all_fields(small_root: Path) -> None:
-    """Rows have the fields of their claims' definitions; one row is compared in every column."""
+    """Rows have the fields of their claims' definitions."""
     claims = {claim.claim: claim for claim in read_definitions() if claim.part == "A12"}
-    with bgdata.open_warehouse(small_root).connect() as connection:
-        shown = connection.sql("from claims")
-        found = {row[1]: dict(zip(shown.columns, row, strict=True)) for row in shown.fetchall()}
-        luck = connection.execute("from claims where claim = 'A12.total-luck'").fetchone()
-        errata = connection.execute("select count(*) from claims where is_erratum and part = 'A12'").fetchone()
-    assert set(found) == set(claims)
+    rows = {row["claim"]: row for row in bgdata.open_warehouse(small_root).rows("from claims")}
+    assert set(rows) == set(claims)
     for name, claim in claims.items():
-        row = found[name]
-        assert (row["part"], row["source"], row["source_date"]) == (claim.part, claim.source, claim.date)
-        assert (row["published"], row["subject"]) == (claim.published, claim.subject)
-        assert row["kind"] == claim.kind
+        row = rows[name]
+        for field in ("part", "source", "published", "subject", "kind"):
+            assert row[field] == getattr(claim, field)
+        assert row["source_date"] == claim.date
         assert (row["restates"] or "") == claim.restates
         number = parse_published(claim.published)
         assert row["published_value"] == (number and number[0])
-    assert luck is not None
-    values = dict(zip(["variant", *(column.name for column in DATASET.columns)], luck, strict=True))
-    assert values.pop("explanation").startswith("The printed luck of all rolls sums to 0.947")
-    assert values == {
+
+
+def test_row_of_a_corrected_claim(small_root: Path) -> None:
+    (row,) = bgdata.open_warehouse(small_root).rows("from claims where claim = 'A12.total-luck'")
+    assert row.pop("explanation").startswith("The printed luck of all rolls sums to 0.947")
+    assert row == {
         "variant": "a12",
         "claim": "A12.total-luck",
         "part": "A12",
@@ -75,7 +73,6 @@ def test_rows_have_all_fields(small_root: Path) -> None:
         "is_erratum": True,
         "query": "select sum(evaluation - average) from published_luck",
     }
-    assert errata == (11,)
 
 
 def test_statistics_count_claims(table: Table) -> None:
@@ -90,41 +87,22 @@ def test_statistics_count_claims(table: Table) -> None:
 
 def test_luck_of_the_example_match(small_root: Path) -> None:
     """The sums of the published rolls answer the claims about the example match."""
-    with bgdata.open_warehouse(small_root).connect() as connection:
-        assert connection.execute(
-            """select count(*), sum(printed_luck), sum(evaluation - average),
-            sum(if(round = 22 and program = 'snowie', -printed_luck, printed_luck)) from published_luck"""
-        ).fetchone() == (57, pytest.approx(0.947), pytest.approx(0.709), pytest.approx(0.865))
-        wrong = connection.execute(
-            "select round, program from published_luck where abs(printed_luck - evaluation + average) > 1e-9 order by 1"
-        ).fetchall()
-        answers = connection.execute("select claim, our_value from claims where claim like 'A12.total%'").fetchall()
-    assert wrong == [(21, "snowie"), (23, "snowie")]
-    assert dict(answers) == {"A12.total-luck": 0.709, "A12.total-luck-as-added": 0.865}
-
-
-class Corrupted(Table):
-    """A version with one array replaced in memory."""
-
-    def corrupt(self, name: str, values: np.ndarray[tuple[int], np.dtype[np.generic]]) -> None:
-        self._arrays = {name: values}
-
-
-@pytest.mark.parametrize("name", ["our_values", "tolerances", "is_erratum", "status_texts", "kind_texts"])
-def test_corrupted_values_are_found(table: Table, name: str) -> None:
-    inputs = inputs_of(table)
-    check_sample(DATASET, table, inputs, 5, np.random.default_rng(1))
-    corrupted = Corrupted(table.folder)
-    corrupted.corrupt(
-        name, np.array(table.array(name)) ^ 1 if name.endswith(("texts", "um")) else table.array(name) + 1
-    )
-    with pytest.raises(CheckFailedError, match="of claims/a12/"):
-        check_sample(DATASET, corrupted, inputs, 1000, np.random.default_rng(1))
-
-
-def inputs_of(table: Table) -> Mapping[str, Table]:
-    """The inputs of the smallest register, by role."""
-    return bgdata.open_warehouse(table.folder.parents[2]).find_inputs(DATASET, DATASET.smallest) or {}
+    warehouse = bgdata.open_warehouse(small_root)
+    rolls = warehouse.rows("from published_luck order by round")
+    assert len(rolls) == 57
+    assert sum(roll["printed_luck"] for roll in rolls) == pytest.approx(0.947)
+    luck = [roll["evaluation"] - roll["average"] for roll in rolls]
+    assert sum(luck) == pytest.approx(0.709)
+    misprints = [roll for roll, value in zip(rolls, luck, strict=True) if abs(roll["printed_luck"] - value) > 1e-9]
+    assert [(roll["round"], roll["program"]) for roll in misprints] == [(21, "snowie"), (23, "snowie")]
+    subtracted = [roll for roll in rolls if roll["round"] == 22 and roll["program"] == "snowie"]  # instead of added
+    as_added = sum(roll["printed_luck"] for roll in rolls) - 2 * sum(roll["printed_luck"] for roll in subtracted)
+    assert as_added == pytest.approx(0.865)
+    answers = warehouse.rows("from claims where claim like 'A12.total%'")
+    assert {row["claim"]: row["our_value"] for row in answers} == {
+        "A12.total-luck": 0.709,
+        "A12.total-luck-as-added": 0.865,
+    }
 
 
 def test_inputs_follow_from_the_parts() -> None:
@@ -134,47 +112,64 @@ def test_inputs_follow_from_the_parts() -> None:
 
 
 def test_complete_adds_versions_that_claims_can_use(warehouse: Warehouse) -> None:
-    found = DATASET.complete(ClaimsParameters(("A8",)), warehouse)
+    completed = DATASET.complete(ClaimsParameters(("A8",)), warehouse)
     (mets,) = warehouse.versions("met_xml")
-    assert found.sources == (VersionRef.parse(mets.name),)
-    assert DATASET.complete(found, warehouse) == found
-    assert DATASET.slug(found).startswith("a8-with-")
-    DATASET.check_parameters(found)
+    assert completed.sources == (VersionRef.parse(mets.name),)
+    assert DATASET.complete(completed, warehouse) == completed
+    assert DATASET.slug(completed).startswith("a8-with-")
+    DATASET.check_parameters(completed)
     assert DATASET.complete(DATASET.smallest, warehouse) == DATASET.smallest
 
 
-def test_large_studies_answer_claims(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A study in the warehouse that is no default one answers claims; with too few games they stay open."""
+@pytest.fixture
+def study(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> Table:
+    """A study in the warehouse that is no default one."""
     monkeypatch.setattr(STUDIES, "defaults", ())
-    monkeypatch.setattr(register, "COARSEST", 1e6)
-    study = warehouse.build(STUDIES.name, replace(STUDIES.smallest, study="first-index"))
-    parameters = DATASET.complete(ClaimsParameters(("A6",)), warehouse)
+    return warehouse.build(STUDIES.name, replace(STUDIES.smallest, study="first-index"))
+
+
+def test_studies_of_the_warehouse_are_sources(warehouse: Warehouse, study: Table) -> None:
     assert len(list(warehouse.versions(STUDIES.name))) == 2
+    parameters = DATASET.complete(ClaimsParameters(("A6",)), warehouse)
     assert parameters.sources == (VersionRef.parse(study.name),)
     assert DATASET.inputs(parameters) == {}
-    found = {each.claim.claim: each for each in judged_claims(Context(parameters, {}, warehouse), parameters.chosen())}
+
+
+@pytest.mark.parametrize(("setting", "index"), enumerate(["0", "0.25", "0.50", "0.75", "1"]))
+def test_large_studies_answer_claims(
+    warehouse: Warehouse, study: Table, monkeypatch: pytest.MonkeyPatch, setting: int, index: str
+) -> None:
+    monkeypatch.setattr(register, "COARSEST", 1e6)  # four games are enough
+    parameters = DATASET.complete(ClaimsParameters(("A6",)), warehouse)
+    name = f"A6.against-0.7-win-index-{index}"
+    claims = [claim for claim in parameters.chosen() if claim.claim == name]
+    (judged,) = judged_claims(Context(parameters, {}, warehouse), claims)
     measures = text_column(study.arrays(), "measures").to_pylist()
-    places = [place for place, measure in enumerate(measures) if measure == "win_share"]
-    for place, index in zip(places, ("0", "0.25", "0.50", "0.75", "1"), strict=True):
-        claim = found[f"A6.against-0.7-win-index-{index}"]
-        value, error = (100 * study.array(name)[place] for name in ("figures", "errors"))
-        assert [claim.answer, claim.error] == pytest.approx([value, error])
-        assert claim.published_error == pytest.approx(error * sqrt(4 / 100_000))
-        assert claim.tolerance == pytest.approx(0.05 + 3 * hypot(error, claim.published_error))
-        assert claim.status == (
-            "reproduced" if abs(value - float(claim.claim.published)) <= claim.tolerance else "disagrees"
-        )
-    monkeypatch.undo()
-    monkeypatch.setattr(STUDIES, "defaults", ())
-    (few,) = judged_claims(Context(parameters, {}, warehouse), [claim.claim])
-    assert (few.answer, few.status) == (None, "open")
-    assert "; 4 games of ours are too few beside what was published; to decide it: the same games by" in few.explanation
+    row = [row for row, measure in enumerate(measures) if measure == "win_share"][setting]
+    percent, error = (100 * study.array(array)[row] for array in ("figures", "errors"))
+    assert judged.answer == pytest.approx(percent)
+    assert judged.error == pytest.approx(error)
+    assert judged.published_error == pytest.approx(error * sqrt(4 / 100_000))  # of 4 games, and of 100,000
+    assert judged.tolerance == pytest.approx(0.05 + 3 * hypot(error, judged.published_error))
+    is_near = abs(percent - float(judged.claim.published)) <= judged.tolerance
+    assert judged.status == ("reproduced" if is_near else "disagrees")
+
+
+@pytest.mark.usefixtures("study")
+def test_claims_stay_open_after_too_few_games(warehouse: Warehouse) -> None:
+    parameters = DATASET.complete(ClaimsParameters(("A6",)), warehouse)
+    claims = [claim for claim in parameters.chosen() if claim.claim == "A6.against-0.7-win-index-1"]
+    (judged,) = judged_claims(Context(parameters, {}, warehouse), claims)
+    assert judged.answer is None
+    assert judged.status == "open"
+    expected = "; 4 games of ours are too few beside what was published; to decide it: the same games by"
+    assert expected in judged.explanation
 
 
 def test_default_variants_that_claims_can_use_are_inputs(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = replace(STUDIES.smallest, study="first-index")
-    monkeypatch.setattr(STUDIES, "defaults", (wanted, replace(STUDIES.smallest, study="jump")))
-    assert list(DATASET.inputs(ClaimsParameters(("A6",))).values()) == [("cube_studies", wanted)]
+    default_study = replace(STUDIES.smallest, study="first-index")
+    monkeypatch.setattr(STUDIES, "defaults", (default_study, replace(STUDIES.smallest, study="jump")))
+    assert list(DATASET.inputs(ClaimsParameters(("A6",))).values()) == [("cube_studies", default_study)]
     assert DATASET.complete(ClaimsParameters(("A6",)), warehouse).sources == ()
 
 
@@ -219,8 +214,7 @@ def test_digest_depends_on_the_definitions(tmp_path: Path) -> None:
 
 def test_versions_of_other_definitions_skip_the_check(table: Table) -> None:
     """`verify` skips a version with older definitions, because these are no longer available."""
-    corrupted = Corrupted(table.folder)
-    corrupted.corrupt("our_values", table.array("our_values") + 1)
+    corrupted = Corrupted(table, "our_values", table.array("our_values") + 1)
     corrupted.__dict__["manifest"] = replace(
         table.manifest, parameters={**table.manifest.parameters, "definitions": "0123456789ab"}
     )
@@ -240,7 +234,7 @@ def test_versions_of_other_definitions_skip_the_check(table: Table) -> None:
 )
 def test_queries_without_one_row_are_refused(table: Table, query: str, message: str) -> None:
     with connect_tables(all_kinds(), [table]) as connection:
-        found = only_row(connection, "select count(*), max(part) from claims where variant = 'a12'")
-        assert found == (table.manifest.rows, "A12")
+        row = only_row(connection, "select count(*), max(part) from claims where variant = 'a12'")
+        assert row == (table.manifest.rows, "A12")
         with pytest.raises(QueryError, match=message):
             only_row(connection, query)

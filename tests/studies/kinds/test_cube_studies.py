@@ -12,7 +12,7 @@ import bgdata
 from bgdata.equity.cube_models import JANOWSKI_FIRST
 from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.kinds.match_equity import PUBLISHED
-from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.player import MappedNetwork
@@ -24,14 +24,14 @@ from bgdata.studies.kinds import cube_studies_compute as cube_studies
 from bgdata.studies.kinds.cube_studies import DATASET, StudyParameters
 from bgdata.studies.kinds.shared.cube_arms import CUBE_STATISTICS, NAMES, arms_of
 from tests.equity.samples import published_met
-from tests.kept import own
-from tests.rechecking import check_sample
 from tests.store.toy import Notes
 
 INDEX = StudyParameters(table_points=3, table_checkers=3, study="index", games=20, seed=6)
 MATCH = replace(INDEX, study="match", games=4)
 LUCK_ADJUSTED = replace(INDEX, games=4, with_luck=True)
 STATISTICS = replace(INDEX, study="statistics")
+WINNER, POINTS, CUBE, WAY = 3, 4, 5, 6  # columns of results
+PASSED, GAMMON = 0, 2  # ways in which games end
 Key = tuple[int, float, str]
 
 
@@ -49,17 +49,16 @@ def table_of(root: Path, parameters: StudyParameters) -> Table:
 
 
 def rows_of(root: Path, parameters: StudyParameters) -> dict[Key, dict[str, Any]]:
-    with bgdata.open_warehouse(root).connect() as connection:
-        found = connection.sql(f"from cube_studies where variant = '{DATASET.slug(parameters)}'")
-        rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+    """The rows of a study by match length, setting and measure."""
+    rows = bgdata.open_warehouse(root).rows(f"from cube_studies where variant = '{DATASET.slug(parameters)}'")
     return {(row["match_length"], row["setting"], row["measure"]): row for row in rows}
 
 
 def network_chooser(root: Path) -> Chooser:
-    found = bgdata.open_warehouse(root).find_inputs(DATASET, INDEX)
-    assert found
+    inputs = bgdata.open_warehouse(root).find_inputs(DATASET, INDEX)
+    assert inputs
     return MappedNetwork(
-        found["network"], BearoffEvaluator(found["two_sided"], found["one_sided"], found["gammon"])
+        inputs["network"], BearoffEvaluator(inputs["two_sided"], inputs["one_sided"], inputs["gammon"])
     ).chooser
 
 
@@ -75,22 +74,23 @@ def check_row(row: dict[str, Any], observations: list[float], games: int) -> Non
 def test_paired_figures_equal_sums_over_pairs(root: Path) -> None:
     """Figures are means over pairs, in which the studied side is player 0 in the first game and player 1 in the
     second."""
-    brain = network_chooser(root)
+    chooser = network_chooser(root)
     rows = rows_of(root, INDEX)
     for setting in (0.25, 1.0):
         pairs: dict[str, list[float]] = {name: [] for name in ("points_per_game", "win_share", "mean_cube_value")}
         pairs |= {"passed_share": [], "gammon_share": [], "cube_4_share": []}
         sides = sides_of(f"{setting:g} 0.7")
-        games = [cubeful_self_play(brain, order, CubefulRules(), 10, 6).results for order in (sides, sides[::-1])]
+        games = [cubeful_self_play(chooser, order, CubefulRules(), 10, 6).results for order in (sides, sides[::-1])]
         for pair in range(10):
-            found = [result.games[pair].tolist() for result in games]
-            won = [found[0][3] == 0, found[1][3] == 1]
+            two_games = [result.games[pair].tolist() for result in games]
+            won = [two_games[0][WINNER] == 0, two_games[1][WINNER] == 1]
+            points = [game[POINTS] if is_won else -game[POINTS] for game, is_won in zip(two_games, won, strict=True)]
             pairs["win_share"].append(sum(won) / 2)
-            pairs["points_per_game"].append(sum(g[4] if w else -g[4] for g, w in zip(found, won, strict=True)) / 2)
-            pairs["mean_cube_value"].append(sum(game[5] for game in found) / 2)
-            pairs["cube_4_share"].append(sum(game[5] == 4 for game in found) / 2)
-            pairs["passed_share"].append(sum(game[6] == 0 for game in found) / 2)
-            pairs["gammon_share"].append(sum(game[6] == 2 for game in found) / 2)
+            pairs["points_per_game"].append(sum(points) / 2)
+            pairs["mean_cube_value"].append(sum(game[CUBE] for game in two_games) / 2)
+            pairs["cube_4_share"].append(sum(game[CUBE] == 4 for game in two_games) / 2)
+            pairs["passed_share"].append(sum(game[WAY] == PASSED for game in two_games) / 2)
+            pairs["gammon_share"].append(sum(game[WAY] == GAMMON for game in two_games) / 2)
         for measure, observations in pairs.items():
             check_row(rows[0, setting, measure], observations, 20)
     equal = rows[0, 0.5, "points_per_game"]
@@ -115,18 +115,18 @@ def test_unpaired_figures_equal_sums_over_games(root: Path) -> None:
 def test_match_figures_equal_sums_over_pairs(root: Path) -> None:
     """Figures of matches are means over pairs of matches with the same dice and the sides swapped."""
     rows = rows_of(root, MATCH)
-    brain = network_chooser(root)
+    chooser = network_chooser(root)
     sides = sides_of("0.75 money:0.75")
     rules = CubefulRules(5, met=published_met())
-    found = [cubeful_self_play(brain, order, rules, 2, 6).results for order in (sides, sides[::-1])]
+    results = [cubeful_self_play(chooser, order, rules, 2, 6).results for order in (sides, sides[::-1])]
     points, games = [], []
     for pair in range(2):
-        last = [int(result.offsets[pair + 1]) - 1 for result in found]
-        won = [result.games[row, 3] == seat for seat, (result, row) in enumerate(zip(found, last, strict=True))]
+        last_rows = [int(result.offsets[pair + 1]) - 1 for result in results]
+        won = [result.games[row, 3] == seat for seat, (result, row) in enumerate(zip(results, last_rows, strict=True))]
         points.append(float(sum(won) - 1))
-        games.append(float(np.mean([np.diff(result.offsets)[pair] for result in found])))
+        games.append(float(np.mean([np.diff(result.offsets)[pair] for result in results])))
     check_row(rows[5, 0.75, "points_per_match"], points, 4)
-    check_row(rows[5, 0.75, "win_share"], [(each + 1) / 2 for each in points], 4)
+    check_row(rows[5, 0.75, "win_share"], [(pair_points + 1) / 2 for pair_points in points], 4)
     check_row(rows[5, 0.75, "games_per_match"], games, 4)
     assert rows[9, 1.0, "points_per_match"]["published_value"] == 0.081
     assert {key[0] for key in rows} == {3, 5, 7, 9}
@@ -139,13 +139,15 @@ def test_cubeful_plays_differ_only_in_choosing_plays(root: Path) -> None:
         parameters = replace(INDEX, study=study, games=60)
         bgdata.open_warehouse(root).build(DATASET.name, parameters)
         (arm,), rows = arms_of(study), rows_of(root, parameters)
-        first, second = sides_of(arm.cube)
-        assert first.cubeful_plays
-        assert not second.cubeful_plays
-        assert first.strategy == second.strategy
-        found = cubeful_results(network_chooser(root), (first, second), CubefulRules(is_jacoby=is_jacoby), 60, 6)
-        won = found.column("winner") == np.arange(60) % 2
-        points = np.where(won, found.column("points"), -found.column("points")).reshape(-1, 2).mean(1)
+        cubeful_side, cubeless_side = sides_of(arm.cube)
+        assert cubeful_side.cubeful_plays
+        assert not cubeless_side.cubeful_plays
+        assert cubeful_side.strategy == cubeless_side.strategy
+        results = cubeful_results(
+            network_chooser(root), (cubeful_side, cubeless_side), CubefulRules(is_jacoby=is_jacoby), 60, 6
+        )
+        won = results.column("winner") == np.arange(60) % 2
+        points = np.where(won, results.column("points"), -results.column("points")).reshape(-1, 2).mean(1)
         check_row(rows[0, 0.7, "points_per_game"], points.tolist(), 60)
         assert rows[0, 0.7, "points_per_game"]["against"] == "cubeless plays"
         assert (points != 0).any()
@@ -153,14 +155,14 @@ def test_cubeful_plays_differ_only_in_choosing_plays(root: Path) -> None:
 
 def test_luck_is_subtracted(root: Path) -> None:
     """Luck-adjusted figures subtract the luck of both seats, in steps of 1/10,000 point."""
-    brain = network_chooser(root)
+    chooser = network_chooser(root)
     rows = rows_of(root, LUCK_ADJUSTED)
-    found = cubeful_results(brain, sides_of("0.25 0.7"), CubefulRules(), 4, 6, with_luck=True)
-    winners, points = found.column("winner"), found.column("points")
+    results = cubeful_results(chooser, sides_of("0.25 0.7"), CubefulRules(), 4, 6, with_luck=True)
+    winners, points = results.column("winner"), results.column("points")
     hedged = []
     for game in range(4):
         sign = 1 if winners[game] == game % 2 else -1
-        luck = found.lucks[game] if game % 2 == 0 else -found.lucks[game]
+        luck = results.lucks[game] if game % 2 == 0 else -results.lucks[game]
         hedged.append(round(float(sign * points[game] - luck), 4))
     check_row(rows[0, 0.25, "hedged_points_per_game"], np.reshape(hedged, (2, 2)).mean(1).tolist(), 4)
     assert rows[0, 0.25, "hedged_points_per_game"]["published_value"] == -0.14
@@ -179,8 +181,9 @@ def test_each_study_has_its_arms() -> None:
         "first-fine-index": 5, "local": 3, "match-own": 20, "match-own-cubeful": 20,
         "plays": 1, "plays-jacoby": 1, "plays-match": 10,
     }  # fmt: skip
-    assert [arm.is_paired for arm in arms_of("statistics")] == [False] * 5
-    assert all(arm.is_paired for name in NAMES for arm in arms_of(name) if "statistics" not in name)
+    for name in NAMES:
+        for arm in arms_of(name):
+            assert arm.is_paired == ("statistics" not in name)
     assert arms_of("jump")[0].published == {"points_per_game": -0.006, "win_share": 0.502}
     for kind in ("statistics", "index", "fine-index"):
         for arm, first in zip(arms_of(kind), arms_of(f"first-{kind}"), strict=True):
@@ -236,26 +239,6 @@ def test_threads_and_interruption_leave_the_digest(
         table = bgdata.open_warehouse(memory_path).build(DATASET.name, INDEX, progress=notes)
     assert table.manifest.digest == table_of(root, INDEX).manifest.digest
     assert f"going on with cube_studies/{DATASET.slug(INDEX)}: 4 of 15 parts are there" in notes.texts
-
-
-def test_verify_finds_changed_arrays(root: Path) -> None:
-    """`verify` finds changed sums and changed figures."""
-    table = table_of(root, MATCH)
-    found = bgdata.open_warehouse(root).find_inputs(DATASET, MATCH)
-    assert found
-    check_sample(DATASET, table, found, 20, np.random.default_rng(0))
-    path = table.folder / "sums.npy"
-    values = np.load(path)
-    path.chmod(0o644)
-    for rows, part in ((20, np.index_exp[:, 1]), (0, np.index_exp[3, 0])):
-        changed = values.copy()
-        changed[part] += 2
-        np.save(own(path), changed)
-        with pytest.raises(
-            CheckFailedError, match=r"^expected the (figures|errors|sums) of .* as they are computed again"
-        ):
-            check_sample(DATASET, Table(table.folder), found, rows, np.random.default_rng(0))
-    np.save(own(path), values)
 
 
 WRONG_PARAMETERS = [

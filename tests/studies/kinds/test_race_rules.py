@@ -4,6 +4,7 @@ import shutil
 from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +18,8 @@ from bgdata.studies.kinds.race_rules_compute import SEARCH_PAIRS, formula_text, 
 from bgdata.studies.race_rules import NAMES, RULES, Penalties
 from bgdata.studies.race_scores import is_tested
 from bgdata.studies.race_search import STARTS, FoundRule
+from tests.contract.kinds import smallest_version
 from tests.reference import race_rules as reference
-from tests.subtests import each
 
 CHECKERS = 6
 FEW_GAMES = RaceRuleParameters("pubeval", "2", games=300, seed=3, checkers=CHECKERS)
@@ -37,74 +38,70 @@ def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def turns_by_pair(root: Path) -> Counter[tuple[tuple[int, ...], tuple[int, ...]]]:
     """In how many turns of the corpus each pair of layouts of the table occurs."""
     boards = bgdata.open_warehouse(root).open("selfplay", "pubeval-300-seed-3").array("turn_boards")
-    found: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
+    turns: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
     for board in boards.tolist():
         own = tuple(max(count, 0) for count in board)
         other = tuple(max(-count, 0) for count in reversed(board))
         if all(0 < sum(side[1:7]) == sum(side) <= CHECKERS for side in (own, other)):
-            found[own[1:7], other[1:7]] += 1
-    return found
-
-
-Row = tuple[str, str, str, int, float, float]
+            turns[own[1:7], other[1:7]] += 1
+    return turns
 
 
 @pytest.fixture(scope="module")
-def rows(root: Path) -> list[Row]:
-    """The rows of the table: (rule, weighting, part, occurrences, total loss, total errors), in order of decisions."""
-    with bgdata.open_warehouse(root).connect() as connection:
-        return connection.execute(
-            "select rule, weighting, part, occurrences, mean_loss_per_cube * occurrences, error_share * occurrences "
-            "from race_rules where variant = ? order by cube_decision",
-            [DATASET.slug(FEW_GAMES)],
-        ).fetchall()
+def rows(root: Path) -> list[dict[str, Any]]:
+    """The rows of the table, in order of decisions, with total losses and errors."""
+    return bgdata.open_warehouse(root).rows(
+        "select rule, weighting, part, occurrences, mean_loss_per_cube * occurrences as loss, "
+        f"error_share * occurrences as errors from race_rules where variant = '{DATASET.slug(FEW_GAMES)}' "
+        "order by cube_decision"
+    )
 
 
-@each("rule", list(reference.BY_LAYOUT))
-@each(("weighting", "part"), [("played", "all"), ("played", "tested"), ("longer", "all")])
-def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighting: str, part: str) -> None:
+@pytest.mark.parametrize("rule", list(reference.BY_LAYOUT))
+@pytest.mark.parametrize(("weighting", "part"), [("played", "all"), ("played", "tested"), ("longer", "all")])
+def test_losses_of_rules_in_play(root: Path, rows: list[dict[str, Any]], rule: str, weighting: str, part: str) -> None:
     """What a rule loses in the positions of the corpus equals a sum over turns in plain Python."""
     exact = TwoSidedTable(bgdata.open_warehouse(root).open("bearoff_two_sided", "6x6"))
-    lost = [0.0] * 3
-    wrong = [0] * 3
+    losses = [0.0] * 3
+    errors = [0] * 3
     occurrences = 0
-    for (own, other), count in turns_by_pair(root).items():
-        if weighting == "longer" and min(sum(own), sum(other)) < 5:
+    for (on_roll, opponent), count in turns_by_pair(root).items():
+        if weighting == "longer" and min(sum(on_roll), sum(opponent)) < 5:
             continue
-        pair = position_index(own), position_index(other)
-        if part == "tested" and not is_tested(*(np.array([each]) for each in pair))[0]:
+        indexes = np.array([position_index(on_roll)]), np.array([position_index(opponent)])
+        if part == "tested" and not is_tested(*indexes)[0]:
             continue
-        equities = exact.probe(list(own), list(other))
-        taken = 2 * equities.opponent_owned
-        margins = (min(taken, 1) - equities.centered, min(taken, 1) - equities.owned, 1 - taken)
         occurrences += count
-        for n, (margin, acts) in enumerate(zip(margins, reference.BY_LAYOUT[rule](own, other), strict=True)):
-            if abs(margin) > 1e-6 and acts != (margin > 0):
-                lost[n] += count * abs(margin)
-                wrong[n] += count * (abs(margin) > 1e-5)
+        equities = exact.probe(list(on_roll), list(opponent))
+        doubled = 2 * equities.opponent_owned
+        margins = (min(doubled, 1) - equities.centered, min(doubled, 1) - equities.owned, 1 - doubled)
+        acts = reference.BY_LAYOUT[rule](on_roll, opponent)
+        for decision, margin in enumerate(margins):
+            if abs(margin) > 1e-6 and acts[decision] != (margin > 0):
+                losses[decision] += count * abs(margin)
+                errors[decision] += count * (abs(margin) > 1e-5)
     assert occurrences > 20
-    found = [row[3:] for row in rows if row[:3] == (rule, weighting, part)]
-    assert [row[0] for row in found] == [occurrences] * 3
-    assert [row[1] for row in found] == pytest.approx(lost, abs=1e-4)
-    assert [row[2] for row in found] == pytest.approx(wrong)
+    rule_rows = [row for row in rows if row["rule"] == rule and row["weighting"] == weighting and row["part"] == part]
+    assert [row["occurrences"] for row in rule_rows] == [occurrences] * 3
+    assert [row["loss"] for row in rule_rows] == pytest.approx(losses, abs=1e-4)
+    assert [row["errors"] for row in rule_rows] == pytest.approx(errors)
 
 
 def test_rows_of_the_smallest_version_are_complete(small_root: Path) -> None:
     """There is a row for each rule, decision, weighting and part; half of the pairs are tested."""
-    table = bgdata.open_warehouse(small_root).open("race_rules", DATASET.slug(DATASET.smallest))
+    table = smallest_version(small_root, DATASET)
     assert table.manifest.rows == len(NAMES) * 3 * 3 * 2
     assert table.manifest.statistics["pairs"] == 923 * 923
-    with bgdata.open_warehouse(small_root).connect() as connection:
-        sources = dict(connection.sql("select distinct rule, source from race_rules").fetchall())
-        tested = connection.sql(
-            "select distinct part, positions from race_rules where weighting = 'equal' order by 1"
-        ).fetchall()
-    assert sources.keys() == set(NAMES)
-    assert {name: sources[name] for name in RULES} == {name: rule.source for name, rule in RULES.items()}
-    assert [sources[name].startswith("pips") for name in NAMES[-3:]] == [True] * 3
-    assert tested[0] == ("all", 923 * 923)
-    assert tested[1][0] == "tested"
-    assert abs(tested[1][1] / 923**2 - 0.5) < 0.01
+    rows = bgdata.open_warehouse(small_root).rows("from race_rules")
+    assert {row["rule"] for row in rows} == set(NAMES)
+    for row in rows:
+        if row["rule"] in RULES:
+            assert row["source"] == RULES[row["rule"]].source
+        else:
+            assert row["source"].startswith("pips")  # a rule that was found
+        if row["weighting"] == "equal":
+            share = {"all": 1, "tested": pytest.approx(0.5, abs=0.01)}[row["part"]]
+            assert row["positions"] / 923**2 == share
 
 
 def test_corpus_without_covered_positions_has_no_means(tmp_path: Path) -> None:
@@ -112,29 +109,27 @@ def test_corpus_without_covered_positions_has_no_means(tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build(DATASET.name, DATASET.smallest.with_changes({"points": 2, "checkers": 1}))
     assert table.manifest.statistics["played_positions"] == 0
-    with warehouse.connect() as connection:
-        rows = connection.sql(
-            "select distinct occurrences, mean_loss_per_cube, error_share, largest_loss, on_roll_index from race_rules "
-            "where weighting <> 'equal'"
-        ).fetchall()
-        sources = connection.sql(
-            "select distinct split_part(source, ';', 1) from race_rules where rule in ('found-played', 'found-longer')"
-        ).fetchall()
-    assert rows == [(0, None, None, None, None)]
-    assert sources == [(formula_text(FoundRule(STARTS[0], (0, 0, 0, 0))).split(";")[0],)]
+    first_start, _, _ = formula_text(FoundRule(STARTS[0], (0, 0, 0, 0))).partition(";")
+    for row in warehouse.rows("from race_rules where weighting <> 'equal'"):
+        assert row["occurrences"] == 0
+        for column in ("mean_loss_per_cube", "error_share", "largest_loss", "on_roll_index"):
+            assert row[column] is None
+        if row["rule"] in ("found-played", "found-longer"):
+            assert row["source"].startswith(first_start)
 
 
-def test_found_rules_lose_no_more_than_keiths_in_training(rows: list[Row]) -> None:
-    """On the training half of the pairs, the rule found for a weighting loses no more than Keith's rule."""
-    lost: defaultdict[tuple[str, str], float] = defaultdict(float)
-    for rule, weighting, part, _, loss, _ in rows:
-        lost[weighting, rule] += loss if part == "all" else -loss
-    for weighting in ("equal", "played", "longer"):
-        assert lost[weighting, f"found-{weighting}"] <= lost[weighting, "keith"] + 1e-6
+@pytest.mark.parametrize("weighting", ["equal", "played", "longer"])
+def test_found_rules_lose_no_more_than_keiths_in_training(rows: list[dict[str, Any]], weighting: str) -> None:
+    """On the training half of the pairs, which are those that are not tested."""
+    training_losses: defaultdict[str, float] = defaultdict(float)
+    for row in rows:
+        if row["weighting"] == weighting:
+            training_losses[row["rule"]] += row["loss"] if row["part"] == "all" else -row["loss"]
+    assert training_losses[f"found-{weighting}"] <= training_losses["keith"] + 1e-6
 
 
 def test_searched_pairs_are_all_or_a_uniform_sample() -> None:
-    pairs = [each.tolist() for each in searched_pairs(3)]
+    pairs = [side.tolist() for side in searched_pairs(3)]
     assert pairs == [[1, 1, 1, 2, 2, 2, 3, 3, 3], [1, 2, 3] * 3]
     for side in searched_pairs(5004):
         counts = np.bincount(side, minlength=5005)

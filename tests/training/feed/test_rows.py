@@ -1,6 +1,7 @@
 """No position of a benchmark, nor its flip, is ever trained on."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -23,13 +24,14 @@ from bgdata.errors import (
 )
 from bgdata.formats.lines import write_bytes
 from bgdata.formats.position_files import format_gnubg_training
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.position import START, Position, format_key20
 from bgdata.game.position_hash import position_hashes
 from bgdata.imports.kinds.gnubg_benchmark import GnubgBenchmark
 from bgdata.kinds import all_kinds
 from bgdata.selfplay.splits import SPLITS, splits_of_hashes
-from bgdata.store.arrays import save_array
 from bgdata.store.dataset import Build, Column, Computed, FlatArray
 from bgdata.store.parameters import Parameters
 from bgdata.store.parquet import RowReader
@@ -42,14 +44,16 @@ from bgdata.training.feed.stream import random_order
 from bgdata.warehouse import Warehouse
 from tests.reference.position_hash import shuffled
 from tests.store.toy import Count, Toy
-from tests.subtests import each
 from tests.training.labels import (
-    CONTACT,
-    LABELS,
+    GNUBG_LABELS,
+    ROLLOUT_LABELS,
+    assert_equal_batches,
+    label_arrays,
     label_boards,
+    replace_array,
     sample_boards,
     sample_chances,
-    small_blocks,
+    small_block_feed,
     write_benchmark,
     write_labels,
 )
@@ -66,82 +70,79 @@ def benchmark_boards() -> tuple[Boards, Boards]:
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def guarded_warehouse(tmp_path: Path) -> Warehouse:
     """A warehouse whose training data contain the positions of its benchmark and their flips."""
-    write_labels(tmp_path, "gnubg_training/contact", np.concatenate([some_boards(), flip_boards(some_boards())]))
+    write_labels(tmp_path, GNUBG_LABELS, np.concatenate([some_boards(), flip_boards(some_boards())]))
     write_benchmark(tmp_path, "contact", *benchmark_boards())
-    return tmp_path
+    return bgdata.open_warehouse(tmp_path)
 
 
-def positions(root: Path, **options: Any) -> list[bytes]:
-    feed = bgdata.open_warehouse(root).batches("gnubg_training", **options)
+def fed_positions(warehouse: Warehouse, **options: Any) -> list[bytes]:
+    """The positions of all batches, in order."""
+    feed = warehouse.batches(GNUBG_LABELS, **options)
     return [board.tobytes() for batch in feed for board in batch.boards]
 
 
 @pytest.mark.parametrize("split", ["train", "validation"])
-def test_planted_positions_never_appear(root: Path, split: str) -> None:
-    """No position of a benchmark, nor its flip, is in the guarded feed, and no other row is left out."""
-    both = np.concatenate(benchmark_boards())
-    planted = {board.tobytes() for boards in (both, flip_boards(both)) for board in boards}
-    without, found = positions(root, split=split, guard=False), positions(root, split=split)
-    assert planted & set(without)
-    assert not planted & set(found)
-    assert sorted(found) == sorted(board for board in without if board not in planted)
-    feed = bgdata.open_warehouse(root).batches("gnubg_training", split=split)
-    assert feed.guarded == len(without) - len(found) > 0
+def test_positions_of_benchmarks_and_their_flips_are_left_out(guarded_warehouse: Warehouse, split: str) -> None:
+    """All other positions are in the feed."""
+    in_benchmark = np.concatenate(benchmark_boards())
+    forbidden = {board.tobytes() for boards in (in_benchmark, flip_boards(in_benchmark)) for board in boards}
+    unguarded = fed_positions(guarded_warehouse, split=split, guard=False)
+    expected = [board for board in unguarded if board not in forbidden]
+    assert len(expected) < len(unguarded)
+    assert sorted(fed_positions(guarded_warehouse, split=split)) == sorted(expected)
+    feed = guarded_warehouse.batches(GNUBG_LABELS, split=split)
+    assert feed.guarded == len(unguarded) - len(expected)
     assert f"{feed.guarded:,} left out for benchmarks" in repr(feed)
-    assert "no benchmark to guard" in repr(
-        bgdata.open_warehouse(root).batches("gnubg_training", split=split, guard=False)
-    )
 
 
-def test_folder_of_a_killed_build_is_not_a_benchmark(root: Path) -> None:
-    found = positions(root)
-    (root / "rollout_decisions" / "contact-of-nothing").mkdir(parents=True)
-    assert positions(root) == found
-    assert "contact-of-nothing" not in bgdata.open_warehouse(root).variants("rollout_decisions")
+def test_test_split_contains_positions_of_benchmarks(guarded_warehouse: Warehouse) -> None:
+    unguarded = fed_positions(guarded_warehouse, split="test", guard=False)
+    assert fed_positions(guarded_warehouse, split="test") == unguarded
 
 
-def test_test_split_is_left_alone(root: Path) -> None:
-    assert positions(root, split="test") == positions(root, split="test", guard=False)
+def test_feed_without_a_guard_says_so(guarded_warehouse: Warehouse) -> None:
+    assert "no benchmark to guard" in repr(guarded_warehouse.batches(GNUBG_LABELS, guard=False))
 
 
-def test_split_of_benchmark_positions_alone_is_empty(root: Path) -> None:
-    write_benchmark(root, "race", some_boards(), some_boards())
+def test_folder_of_a_killed_build_is_not_a_benchmark(guarded_warehouse: Warehouse) -> None:
+    expected = fed_positions(guarded_warehouse)
+    (guarded_warehouse.root / "rollout_decisions" / "contact-of-nothing").mkdir(parents=True)
+    assert fed_positions(guarded_warehouse) == expected
+    assert "contact-of-nothing" not in guarded_warehouse.variants("rollout_decisions")
+
+
+def test_split_of_benchmark_positions_alone_is_empty(guarded_warehouse: Warehouse) -> None:
+    write_benchmark(guarded_warehouse.root, "race", some_boards(), some_boards())
     with pytest.raises(ValueError, match=r"found none; [0-9,]+ were left out for benchmarks"):
-        positions(root)
+        guarded_warehouse.batches(GNUBG_LABELS)
 
 
-def test_splits_do_not_move_with_the_guard(root: Path) -> None:
-    guarded, plain = ([set(positions(root, split=name, guard=on)) for name in SPLITS] for on in (True, False))
-    assert all(some <= more for some, more in zip(guarded, plain, strict=True))
-
-
-@pytest.mark.parametrize("known", [0, 1, 2, 3, 1000])
-def test_hashes_are_found_among_the_known_ones(tmp_path: Path, known: int) -> None:
-    version = write_benchmark(tmp_path, "contact", some_boards()[:known], some_boards()[:0])
-    kind, variant, name = version.split("/")
-    guard = Guard([bgdata.open_warehouse(tmp_path).open(kind, variant, name)])
+@pytest.mark.parametrize("known_count", [0, 1, 2, 3, 1000])
+def test_hashes_are_found_among_the_known_ones(tmp_path: Path, known_count: int) -> None:
+    version = write_benchmark(tmp_path, "contact", some_boards()[:known_count], some_boards()[:0])
+    guard = Guard([bgdata.open_warehouse(tmp_path).open_reference(version)])
     hashes = position_hashes(some_boards())
+    known = set(hashes[:known_count].tolist())
+    assert len(guard.known) == len(known)
     edges = np.array([0, 1, (1 << 64) - 1, 1 << 63], np.uint64)
-    asked = np.concatenate([hashes, hashes + np.uint64(1), edges])
-    assert len(guard.known) == len(set(hashes[:known].tolist()))
-    assert guard.contains(asked).tolist() == [value in set(hashes[:known].tolist()) for value in asked.tolist()]
+    queries = np.concatenate([hashes, hashes + np.uint64(1), edges])
+    assert guard.contains(queries).tolist() == [value in known for value in queries.tolist()]
 
 
-@each("key", [(0,), (0, 0), (1, 2, 3), ((1 << 63) - 1, 5)])
-@each("count", [0, 1, 2, 3, 1000])
+@pytest.mark.parametrize("key", [(0,), (0, 0), (1, 2, 3), ((1 << 63) - 1, 5)])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 1000])
 def test_shuffling_matches_the_reference(key: tuple[int, ...], count: int) -> None:
     assert random_order(key, count).tolist() == shuffled(key, count)
 
 
 def test_every_random_order_is_equally_likely() -> None:
-    counts: dict[tuple[int, ...], int] = {}
-    for seed in range(6000):
-        order = tuple(random_order((seed,), 3).tolist())
-        counts[order] = counts.get(order, 0) + 1
+    counts = Counter(tuple(random_order((seed,), 3).tolist()) for seed in range(6000))
     assert len(counts) == 6
-    assert all(abs(count - 1000) < 150 for count in counts.values())  # five standard deviations
+    standard_deviation = (6000 * 1 / 6 * 5 / 6) ** 0.5
+    for count in counts.values():
+        assert count == pytest.approx(1000, abs=5 * standard_deviation)
 
 
 @pytest.mark.parametrize(
@@ -158,51 +159,47 @@ def test_total_is_shared_out_by_weight(total: int, weights: list[float], expecte
     assert share_out(total, weights) == expected
 
 
-LEAKAGE_QUERY = "select dataset, variant, key from leakage"
-
-
-def import_benchmark(warehouse: Warehouse, folder: Path, boards: list[Any]) -> None:
+def import_benchmark(warehouse: Warehouse, folder: Path, boards: list[list[int]]) -> None:
     """Import a benchmark with these positions, every second one from the other side's point of view."""
-    positions = [Position(board) for board in boards]
-    seen = [position.flip() if n % 2 else position for n, position in enumerate(positions)]
-    keys = map(format_key20, seen)
     path = folder / "race.bm"
-    path.write_text("".join(f"e {key} 0.5 0 0 0 0\n" for key in keys))
+    with path.open("w") as file:
+        for number, board in enumerate(boards):
+            position = Position(board).flip() if number % 2 else Position(board)
+            file.write(f"e {format_key20(position)} 0.5 0 0 0 0\n")
     kind = GnubgBenchmark()
     warehouse.build(kind.name, kind.parameters_of([path]), files=[path])
 
 
 def leaked_rows(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
-    """The dataset, the variant and the key of every row of the view that lists training positions in benchmarks, in
-    order."""
-    return sorted((*row[:2], tuple(json.loads(row[2]).values())) for row in connection.sql(LEAKAGE_QUERY).fetchall())
+    """The dataset, the variant and the key of every row of the view `leakage`, in order."""
+    rows = connection.sql("select dataset, variant, key from leakage").fetchall()
+    return sorted((dataset, variant, tuple(json.loads(key).values())) for dataset, variant, key in rows)
 
 
 @pytest.mark.catalog
 def test_leakage_is_the_rows_that_the_feed_leaves_out(warehouse: Warehouse, tmp_path: Path) -> None:
-    """The view `leakage` lists exactly the rows whose positions are in benchmarks, which the feed leaves out."""
+    """The view `leakage` lists exactly the rows whose positions are in benchmarks."""
     kinds = [kind for kind in warehouse.kinds.values() if is_labelled(kind)]
     tables = [table for kind in kinds for table in warehouse.current(kind.name)]
-    import_benchmark(
-        warehouse, tmp_path, [board for table in tables for board in table.array("boards")[[0, -1]].tolist()]
-    )
+    first_and_last = [board for table in tables for board in table.array("boards")[[0, -1]].tolist()]
+    import_benchmark(warehouse, tmp_path, first_and_last)
     guard = Guard(map(warehouse.open_reference, benchmark_versions(warehouse)))
     expected = []
     for table in tables:
+        dataset, variant = table.manifest.dataset, table.manifest.variant
+        keys = pq.read_table(table.parquet, columns=list(warehouse.kind(dataset).key)).to_pylist()
+        is_known = guard.contains(position_hashes(np.ascontiguousarray(table.array("boards"))))
+        leaked = [(dataset, variant, tuple(key.values())) for key, known in zip(keys, is_known, strict=True) if known]
         rows = LabelledRows(table, splits_of(warehouse, table), from_parquet=False)
-        block = rows.read(0, len(rows))
-        left_out = int(count_blocks(rows, guard, 1000)[..., GUARDED].sum())
-        is_known = guard.contains(position_hashes(block.boards))
-        keys = pq.read_table(table.parquet, columns=list(warehouse.kind(table.manifest.dataset).key)).to_pylist()
-        found = [tuple(key.values()) for key, known in zip(keys, is_known, strict=True) if known]
-        assert len(found) == left_out >= 1
-        expected += [(table.manifest.dataset, table.manifest.variant, key) for key in found]
+        assert len(leaked) == count_blocks(rows, guard, 1000)[..., GUARDED].sum()
+        assert leaked
+        expected += leaked
     with warehouse.connect() as connection:
         assert leaked_rows(connection) == sorted(expected)
         boards = np.array(connection.sql("select board from benchmark_boards").fetchall(), np.int8)[:, 0]
     assert set(position_hashes(boards).tolist()) == set(guard.known.tolist())
-    with duckdb.connect(str(warehouse.catalog), read_only=True) as plain:
-        assert leaked_rows(plain) == sorted(expected)
+    with duckdb.connect(str(warehouse.catalog), read_only=True) as catalog:
+        assert leaked_rows(catalog) == sorted(expected)
 
 
 class LabelledBatches(Toy):
@@ -234,7 +231,7 @@ class LabelledBatches(Toy):
         yield pa.record_batch({"number": numbers, "position_id": ids, "board": pa.array(boards, pa.list_(pa.int8()))})
 
 
-def test_new_kind_with_labels_is_not_forgotten(memory_path: Path, tmp_path: Path) -> None:
+def test_leakage_lists_rows_of_a_kind_outside_bgdata(memory_path: Path, tmp_path: Path) -> None:
     warehouse = Warehouse(memory_path, all_kinds() | {"lessons": LabelledBatches()})
     warehouse.build("lessons", Count(3))
     with warehouse.connect() as connection:
@@ -257,44 +254,55 @@ def test_new_kind_with_labels_is_not_forgotten(memory_path: Path, tmp_path: Path
         ({"strata": ("contact", "race"), "batch_size": 1}, "expected batches with a row of each of 2 shares"),
     ],
 )
-def test_invalid_options_are_refused(labels: Warehouse, options: dict[str, Any], expected: str) -> None:
+def test_invalid_options_are_refused(label_warehouse: Warehouse, options: dict[str, Any], expected: str) -> None:
     with pytest.raises(UsageError, match=expected):
-        labels.batches(CONTACT, **options)
+        label_warehouse.batches(GNUBG_LABELS, **options)
 
 
-def test_missing_sources_are_named(labels: Warehouse) -> None:
-    """Missing kinds, variants and features, and wrong weights, give errors that name them."""
-    with pytest.raises(UsageError, match=r"has positions with chances: .*gnubg_training.*, got position_sample"):
-        labels.batches("position_sample")
-    with pytest.raises(UnknownKindError, match="got 'nothing'"):
-        labels.batches("nothing")
-    with pytest.raises(MissingTableError, match="wildbg_training"):
-        labels.batches("wildbg_training")
-    with pytest.raises(MissingTableError, match="gnubg_training/race"):
-        labels.batches("gnubg_training/race")
+@pytest.mark.parametrize(
+    ("source", "error", "message"),
+    [
+        ("position_sample", UsageError, r"has positions with chances: .*gnubg_training.*, got position_sample"),
+        ("nothing", UnknownKindError, "got 'nothing'"),
+        ("wildbg_training", MissingTableError, "wildbg_training"),
+        ("gnubg_training/race", MissingTableError, "gnubg_training/race"),
+        ({GNUBG_LABELS: float("nan")}, UsageError, "expected a weight above 0 for gnubg_training/contact, got nan"),
+        ({}, UsageError, "expected a kind to read, got none"),
+    ],
+)
+def test_invalid_source_is_refused(
+    label_warehouse: Warehouse, source: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        label_warehouse.batches(source)
+
+
+def test_unknown_features_are_refused(label_warehouse: Warehouse) -> None:
     with pytest.raises(UnknownInputSetError, match="got pixels"):
-        labels.batches(CONTACT, features="pixels")
-    with pytest.raises(UsageError, match="expected a weight above 0 for gnubg_training/contact, got nan"):
-        labels.batches({CONTACT: float("nan")})
-    with pytest.raises(UsageError, match="expected a kind to read, got none"):
-        labels.batches({})
+        label_warehouse.batches(GNUBG_LABELS, features="pixels")
 
 
 def test_empty_split_is_refused(tmp_path: Path) -> None:
-    splits = splits_of_hashes(position_hashes(label_boards()))
-    write_labels(tmp_path, CONTACT, label_boards()[splits == 0])
-    labels = bgdata.open_warehouse(tmp_path)
+    boards = label_boards()[splits_of_hashes(position_hashes(label_boards())) == SPLITS.index("train")]
+    write_labels(tmp_path, GNUBG_LABELS, boards)
+    write_labels(tmp_path, ROLLOUT_LABELS, boards[:0])
+    warehouse = bgdata.open_warehouse(tmp_path)
     with pytest.raises(UsageError, match=r"expected rows in the split test of gnubg_training/contact, found none$"):
-        labels.batches(CONTACT, split="test")
-    write_labels(tmp_path, LABELS, label_boards()[(splits == 0)][:0])
-    with pytest.raises(UsageError, match="expected rows in the split train of rollout_labels/some, found none"):
-        labels.batches({CONTACT: 1, LABELS: 1})
-    with pytest.raises(UsageError, match="expected rows in the split train of rollout_labels/some, found none"):
-        labels.batches(LABELS)  # which has no row at all
-    races = np.isin(labels.open(*CONTACT.split("/")).array("classes"), (4, 6, 8))
-    write_labels(tmp_path, CONTACT, label_boards()[splits == 0][~races])
+        warehouse.batches(GNUBG_LABELS, split="test")
+    for source in (ROLLOUT_LABELS, {GNUBG_LABELS: 1, ROLLOUT_LABELS: 1}):
+        with pytest.raises(UsageError, match="expected rows in the split train of rollout_labels/some, found none"):
+            warehouse.batches(source)
+
+
+def test_missing_class_is_refused(tmp_path: Path) -> None:
+    races = [number for number in PositionClass if number.file_class is PositionClass.RACE]
+    is_race = np.isin(position_classes(label_boards()), races)
+    write_labels(tmp_path, GNUBG_LABELS, label_boards()[~is_race])
     with pytest.raises(UsageError, match="expected rows of the class race in the split train"):
-        labels.batches(CONTACT, strata=("race",))
+        bgdata.open_warehouse(tmp_path).batches(GNUBG_LABELS, strata=("race",))
+
+
+DAMAGED_ROW = 712  # any row of label_boards()
 
 
 @pytest.mark.parametrize(
@@ -313,48 +321,48 @@ def test_empty_split_is_refused(tmp_path: Path) -> None:
 )
 def test_invalid_targets_are_refused(tmp_path: Path, wrong: tuple[float, ...]) -> None:
     chances = sample_chances(len(label_boards()))
-    chances[712] = wrong
-    version = write_labels(tmp_path, CONTACT, label_boards(), chances)
-    with pytest.raises(CheckFailedError, match=f"in row 712 of {version}, found .*; try: bgdata verify"):
+    chances[DAMAGED_ROW] = wrong
+    version = write_labels(tmp_path, GNUBG_LABELS, label_boards(), chances)
+    with pytest.raises(CheckFailedError, match=f"in row {DAMAGED_ROW} of {version}, found .*; try: bgdata verify"):
         read_all(tmp_path)
 
 
-@each(("slot", "count"), {f"{slot} {count}": (slot, count) for slot in (0, 6, 25) for count in (-128, -16, 16, 127)})
-def test_boards_of_impossible_counts_are_refused(tmp_path: Path, slot: int, count: int) -> None:
-    """Boards with impossible numbers of checkers, as in a damaged file, are refused: kernels would read beyond their
-    arrays and return plausible numbers."""
+@pytest.mark.parametrize("slot", [0, 6, 25])
+@pytest.mark.parametrize("checkers", [-128, -16, 16, 127])
+def test_boards_of_impossible_counts_are_refused(tmp_path: Path, slot: int, checkers: int) -> None:
+    """Kernels would read beyond their arrays and return plausible numbers."""
     boards = label_boards().copy()
-    version = write_labels(tmp_path, CONTACT, boards)
-    boards[712, slot] = count
-    path = tmp_path / version / "boards.npy"
-    path.unlink()
-    save_array(path, boards)
-    with pytest.raises(CheckFailedError, match=rf"expected .* in row 712 of {version}, found \[.*; try: bgdata verify"):
+    version = write_labels(tmp_path, GNUBG_LABELS, boards)
+    boards[DAMAGED_ROW, slot] = checkers
+    replace_array(tmp_path, version, "boards", boards)
+    expected = rf"expected .* in row {DAMAGED_ROW} of {version}, found \[.*; try: bgdata verify"
+    with pytest.raises(CheckFailedError, match=expected):
         read_all(tmp_path)
 
 
 def test_boards_of_benchmarks_are_checked_too(tmp_path: Path) -> None:
-    write_labels(tmp_path, CONTACT, label_boards())
+    write_labels(tmp_path, GNUBG_LABELS, label_boards())
     plays = label_boards()[:9].copy()
     plays[7, 3] = 16
     write_benchmark(tmp_path, "some", label_boards()[:9], plays)
     with pytest.raises(CheckFailedError, match=r"in row 7 of gnubg_benchmark/some/r"):
-        small_blocks(bgdata.open_warehouse(tmp_path))
+        small_block_feed(bgdata.open_warehouse(tmp_path))
 
 
-@each(
-    ("name", "wrong"),
-    {"class 99": ("classes", 99), "class 255": ("classes", 255), "too few classes": ("classes", None),
-     "too few boards": ("boards", None)},
-)  # fmt: skip
-def test_arrays_that_do_not_fit_are_refused(tmp_path: Path, name: str, wrong: int | None) -> None:
-    version = write_labels(tmp_path, CONTACT, label_boards())
-    values = bgdata.open_warehouse(tmp_path).open_reference(version).array(name).copy()
-    if wrong is not None:
-        values[712] = wrong
-    path = tmp_path / version / f"{name}.npy"
-    path.unlink()
-    save_array(path, values if wrong is not None else values[:-1])
+@pytest.mark.parametrize("number", [99, 255])
+def test_invalid_class_is_refused(tmp_path: Path, number: int) -> None:
+    version = write_labels(tmp_path, GNUBG_LABELS, label_boards())
+    classes = position_classes(label_boards()).astype(np.uint8)
+    classes[DAMAGED_ROW] = number
+    replace_array(tmp_path, version, "classes", classes)
+    with pytest.raises(CheckFailedError, match=rf"expected .* {version}.*, found .*; try: bgdata verify"):
+        read_all(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["classes", "boards"])
+def test_arrays_that_are_too_short_are_refused(tmp_path: Path, name: str) -> None:
+    version = write_labels(tmp_path, GNUBG_LABELS, label_boards())
+    replace_array(tmp_path, version, name, label_arrays(label_boards())[name][:-1])
     with pytest.raises(CheckFailedError, match=rf"expected .* {version}.*, found .*; try: bgdata verify"):
         read_all(tmp_path)
 
@@ -362,18 +370,17 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path: Path, name: str, wrong: in
 def read_all(root: Path) -> None:
     """Read the rows of every split."""
     for split in SPLITS:
-        for _ in small_blocks(bgdata.open_warehouse(root), split=split):
-            pass
+        list(small_block_feed(bgdata.open_warehouse(root), split=split))
 
 
-def test_reading_batches_writes_no_files(labels: Warehouse, labels_root: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in labels_root.rglob("*")}
-    assert len(before) > 8
-    list(labels.batches({CONTACT: 1, LABELS: 1}, features="race"))
-    save_array(labels_root / "other.npy", np.zeros(3))
-    after = {path: path.stat().st_mtime_ns for path in labels_root.rglob("*")}
-    assert {path for path in after if before.get(path) != after[path]} == {labels_root / "other.npy"}
+def test_reading_batches_writes_no_files(label_warehouse: Warehouse, label_root: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in label_root.rglob("*")}
+    assert len(before) > 8  # two versions of four files
+    list(label_warehouse.batches({GNUBG_LABELS: 1, ROLLOUT_LABELS: 1}, features="race"))
+    assert {path: path.stat().st_mtime_ns for path in label_root.rglob("*")} == before
 
+
+# the Parquet file of a version
 
 CHANCES = ["win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon"]
 
@@ -400,40 +407,36 @@ def no_gammons(boards: np.ndarray) -> np.ndarray:
 
 @pytest.fixture
 def table(warehouse: Warehouse) -> Table:
-    found = warehouse.open("gnubg_training", "contact-train-data")
-    assert found.manifest.rows > 2000
-    return found
+    return warehouse.open("gnubg_training", "contact-train-data")
 
 
 def test_batches_from_parquet_equal_those_of_mapped_arrays(warehouse: Warehouse) -> None:
     options: dict[str, Any] = {"seed": 1, "batch_size": 300, "features": "tesauro-196"}
-    mapped, read = (warehouse.batches("gnubg_training", **options, from_parquet=on) for on in (False, True))
-    for one, other in zip(mapped, read, strict=True):
-        assert all(np.array_equal(getattr(one, name), values) for name, values in other._asdict().items())
+    mapped = warehouse.batches("gnubg_training", **options)
+    assert_equal_batches(warehouse.batches("gnubg_training", **options, from_parquet=True), mapped)
 
 
-def test_rows_are_read_from_the_groups_that_hold_them(table: Table) -> None:
-    reader = RowReader(table.parquet)
-    boards = table.array("boards")
-    rows = table.manifest.rows
-    for begin, end in ((0, 700), (0, 1), (699, 701), (700, 1400), (5, 1999), (rows - 1, rows), (0, rows)):
-        found = reader.read(("board", "line"), begin, end)
-        assert found.column_names == ["board", "line"]
-        assert found.column("board").to_pylist() == boards[begin:end].tolist()
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [(0, 700), (0, 1), (699, 701), (700, 1400), (5, 1999), (-1, None), (0, None)],
+    ids=["group", "row", "border", "second group", "three groups", "last row", "file"],
+)
+def test_rows_are_read_from_the_row_groups_of_a_file(table: Table, begin: int, end: int | None) -> None:
+    rows = range(table.manifest.rows)[begin:end]
+    columns = RowReader(table.parquet).read(("board", "line"), rows.start, rows.stop)
+    assert columns.column_names == ["board", "line"]
+    assert columns.column("board").to_pylist() == table.array("boards")[begin:end].tolist()
 
 
 def test_broken_file_is_named(table: Table, tmp_path: Path) -> None:
     broken = tmp_path / "table.parquet"
-    whole = table.parquet.read_bytes()
-    broken.write_bytes(whole[:1000])
+    content = table.parquet.read_bytes()
+    broken.write_bytes(content[:1000])
     with pytest.raises(CorruptFileError, match=f"expected a readable Parquet file in {broken}"):
         RowReader(broken)
-    broken.write_bytes(whole[:4] + bytes(2000) + whole[2004:])
+    broken.write_bytes(content[:4] + bytes(2000) + content[2004:])
     with pytest.raises(CorruptFileError, match=f"expected a readable Parquet file in {broken}"):
         RowReader(broken).read(("board", "line", "win"), 0, 10)
-
-
-# as the README shows it
 
 
 def test_pandas_reads_the_parquet_file(table: Table) -> None:
@@ -462,9 +465,9 @@ def test_hugging_face_datasets_reads_it(table: Table, tmp_path: Path, monkeypatc
     rows = datasets.load_dataset("parquet", data_files=files, split="train", cache_dir=str(tmp_path))
     numpy_rows = rows.select_columns(["board", *CHANCES]).with_format("numpy")
     assert len(numpy_rows) == table.manifest.rows
-    found = numpy_rows[100:164]
-    assert np.array_equal(found["board"], table.array("boards")[100:164])
-    assert np.array_equal(np.stack([found[name] for name in CHANCES], axis=1), table.array("chances")[100:164])
+    batch = numpy_rows[100:164]
+    assert np.array_equal(batch["board"], table.array("boards")[100:164])
+    assert np.array_equal(np.stack([batch[name] for name in CHANCES], axis=1), table.array("chances")[100:164])
     streamed = datasets.load_dataset("parquet", data_files=files, split="train", streaming=True)
     first = next(iter(streamed))
     assert first["board"] == table.array("boards")[0].tolist()

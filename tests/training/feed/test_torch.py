@@ -30,26 +30,26 @@ def test_missing_pytorch_gives_a_one_line_error(feed: Feed, monkeypatch: pytest.
         feed.torch()
 
 
-def assert_equal(found: Any, expected: Any) -> None:
-    for one, other in zip(found, expected, strict=True):
-        assert np.array_equal(one.rows.numpy(), other.rows)
-        assert np.array_equal(one.features.numpy(), other.features)
-        assert np.array_equal(one.targets.numpy(), other.targets)
-        assert (one.epoch, one.number) == (other.epoch, other.number)
+def assert_equal(tensor_batches: Any, batches: Any) -> None:
+    """Check that batches of tensors contain the values of batches of arrays."""
+    for tensors, arrays in zip(tensor_batches, batches, strict=True):
+        assert np.array_equal(tensors.rows.numpy(), arrays.rows)
+        assert np.array_equal(tensors.features.numpy(), arrays.features)
+        assert np.array_equal(tensors.targets.numpy(), arrays.targets)
+        assert (tensors.epoch, tensors.number) == (arrays.epoch, arrays.number)
 
 
 def test_tensors_share_the_memory_of_the_arrays(feed: Feed) -> None:
-    """The tensors of a batch share the memory of its arrays; features may be missing."""
     torch = pytest.importorskip("torch")
     from bgdata.training.feed.torch import tensors
 
     batch = feed.batch(0, 0)
-    found = tensors(batch)
+    converted = tensors(batch)
     for name in ("boards", "features", "targets", "classes", "rows"):
-        assert isinstance(getattr(found, name), torch.Tensor)
-        assert getattr(found, name).data_ptr() == getattr(batch, name).ctypes.data
-    assert found.features is not None
-    assert found.features.dtype == torch.float32
+        assert isinstance(getattr(converted, name), torch.Tensor)
+        assert getattr(converted, name).data_ptr() == getattr(batch, name).ctypes.data
+    assert converted.features is not None
+    assert converted.features.dtype == torch.float32
     assert tensors(batch._replace(features=None)).features is None
 
 
@@ -72,7 +72,7 @@ def test_ranks_share_the_batches_out(feed: Feed) -> None:
         feed.torch(3, 3)
 
 
-def test_run_goes_on_from_a_batch_of_tensors(feed: Feed, tmp_path: Path) -> None:
+def test_feed_resumes_after_a_batch_of_tensors(feed: Feed, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     batches = list(feed.torch())
     state = feed.state_after(batches[4])
@@ -86,8 +86,8 @@ OPTIONS: dict[str, Any] = {"seed": 1, "batch_size": 95, "features": "tesauro-196
 
 
 def learn(rank: int, folder: str, state: dict[str, Any] | None, uneven: str, workers: int) -> None:
-    """Train as one of two processes: add up what both have seen after every step, as gradients are added, and save the
-    own rows and states."""
+    """Train as process `rank` of two: add up the rows of both after every step, as gradients are added, and save the
+    rows and states of this process."""
     from torch import distributed
     from torch.utils.data import DataLoader
 
@@ -131,7 +131,7 @@ def test_two_processes_learn_together(tmp_path: Path, uneven: str, workers: int)
     pytest.importorskip("torch.distributed")
     write_labels(tmp_path / "warehouse", "gnubg_training/contact", sample_boards(20))
     feed = bgdata.open_warehouse(tmp_path / "warehouse").batches("gnubg_training", **OPTIONS)
-    assert len(feed) % 2 == 1  # which two ranks had hung on
+    assert len(feed) % 2 == 1  # one rank would wait for ever if the other had a batch more
     first, second = run_two_processes(tmp_path, None, uneven, workers)
     steps = len(feed) // 2 if uneven == "drop" else -(-len(feed) // 2)
     assert len(first["seen"]) == len(second["seen"]) == 2 * steps

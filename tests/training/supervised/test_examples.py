@@ -89,8 +89,8 @@ def test_cross_entropies_equal_plain_python() -> None:
 def test_dense_inputs_equal_the_input_set(input_set: InputSet) -> None:
     boards = random_game_positions(40, seed=12).boards
     assert len(boards) > 2000
-    found = np.full((len(boards), input_count(input_set)), np.nan, np.float32)
-    fill_dense(int(input_set), boards, found)
-    assert np.array_equal(found * 64, encode(input_set, boards))
+    dense = np.full((len(boards), input_count(input_set)), np.nan, np.float32)
+    fill_dense(int(input_set), boards, dense)
+    assert np.array_equal(dense * 64, encode(input_set, boards))
     for row in range(0, len(boards), 97):
-        assert (found[row] * 64).tolist() == inputs(input_set.label, boards[row].tolist())
+        assert (dense[row] * 64).tolist() == inputs(input_set.label, boards[row].tolist())

@@ -17,6 +17,7 @@ from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
 from bgdata.game.themes import position_themes
 from bgdata.store.executors import InProcess
+from bgdata.training.networks import FloatNetworks
 from bgdata.training.recipes import SupervisedRecipe
 from bgdata.training.supervised.examples import Examples
 from bgdata.training.supervised.parts import (
@@ -99,21 +100,19 @@ def test_nearest_centre_is_exact(labels: Labels) -> None:
 def test_k_means_finds_separate_clusters() -> None:
     """k-means finds three separate clusters: each centre is the rounded mean of one."""
     draw = np.random.default_rng(SEED)
-    heaps = [draw.integers(-3, 4, (50, 5)) + place for place in (0, 500, -900)]
-    values = np.concatenate(heaps).astype(np.float64)
+    clusters = [draw.integers(-3, 4, (50, 5)) + centre for centre in (0, 500, -900)]
+    values = np.concatenate(clusters).astype(np.float64)
     centres = k_means(values, 3, SEED)
-    expected = sorted(np.rint(heap.mean(axis=0)).tolist() for heap in heaps)
+    expected = sorted(np.rint(cluster.mean(axis=0)).tolist() for cluster in clusters)
     assert sorted(centres.tolist()) == expected
     assert len(np.unique(nearest_centres(values, centres))) == 3
 
 
 def test_k_means_allows_empty_parts() -> None:
     values = np.array([[0.0, 0.0], [8.0, 8.0]])
-    assert (
-        nearest_centres(values, k_means(values, 4, SEED)).tolist()
-        == nearest_centres(values, k_means(values, 4, SEED)).tolist()
-    )
-    assert len(set(nearest_centres(values, k_means(values, 4, SEED)).tolist())) == 2
+    parts = nearest_centres(values, k_means(values, 4, SEED)).tolist()
+    assert len(set(parts)) == 2
+    assert nearest_centres(values, k_means(values, 4, SEED)).tolist() == parts
 
 
 def test_k_means_reduces_distances(labels: Labels) -> None:
@@ -157,11 +156,10 @@ def test_every_position_is_in_one_part_of_each_arm(labels: Labels) -> None:
 def test_networks_learn_from_their_part_alone(labels: Labels) -> None:
     """A network whose part has no positions keeps its weights; the others change, in the same way on any number of
     threads."""
-    examples = Examples(labels.boards, labels.targets)
     far = np.full((1, input_count(INPUTS)), 3000.0)  # a centre without positions
     near = integer_inputs(labels.boards[:1])
     arms = [Arm(Scheme.ONE, 1, near[:0]), Arm(Scheme.K_MEANS, 2, np.concatenate([near, far]))]
-    found = []
+    weights_by_executor = []
     for executor in (InProcess(), ThreadPoolExecutor(2)):
         networks = new_part_networks(arms, 4, SEED)
         before = networks.weights.copy().reshape(3, -1)
@@ -175,19 +173,16 @@ def test_networks_learn_from_their_part_alone(labels: Labels) -> None:
         assert np.array_equal(after[0], after[1])  # both learned from all positions
         assert np.array_equal(after[2], before[2])
         assert not np.array_equal(after[0], before[0])
-        found.append(after.copy())
-        errors = errors_of(
-            part_equities(rounded_parts(networks), 0, np.zeros(len(examples.boards), np.int64), examples.boards),
-            cubeless_equities(labels.targets),
-            np.arange(len(labels.targets)),
-        )
-        untaught = errors_of(
-            part_equities(rounded_parts(networks), 2, np.zeros(len(examples.boards), np.int64), examples.boards),
-            cubeless_equities(labels.targets),
-            np.arange(len(labels.targets)),
-        )
-        assert errors.rmse < untaught.rmse
-    assert np.array_equal(found[0], found[1])
+        weights_by_executor.append(after.copy())
+        assert rmse_of(networks, 0, labels) < rmse_of(networks, 2, labels)
+    assert np.array_equal(weights_by_executor[0], weights_by_executor[1])
+
+
+def rmse_of(networks: FloatNetworks, number: int, labels: Labels) -> float:
+    """The RMSE of equities of one of the networks on all positions."""
+    all_in_part_0 = np.zeros(len(labels.boards), np.int64)
+    equities = part_equities(rounded_parts(networks), number, all_in_part_0, labels.boards)
+    return errors_of(equities, cubeless_equities(labels.targets), np.arange(len(labels.targets))).rmse
 
 
 def test_equities_are_by_the_network_of_the_part(labels: Labels) -> None:
@@ -198,9 +193,9 @@ def test_equities_are_by_the_network_of_the_part(labels: Labels) -> None:
     rounded = rounded_parts(networks)
     boards = labels.boards
     parts = arms[0].parts(boards, integer_inputs(boards))
-    each = [part_equities(rounded, 0, np.full(len(boards), part), boards) for part in (0, 1)]
-    assert np.array_equal(part_equities(rounded, 0, parts, boards), np.where(parts == 0, *each))
-    assert not np.array_equal(each[0], each[1])
+    equities_by_part = [part_equities(rounded, 0, np.full(len(boards), part), boards) for part in (0, 1)]
+    assert np.array_equal(part_equities(rounded, 0, parts, boards), np.where(parts == 0, *equities_by_part))
+    assert not np.array_equal(equities_by_part[0], equities_by_part[1])
 
 
 def test_errors_equal_plain_sums() -> None:

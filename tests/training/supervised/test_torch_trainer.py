@@ -25,7 +25,7 @@ def torch() -> Any:
 def results(device: str, counts: tuple[int, ...]) -> list[list[bytes]]:
     """All numbers after a run by kernels and one by PyTorch, for each number of threads in `counts`."""
     recipe = SupervisedRecipe(trainer="torch", batch_size=64, learning_rate=0.01, average_decay=0.9, device=device)
-    found = []
+    numbers_by_count = []
     before = torch().get_num_threads()
     for count in counts:
         torch().set_num_threads(count)
@@ -33,9 +33,9 @@ def results(device: str, counts: tuple[int, ...]) -> list[list[bytes]]:
         with threads(count):
             trainer = learn(networks, 2, recipe, examples(2, 300), examples(2, 150), averages=averages)
         numbers = (*networks[1:], *averages[1:], *trainer.state().values())
-        found.append([values.tobytes() for values in numbers])
+        numbers_by_count.append([values.tobytes() for values in numbers])
     torch().set_num_threads(before)
-    return found
+    return numbers_by_count
 
 
 def test_results_do_not_depend_on_threads() -> None:
@@ -47,22 +47,22 @@ def test_results_do_not_depend_on_threads() -> None:
 def test_gpu_results_are_reproducible_and_near_the_processor() -> None:
     if not torch().cuda.is_available():
         pytest.skip("no GPU that PyTorch can use")
-    first, second = results("cuda", (1, 2))
-    assert first == second
-    found, expected = (np.frombuffer(numbers[0], np.float32) for numbers in (first, results("cpu", (1,))[0]))
-    assert np.abs(found - expected).max() <= 0.01
+    first, repeated = results("cuda", (1, 2))
+    assert first == repeated
+    on_gpu, on_processor = (np.frombuffer(numbers[0], np.float32) for numbers in (first, results("cpu", (1,))[0]))
+    assert np.abs(on_gpu - on_processor).max() <= 0.01
 
 
 def test_trainer_continues_from_its_arrays() -> None:
     """A new trainer that gets the saved arrays of another one continues with the same result."""
-    given = examples(2, 200)
-    parts = [Examples(given.boards[part], given.targets[part]) for part in (slice(0, 120), slice(120, 200))]
+    samples = examples(2, 200)
+    parts = [Examples(samples.boards[part], samples.targets[part]) for part in (slice(0, 120), slice(120, 200))]
     numbers = []
-    for is_killed in (False, True):
+    for is_resumed in (False, True):
         networks, averages = random_floats(1), random_floats(1)
         recipe = SupervisedRecipe(trainer="torch", batch_size=16, learning_rate=0.01, average_decay=0.9)
         trainer = learn(networks, 2, recipe, parts[0], averages=averages)
-        if is_killed:
+        if is_resumed:
             state = trainer.state()
             trainer = open_trainers(networks, recipe, averages)[2]
             for name, values in trainer.state().items():

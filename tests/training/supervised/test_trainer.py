@@ -25,7 +25,6 @@ from tests.evaluation.sample_networks import random_floats
 from tests.random_games import random_game_positions
 from tests.reference.networks import unpacked
 from tests.reference.supervised import gradients, matrices, total_loss, trained, trained_averages
-from tests.subtests import each
 
 WITH_TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is an extra")
 # allowed errors of sums as a share of the largest change: kernels approximate the logistic function
@@ -47,11 +46,11 @@ def sample_classes() -> NDArray[np.int64]:
 def examples(which: int, count: int, seed: int = 4) -> Examples:
     """Positions of the class of network `which`, with random chances that the rules allow."""
     boards = np.ascontiguousarray(sample_boards()[which == sample_classes()][:count])
-    found: Chances = np.random.default_rng(seed).random((len(boards), 5), np.float32)
-    for row, board in zip(found, boards, strict=True):
-        limit_chances(possible_outcomes(board), row)
     assert len(boards) == count
-    return Examples(boards, found)
+    targets: Chances = np.random.default_rng(seed).random((count, 5), np.float32)
+    for row, board in zip(targets, boards, strict=True):
+        limit_chances(possible_outcomes(board), row)
+    return Examples(boards, targets)
 
 
 def learn(
@@ -77,14 +76,14 @@ def test_sparse_inputs_equal_the_input_set(input_set: InputSet, batch: int) -> N
     """Sparse inputs, by position and by input, equal the encoded inputs to the last bit."""
     boards = np.ascontiguousarray(sample_boards()[:200])
     expected = encode(input_set, boards) / np.float32(64)
-    found = []
+    starts_by_threads = []
     for count in (1, 2):
         with threads(count):
             sparse = sparse_inputs(input_set, input_count(input_set), boards, batch)
         by_row, by_input = np.zeros_like(expected), np.zeros_like(expected)
-        for row, used in enumerate(sparse.counts.tolist()):
-            assert used % 4 == 0
-            np.add.at(by_row[row], sparse.columns[row, :used], sparse.values[row, :used])
+        for row, entries in enumerate(sparse.counts.tolist()):
+            assert entries % 4 == 0
+            np.add.at(by_row[row], sparse.columns[row, :entries], sparse.values[row, :entries])
         for number, starts in enumerate(sparse.starts):
             for item in range(len(starts) - 1):
                 samples = sparse.samples[number, starts[item] : starts[item + 1]]
@@ -92,8 +91,8 @@ def test_sparse_inputs_equal_the_input_set(input_set: InputSet, batch: int) -> N
                 by_input[number * batch + samples, item] = sparse.factors[number, starts[item] : starts[item + 1]]
         assert np.array_equal(by_row, expected)
         assert np.array_equal(by_input, expected)
-        found.append(sparse.starts.tobytes())
-    assert found[0] == found[1]
+        starts_by_threads.append(sparse.starts.tobytes())
+    assert starts_by_threads[0] == starts_by_threads[1]
 
 
 def full_house() -> Boards:
@@ -118,19 +117,19 @@ def test_gradients_of_the_reference_equal_finite_differences(number: int, square
     layer."""
     which = 2
     layers = unpacked(random_floats(number, size=3), which)
-    given = examples(which, 5)
-    boards = given.boards.tolist()
-    targets = given.targets.tolist()
+    samples = examples(which, 5)
+    boards = samples.boards.tolist()
+    targets = samples.targets.tolist()
     slopes = gradients(layers, boards, targets, squared)
     generator = np.random.default_rng(2)
-    for place, slope in enumerate(slopes):
+    for part, slope in enumerate(slopes):
         for _ in range(4):
             index = tuple(int(generator.integers(size)) for size in slope.shape)
             losses = []
             for change in (1e-4, -1e-4):
                 moved = deepcopy(layers)
-                layer = place // 2
-                if place % 2:
+                layer = part // 2
+                if part % 2:
                     moved.biases[layer][index[0]] += change
                 elif layer == 0:
                     moved.first[index[0]][index[1]] += change
@@ -144,9 +143,9 @@ def test_gradients_of_the_reference_equal_finite_differences(number: int, square
 
 
 @each_trainer
-@each("optimizer", ["sgd", "adam"])
-@each("loss", ["cross-entropy", "squared"])
-@each("number", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+@pytest.mark.parametrize("loss", ["cross-entropy", "squared"])
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 4])
 def test_batches_equal_dense_arrays(trainer: str, tolerance: float, number: int, loss: str, optimizer: str) -> None:
     """Training on batches gives the weights of dense arrays in double precision, and changes only one network."""
     is_adam = optimizer == "adam"
@@ -155,55 +154,58 @@ def test_batches_equal_dense_arrays(trainer: str, tolerance: float, number: int,
     )
     for which in range(3):
         before, networks = random_floats(number, size=3), random_floats(number, size=3)
-        given = examples(which, 40)  # the last batch is shorter
-        learn(networks, which, recipe, given)
-        wanted = trained(
-            unpacked(before, which), given.boards.tolist(), given.targets.tolist(), 9, recipe.learning_rate,
+        samples = examples(which, 40)  # the last batch is shorter
+        learn(networks, which, recipe, samples)
+        expected = trained(
+            unpacked(before, which), samples.boards.tolist(), samples.targets.tolist(), 9, recipe.learning_rate,
             adam=is_adam, squared=loss == "squared",
         )  # fmt: skip
-        found, old = matrices(unpacked(networks, which)), matrices(unpacked(before, which))
-        for start, number_found, number_wanted in zip(old, found, wanted, strict=True):
-            largest = np.abs(number_wanted - start).max()
-            assert largest > 1e-5
+        start, result = matrices(unpacked(before, which)), matrices(unpacked(networks, which))
+        for part, expected_part in enumerate(expected):
+            largest_change = np.abs(expected_part - start[part]).max()
+            assert largest_change > 1e-5
+            is_off = np.abs(result[part] - expected_part) > tolerance * largest_change + 1e-6
             # Adam divides by the root of a mean square, which is steep for gradients near 0
-            is_steep = np.abs(number_found - number_wanted) > tolerance * largest + 1e-6
-            assert is_steep.mean() <= (0.01 if is_adam else 0)
+            assert is_off.mean() <= (0.01 if is_adam else 0)
         for other in {0, 1, 2} - {which}:
             assert unpacked(networks, other) == unpacked(before, other)
 
 
 @each_trainer
 def test_weights_are_limited_to_the_range_of_players(trainer: str, tolerance: float) -> None:  # noqa: ARG001
-    """Weights stop at the limit that integer weights have; some reach it."""
+    """Integer weights have this range."""
     networks = random_floats(0)
-    given = examples(2, 40)
-    certain = Examples(given.boards, (given.targets > 0.5).astype(np.float32))
+    samples = examples(2, 40)
+    certain = Examples(samples.boards, (samples.targets > 0.5).astype(np.float32))
     recipe = SupervisedRecipe(trainer=trainer, batch_size=4, optimizer="sgd", learning_rate=10.0)
     learn(networks, 2, recipe, *[certain] * 30)
-    first, first_bias, later, later_bias = (np.abs(part).max() for part in matrices(unpacked(networks, 2)))
-    assert first <= FIRST_LIMIT
-    assert later <= LATER_LIMIT
+    first_weight, first_bias, later_weight, later_bias = (
+        np.abs(part).max() for part in matrices(unpacked(networks, 2))
+    )
+    assert first_weight <= FIRST_LIMIT
+    assert later_weight <= LATER_LIMIT
+    assert first_weight == pytest.approx(FIRST_LIMIT) or later_weight == pytest.approx(LATER_LIMIT)
     assert max(first_bias, later_bias) <= 60
-    assert first == pytest.approx(FIRST_LIMIT) or later == pytest.approx(LATER_LIMIT)
 
 
 @each_trainer
-@each("keep", [0.5, 0.7, 0.9])
+@pytest.mark.parametrize("keep", [0.5, 0.7, 0.9])
 def test_averages_equal_plain_means_at_first(trainer: str, tolerance: float, keep: float) -> None:
     """Averages equal those of dense arrays in double precision, which are plain means at first; averaging changes no
     weights."""
     recipe = SupervisedRecipe(trainer=trainer, batch_size=7, optimizer="sgd", learning_rate=0.05, average_decay=keep)
     for which in range(3):
         before, networks, averages, plain = (random_floats(1, size=3) for _ in range(4))
-        given = examples(which, 40)
-        parts = [Examples(given.boards[part], given.targets[part]) for part in (slice(0, 14), slice(14, 40))]
+        samples = examples(which, 40)
+        parts = [Examples(samples.boards[part], samples.targets[part]) for part in (slice(0, 14), slice(14, 40))]
         learn(networks, which, recipe, *parts, averages=averages)
-        boards = given.boards.tolist()
-        targets = given.targets.tolist()
-        wanted = trained_averages(unpacked(before, which), boards, np.array(targets), 7, 0.05, keep)
-        old = matrices(unpacked(before, which))
-        for start, found, expected in zip(old, matrices(unpacked(averages, which)), wanted, strict=True):
-            assert np.abs(found - expected).max() <= tolerance * np.abs(expected - start).max() + 1e-6
+        boards = samples.boards.tolist()
+        targets = np.array(samples.targets.tolist())
+        expected = trained_averages(unpacked(before, which), boards, targets, 7, 0.05, keep)
+        start, result = matrices(unpacked(before, which)), matrices(unpacked(averages, which))
+        for part, expected_part in enumerate(expected):
+            largest_change = np.abs(expected_part - start[part]).max()
+            assert np.abs(result[part] - expected_part).max() <= tolerance * largest_change + 1e-6
         learn(plain, which, replace(recipe, average_decay=0.0), *parts)
         assert np.array_equal(plain.weights, networks.weights)
         assert not np.array_equal(averages.weights, networks.weights)
