@@ -1,6 +1,7 @@
 """Sessions: dice, legal cube actions, undo, and records that are read back and replayed."""
 
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,7 +113,7 @@ def test_undo_takes_back_any_act() -> None:
         session = Session(seed, NAMES, MONEY, has_beavers=True)
         random = Random(seed)
         assert not session.undo()
-        states = []
+        states: list[tuple[Any, ...]] = []
         while not session.ending and len(states) < 60:
             states.append((session.now, session.dice(), session.record.match))
             kinds.add(session.now.kind)

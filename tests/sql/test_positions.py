@@ -74,14 +74,12 @@ def test_finished_positions_equal_python(connection: Connection) -> None:
 
 BOTH_CLOSED: Board = [1, 2, 2, 2, 2, 2, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1]
 INVALID_BOARDS: list[Board | None] = [
-    *(None, [], [None], [None] * 26),
-    *([*START.board[:25], None], [None, *START.board[1:]]),
-    *(list(START.board[:25]), [*START.board, 0]),  # too short and too long
-    *([-1, *START.board[1:]], [*START.board[:25], -1]),  # checkers on the other side's bar
-    *([16, *[0] * 25], [*[0] * 25, 16], [15, -1, *[0] * 24], [*[0] * 24, 1, 15]),
-    *([127] * 26, [-128] * 26),
+    None, [], [None], [None] * 26, [*START.board[:25], None], [None, *START.board[1:]],
+    list(START.board[:25]), [*START.board, 0],  # too short and too long
+    [-1, *START.board[1:]], [*START.board[:25], -1],  # checkers on the other side's bar
+    [16, *[0] * 25], [*[0] * 25, 16], [15, -1, *[0] * 24], [*[0] * 24, 1, 15], [127] * 26, [-128] * 26,
     BOTH_CLOSED,
-]
+]  # fmt: skip
 
 
 def test_invalid_boards_give_null(connection: Connection) -> None:

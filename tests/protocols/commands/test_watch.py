@@ -173,13 +173,13 @@ def test_output_of_a_watched_session_matches_its_record(
     for seed in range(3):
         programs = Program.of(Engine(), rules), Program.of(player, rules)
         session = Session(seed, ("engine", player.label), score)
-        n_kept = []
-        watch_session(session, programs, player, partial(n_kept.append, 1))
+        keeps: list[int] = []
+        watch_session(session, programs, player, partial(keeps.append, 1))
         headings = r"^ +play +(?:equity|mwc) of random-0ply\n"
         first_lines, *games = re.split(headings, capsys.readouterr().out, flags=re.MULTILINE)
         assert first_lines.startswith(f"engine is X, random-0ply is O; the dice are those of seed {seed}.\n")
         match = session.record.match
-        assert len(games) == len(match.games) == len(n_kept) + 1
+        assert len(games) == len(match.games) == len(keeps) + 1
         for text, game in zip(games, match.games, strict=True):
             lines = text.split("\n\n")[0].splitlines()
             for line, turn in zip(lines, game.turns, strict=True):
