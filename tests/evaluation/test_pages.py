@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import bgdata
 from bgdata.bearoff.match_table import MatchTable
 from bgdata.game.dice import ROLLS
-from bgdata.game.identifiers import format_xgid, identify
+from bgdata.game.identifiers import format_xgid, possible_identifiers
 from bgdata.game.match_state import MatchState
 from bgdata.game.plays import judge_play
 from bgdata.game.position import Position
@@ -73,7 +73,7 @@ def test_page_shows_every_source_of_a_bearoff(client: TestClient) -> None:
     page = read(client, f"/position/{POSITION}")
     for source in ("two-sided table", "exact, two-sided", "one-sided, combined", "race network"):
         assert source in page.text
-    for identifier in identify(Position(POSITION)).values():
+    for identifier in possible_identifiers(Position(POSITION)).values():
         assert identifier in page.text
 
 
