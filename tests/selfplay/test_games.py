@@ -317,10 +317,6 @@ def test_estimator_measures_luck_of_other_players() -> None:
     check_luck(judged, range(0, len(judged.boards), 9))
 
 
-def test_player_may_be_its_own_estimator(corpus_with_luck: Corpus) -> None:
-    assert_same(self_play(network(), GAMES, SEED, with_luck=True, estimator=network()), corpus_with_luck)
-
-
 def test_net_luck_sums_all_turns() -> None:
     """The net luck of a game is the sum over its turns, for either player who begins; measuring it changes no games."""
     players = PubEvalTwin(), PubEval()
