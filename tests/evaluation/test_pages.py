@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import bgdata
 from bgdata.bearoff.match_table import MatchTable
 from bgdata.game.dice import ROLLS
-from bgdata.game.identifiers import format_xgid, identify
+from bgdata.game.identifiers import format_xgid, possible_identifiers
 from bgdata.game.match_state import MatchState
 from bgdata.game.plays import judge_play
 from bgdata.game.position import Position
@@ -69,9 +69,9 @@ def test_json_equals_command_output(
         assert answers[command] == command_json(site_root, command, notation, *options), command
 
 
-@pytest.mark.parametrize("notation", sorted(identify(Position(START)).keys() - {"match_id"}))
+@pytest.mark.parametrize("notation", sorted(possible_identifiers(Position(START)).keys() - {"match_id"}))
 def test_every_notation_is_an_address(client: TestClient, notation: str) -> None:
-    identifier = identify(Position(START))[notation]
+    identifier = possible_identifiers(Position(START))[notation]
     assert position_json(client, identifier)["eval"] == position_json(client, START)["eval"]
 
 
@@ -79,7 +79,7 @@ def test_page_shows_every_source_of_a_bearoff(client: TestClient) -> None:
     page = read(client, f"/position/{POSITION}")
     for source in ("two-sided table", "exact, two-sided", "one-sided, combined", "race network"):
         assert source in page.text
-    for identifier in identify(Position(POSITION)).values():
+    for identifier in possible_identifiers(Position(POSITION)).values():
         assert identifier in page.text
 
 
