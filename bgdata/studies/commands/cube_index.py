@@ -51,7 +51,7 @@ def index_table(warehouse: Warehouse) -> Table:
     return max(tables, key=lambda table: table.manifest.rows)
 
 
-def index_rows(warehouse: Warehouse, table: Table) -> list[Row]:
+def index_rows(warehouse: Warehouse, table: Table) -> Sequence[Row]:
     """The rows of `cube_index` for a version of `cubeful_equities`: money play before matches, all before parts."""
     return warehouse.rows(GROUPS, {"variant": table.manifest.variant})
 
