@@ -156,7 +156,7 @@ GAP_NOTE = "game 2 is missing: game 3 begins at 0-3, and game 1 ends at 0-1"
 END_NOTE = "the record ends at 0-4, before anybody has 5 points"
 
 
-@pytest.mark.parametrize("command", [("analyze", *QUICK), ("luck", "--cubeful", *QUICK), ("luck", "--ply", "0")])
+@pytest.mark.parametrize("command", [("analyze", *QUICK), ("luck", "--ply", "0")])
 def test_missing_games_are_noted(root: Path, command: tuple[str, ...]) -> None:
     """Missing games of an imported match are reported on standard error, and in the notes of games and players."""
     warehouse = root / "warehouse"
