@@ -29,7 +29,7 @@ NOTE = re.compile(r"  \[(default|env var): [^\]]+\]$")
 # and of published versions
 OTHER_WORDS = {
     ("train td", "rate"), ("train td", "batch"), ("train sl", "batch"), ("train sl", "rate"),
-    ("export table", "form"), ("export text", "form"), ("train plot", "page"), ("external", "save"),
+    ("export table", "form"), ("export text", "form"), ("external", "save"),
     ("build", "is_all"), ("fibs", "save"), ("fibs", "length"), ("fibs", "port"), ("fibs", "host"),
     ("fibs", "patience"), ("fibs", "games"), ("fetch", "folder"),
 }  # fmt: skip
