@@ -247,8 +247,8 @@ BAD_ROWS: dict[str, dict[str, str]] = {
     [(name, line, reason) for name, rows in BAD_ROWS.items() for line, reason in rows.items()],
 )
 def test_invalid_line_is_quarantined_with_its_reason(name: str, line: str, reason: str) -> None:
-    parse, _, valid_row = FORMATS[name]
-    rows = parse(valid_row + line.encode("latin-1") + b"\n" + valid_row)
+    valid_row = FORMATS[name].row
+    rows = parse(name, valid_row + line.encode("latin-1") + b"\n" + valid_row)
     (bad,) = rows.rejects
     assert bad.line == 2
     assert bad.reason == reason

@@ -45,7 +45,8 @@ def drawn_position(text: str) -> Position:
         for place, end in ends.items():
             cells = [row[end - 2 : end].strip() for row in half]
             height = int(cells[-1]) if cells[-1].isdigit() else len("".join(cells))
-            board[place] = height if cells[0] == "X" else -height
+            letter = "O" if place == OPPONENT_BAR else "X"  # whose checkers a board counts there as positive
+            board[place] = height if cells[0] == letter else -height
     return Position(board)
 
 
