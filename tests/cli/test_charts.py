@@ -22,13 +22,13 @@ VALIDATION = Line("validation", [2.0, 1.5, 1.75])
 MARKED = Chart("errors", "epochs", [0, 1, 2], (LEARNED, VALIDATION), mark=1, mark_label="kept")
 
 
-def inspect_chart(chart: Chart, found: Callable[[Any], Any]) -> Any:
-    """The result of `found` on the axes of a chart after layout."""
+def inspect_chart(chart: Chart, read: Callable[[Any], Any]) -> Any:
+    """The result of `read` on the axes of a chart after layout."""
     with new_figure(*PANEL) as figure:
         axes = figure.subplots()
         draw_chart(axes, chart)
         figure.canvas.draw()
-        return found(axes)
+        return read(axes)
 
 
 def points(chart: Chart) -> list[list[tuple[float, float]]]:
@@ -104,7 +104,6 @@ def test_svg_elements_have_unique_ids_and_page_colours() -> None:
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])
 def test_files_are_identical_in_every_process(tmp_path: Path, suffix: str) -> None:
-    """The same chart gives the same bytes in every process, without a date or the program's address."""
     program = (
         "import sys; from pathlib import Path; from tests.cli.test_charts import MARKED, save\n"
         "save(MARKED, Path(sys.argv[1]))"

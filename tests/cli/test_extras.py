@@ -52,10 +52,10 @@ def test_missing_extras_are_named(small_root: Path, tmp_path: Path) -> None:
     """Every command that needs an optional package says in one line which extra to install, before it does anything."""
     (tmp_path / "empty.onnx").touch()
     commands = json.dumps([["--warehouse", str(small_root), *words] for words, *_ in LACKING])
-    done = subprocess.run([sys.executable, "-c", PROGRAM, commands], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    result = subprocess.run([sys.executable, "-c", PROGRAM, commands], cwd=tmp_path, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
     with Subtests() as subtests:
-        for (words, package, purpose, extra), line in zip(LACKING, done.stdout.splitlines(), strict=True):
+        for (words, package, purpose, extra), line in zip(LACKING, result.stdout.splitlines(), strict=True):
             with subtests.test(" ".join(words)):
                 code = 2 if extra == "oracles" else 1  # as for any missing player
                 assert json.loads(line) == [

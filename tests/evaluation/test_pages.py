@@ -411,10 +411,6 @@ def test_addresses_do_not_grow_with_edits(client: TestClient) -> None:
     assert address == f"{original}&setup=1"
 
 
-def test_undo_in_addresses_of_older_versions_is_ignored(client: TestClient) -> None:
-    assert "undo" not in read(client, f"/position/{START}?undo={START}").text
-
-
 @pytest.mark.parametrize("notation", [XGID, "4HPwATDgc/ABMA:UYnlADAAEAAE"])
 def test_edit_keeps_the_stakes(client: TestClient, notation: str) -> None:
     """Moving a checker from point 6 to 5 keeps roll, score, cube, match equity table and ply."""

@@ -16,7 +16,7 @@ from bgdata.game.position import START, Position
 from tests.game.match_strategies import states_without_offer
 from tests.game.strategies import positions
 
-FULL = Position([2, 0, -1, 2, 2, -2, 10, 0, 0, 0, 0, 0, -6, 0, 0, 0, 0, -2, 0, 0, 0, 0, 0, 0, 0, 1])
+CROWDED = Position([2, 0, -1, 2, 2, -2, 10, 0, 0, 0, 0, 0, -6, 0, 0, 0, 0, -2, 0, 0, 0, 0, 0, 0, 0, 1])
 DRAWN = """\
 Position ID: gMEPGBmb/wEAEA
 +-13-14-15-16-17-18-+---+-19-20-21-22-23-24-+
@@ -32,7 +32,7 @@ Position ID: gMEPGBmb/wEAEA
 |  O                | O |  X  O  X  X       |  99 pips
 |  O                | O |  X  O  X  X  O    |  X to play 31, 2-away
 +-12-11-10--9--8--7-+---+--6--5--4--3--2--1-+"""
-FULL_STAKES = Stakes(MatchScore(2, 1), Cube(2, CubeOwner.OPPONENT))
+STAKES = Stakes(MatchScore(2, 1), Cube(2, CubeOwner.OPPONENT))
 
 
 def drawn_position(text: str) -> Position:
@@ -51,8 +51,8 @@ def drawn_position(text: str) -> Position:
 
 
 def test_board_shows_roll_and_stakes() -> None:
-    assert format_board_text(FULL, roll=Roll(3, 1), stakes=FULL_STAKES) == DRAWN
-    assert drawn_position(DRAWN) == FULL
+    assert format_board_text(CROWDED, roll=Roll(3, 1), stakes=STAKES) == DRAWN
+    assert drawn_position(DRAWN) == CROWDED
 
 
 def test_start_matches_documentation() -> None:

@@ -1,11 +1,19 @@
-"""Networks with conditional outputs: every game against a reference, and what each trial may not do."""
+"""Networks with conditional outputs: every game against a reference, the kind of dataset, and its command."""
+
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import bgdata
+from bgdata.errors import InvalidParameterError
+from bgdata.game.board import START_BOARD
 from bgdata.kernel import threads
-from bgdata.training.kinds import output_trials as declared
+from bgdata.store import job
+from bgdata.training.commands.output_trials import figure_value, mean_row
+from bgdata.training.kinds.output_trials import DATASET, FIGURES, TRIALS, OutputTrialParameters
 from bgdata.training.output_trials import (
     Trial,
     new_trial_networks,
@@ -14,10 +22,14 @@ from bgdata.training.output_trials import (
     trial_chances_at_start,
 )
 from bgdata.training.turn_networks import TurnNetworks
-from tests.reference.output_trials import TRIALS, TrialNetwork, numbers_of
+from tests.command_line import output_of, run
+from tests.contract.kinds import smallest_version
+from tests.imports.killer import ReportKiller
+from tests.reference.output_trials import TRIALS as REFERENCE_TRIALS
+from tests.reference.output_trials import TrialNetwork, numbers_of
 
 UNITS, SEED, RATE = 4, 1, 0.25
-START = [0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0]
+START = list(START_BOARD)
 
 
 def train_trials_for(games: int) -> tuple[TurnNetworks, NDArray[np.int64]]:
@@ -30,11 +42,11 @@ def train_trials_for(games: int) -> tuple[TurnNetworks, NDArray[np.int64]]:
 
 def reference_of(networks: TurnNetworks, trial: Trial) -> TrialNetwork:
     """The network of a trial in the form of the reference."""
-    return TrialNetwork(TRIALS[trial], *numbers_of(networks.weights[trial], networks.biases[trial], UNITS))
+    return TrialNetwork(REFERENCE_TRIALS[trial], *numbers_of(networks.weights[trial], networks.biases[trial], UNITS))
 
 
 def test_trials_have_the_names_of_the_kind() -> None:
-    assert list(declared.TRIALS) == list(TRIALS) == [trial.name.lower().replace("_", " ") for trial in Trial]
+    assert list(TRIALS) == list(REFERENCE_TRIALS) == [trial.name.lower().replace("_", " ") for trial in Trial]
 
 
 @pytest.mark.parametrize("trial", Trial)
@@ -117,3 +129,97 @@ def test_games_teach_every_trial() -> None:
     for trial in Trial:
         assert after[trial].points_per_game > before[trial].points_per_game + 0.5
         assert 0.3 < trial_chances_at_start(networks)[trial, 0, 0] < 0.7
+
+
+# the kind of dataset
+
+SMALLEST = DATASET.smallest
+# of SMALLEST on any machine; if it changes, raise the revision
+DIGEST = "bca8e60d9a3f6f53f14ed7e0426ae4b2985e488d37e41a2e1a2c15dcccebc2da"
+
+
+def test_digest_is_the_same_on_one_thread_and_after_a_kill(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    warehouse = bgdata.open_warehouse(memory_path)
+    with threads(1):
+        with pytest.raises(KeyboardInterrupt):
+            warehouse.build(DATASET.name, SMALLEST, progress=ReportKiller(2))
+        assert warehouse.build(DATASET.name, SMALLEST, progress=ReportKiller(99)).manifest.digest == DIGEST
+
+
+def test_rows_equal_games_of_the_networks(small_root: Path) -> None:
+    """The test repeats the games of self-play and the tests of the last row, which follows fewer games; each row is
+    tested with dice of its own."""
+    rows = bgdata.open_warehouse(small_root).rows("from output_trials where games = 5")
+    networks = new_trial_networks(SMALLEST.units, SMALLEST.seed)
+    totals = np.zeros((len(TRIALS), 3), np.int64)
+    train_trials(networks, SMALLEST.learning_rate, SMALLEST.seed, 0, 4, totals)
+    totals[:] = 0
+    train_trials(networks, SMALLEST.learning_rate, SMALLEST.seed, 4, 1, totals)
+    results = dict(zip(TRIALS, results_against_pubeval(networks, 8, 4), strict=True))
+    turns = dict(zip(TRIALS, totals[:, 0].tolist(), strict=True))
+    assert len(rows) == len(TRIALS)
+    for row in rows:
+        assert row["points_per_game"] == results[row["trial"]].points_per_game
+        assert row["turns_per_game"] == turns[row["trial"]]
+
+
+def test_statistics_are_of_the_last_half(small_root: Path) -> None:
+    table = smallest_version(small_root, DATASET)
+    place = [column.name for column in FIGURES].index("points_per_game")
+    expected = table.array("curve")[:, 1:, place].mean(axis=1)
+    names = [f"{name.replace(' ', '_')}_points_per_game" for name in TRIALS]
+    assert dict(table.manifest.statistics) == pytest.approx(dict(zip(names, expected.tolist(), strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"games": 0}, "expected 1 to 2^31 - 1 games, got 0"),  # others are as in `turn_input`
+        ({"test_games": 5}, "expected an even number of test_games from 4 to 2^31 - 2, got 5"),
+        ({"test_games": 2}, "expected an even number of test_games from 4 to 2^31 - 2, got 2"),
+    ],
+)
+def test_impossible_parameters_are_refused(changes: dict[str, float], error: str) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        DATASET.check_parameters(SMALLEST.with_changes(changes))
+    assert str(caught.value) == error
+
+
+def test_variants_name_their_sizes() -> None:
+    assert DATASET.slug(OutputTrialParameters()) == "100000-units-40-rate-0-1-seed-1"
+    assert DATASET.estimate(OutputTrialParameters()).rows == 120
+    assert DATASET.defaults == ()
+
+
+# the command
+
+SMALL = ("train", "output-trials", "--games", "5", "--units", "4", "--row-games", "2", "--test-games", "4")
+
+
+def test_output_trials_prints_a_line_for_each_trial(small_root: Path) -> None:
+    folder, heading, _, *lines = output_of(small_root, *SMALL).splitlines()
+    assert "output_trials/5-units-4-rate-0-1-seed-1/r1-" in folder
+    assert heading.startswith("means from 4 games on; ")
+    assert [line.split("  ")[0] for line in lines] == list(TRIALS)
+    rows = json.loads(output_of(small_root, *SMALL, "--format", "json"))
+    assert [row["trial"] for row in rows[::3]] == list(TRIALS)
+    rows_of_last_trial = [row for row in rows if row["trial"] == "chances"]
+    mean = f"{(rows_of_last_trial[1]['turns_per_game'] + rows_of_last_trial[2]['turns_per_game']) / 2:.1f}"
+    assert mean in lines[-1].split()
+
+
+def test_means_are_of_independent_games() -> None:
+    rows = [{"trial": "zeroed", "games": n, **{column.name: float(n) for column in FIGURES}} for n in (1, 3, 4)]
+    mean = mean_row(rows)
+    assert mean["points_per_game"] == 3.5
+    assert mean["standard_error"] == pytest.approx(5 / 2)
+    assert mean["games"] == 3
+    assert figure_value({"win_gammon": 0.2, "win": 0.5}, "gammon_given_win") == pytest.approx(0.4)
+    assert figure_value({"gammon_share": 0.0}, "gammon_share") == 0.0
+
+
+def test_picture_is_written(small_root: Path, tmp_path: Path) -> None:
+    result = run(small_root, *SMALL, "--plot", tmp_path / "a.png")
+    assert result.stderr.splitlines()[-1] == f"wrote {tmp_path / 'a.png'}"
+    assert (tmp_path / "a.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"

@@ -176,6 +176,7 @@ FILLED_BY = {  # commands that fill kinds for which `bgdata build KIND` is not t
     "benchmark_scores": "benchmark PLAYER",
     "cube_benchmark": "build cube_benchmark --set judge=network",
     "cube_benchmark_scores": "benchmark PLAYER --on cube",
+    "cubeful_equities": "build cubeful_equities --set positions=20000",
     "cubeful_scores": "ladder --for money",
     "cubeful_selfplay": "selfplay --cube-model MODEL",
     "engine_labels": "label SOURCE",

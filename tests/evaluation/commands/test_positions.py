@@ -30,7 +30,6 @@ from bgdata.game.match_state import MatchState
 from bgdata.game.position import START, Position
 from tests.command_line import POSITION, error_of, every_command, output_of, position_id, run
 from tests.evaluation.network_versions import random_networks, write_network
-from tests.subtests import each
 
 START_ID, KEY = "4HPwATDgc/ABMA", "OAHDPAABDAOAHDPAABDA"
 XGID = "XGID=-b----E-C---eE---c-e----B-:0:0:1:{}:0:0:{}:0:10"  # roll, rules
@@ -43,7 +42,7 @@ MATCH = ("--away", "5-3", *MET)
 JSON = ("--format", "json")
 MONEY = Stakes(Money(is_jacoby=False))
 SOLVED = "exact, solved for this position"
-LOST = Position([0] * 18 + [-15] + [0] * 7)  # a gammon won by the opponent
+WON_GAMMON = Position([0] * 18 + [-15] + [0] * 7)  # the player on roll has borne off all checkers
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +152,7 @@ def test_eval_looks_a_bearoff_up_at_any_ply(player_root: Path) -> None:
 
 
 def test_eval_of_a_finished_game_is_its_result(player_root: Path) -> None:
-    output = output_of(player_root, "eval", LOST.id, *RANDOM)
+    output = output_of(player_root, "eval", WON_GAMMON.id, *RANDOM)
     assert "win  100.00 %   with a gammon 100.00 %   backgammon  0.00 %" in output
     assert output.endswith("cubeless equity +2.0000\n\nthe rules: the game is over\n")
     no_gammon = Position([1, *[0] * 25])  # the opponent has borne off 14 checkers
@@ -220,9 +219,8 @@ def test_hint_ranks_plays(player_root: Path, ply: str) -> None:
 @pytest.mark.parametrize("ply", ["0", "1"])
 def test_hint_json_has_every_play(player_root: Path, ply: str) -> None:
     ranked = bgdata.open_player(player_root, "random", ply=int(ply)).rank_plays(START, "31")
-    for row, expected in zip(
-        rows(player_root, "hint", START_ID, "31", "--ply", ply, "--plays", "99"), ranked, strict=True
-    ):
+    plays = rows(player_root, "hint", START_ID, "31", "--ply", ply, "--plays", "99")
+    for row, expected in zip(plays, ranked, strict=True):
         assert row["play"] == str(expected.play)
         assert row["loss"] == expected.loss >= 0
         assert row["win"] == expected.evaluation.win
@@ -255,11 +253,7 @@ def test_hint_has_aligned_columns(player_root: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "stakes", "rules"),
     [
-        (
-            ("--cube", "2", "--owner", "opponent"),
-            Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT)),
-            CubeRules(),
-        ),
+        (("--cube", "2", "--owner", "opponent"), Stakes(MONEY.score, Cube(2, CubeOwner.OPPONENT)), CubeRules()),
         (("--index", "0.2"), MONEY, CubeRules(janowski(0.2))),
     ],
 )
@@ -485,7 +479,7 @@ FAILURES: list[tuple[list[str], int, str]] = [
 ]
 CUBE_FAILURES: list[tuple[list[str], int, str]] = [
     (["nope"], 2, "expected one of position id, gnubg id"),
-    ([LOST.id], 2, "expected a game in progress, got .*, in which the .* has borne off every checker"),
+    ([WON_GAMMON.id], 2, "expected a game in progress, got .*, in which the .* has borne off every checker"),
     ([START_ID, "--cube", "1", "--owner", "on_roll"], 2, "expected a cube of 1 to be centered, got owner 'on_roll'"),
     ([START_ID, "--cube", "3"], 2, "expected a power of two as cube value, got 3"),
     ([START_ID, *MATCH, "--cube", "2", "--owner", "centered"], 2, "expected a centered cube of 1 in a match, got 2"),
@@ -561,7 +555,7 @@ def commands() -> list[str]:
     return [
         " ".join(names)
         for names, command in every_command(main)
-        if any(isinstance(each, click.Argument) and each.name == "position" for each in command.params)
+        if any(isinstance(parameter, click.Argument) and parameter.name == "position" for parameter in command.params)
     ]
 
 
@@ -569,30 +563,35 @@ def test_position_commands_are_found() -> None:
     assert {"cube", "eval", "hint", "probe", "rollout", "show"} <= set(commands())
 
 
-@each("command", commands)
-def test_every_command_reads_every_notation(player_root: Path, command: str) -> None:
-    for name, text in possible_identifiers(Position(POSITION)).items():
-        if name != "match_id":
+def test_every_command_reads_every_notation(player_root: Path) -> None:
+    notations = possible_identifiers(Position(POSITION))
+    del notations["match_id"]  # has no position
+    for command in commands():
+        for text in notations.values():
             assert POSITION in output_of(player_root, command, text, *MORE.get(command, []))
-    if command != "probe":
-        assert START.id in output_of(player_root, command, "Start", *MORE.get(command, []))
 
 
-@each("command", commands)
-@each("position", FINISHED)
-def test_finished_game_is_refused_or_evaluated(player_root: Path, command: str, position: Position) -> None:
-    result = run(player_root, command, position.id, *MORE.get(command, []))
-    if command in ("eval", "show"):
-        assert result.exit_code == 0
-        assert position.id in result.stdout
-    else:
-        side = "the player on roll" if position.off == 15 else "the opponent"
-        expected = f"expected a game in progress, got {position.id}, in which {side} has borne off every checker"
-        assert error_of(result, 2) == expected
+def test_every_command_reads_the_word_start(player_root: Path) -> None:
+    for command in commands():
+        if command != "probe":
+            assert START.id in output_of(player_root, command, "Start", *MORE.get(command, []))
 
 
-@each("command", commands)
-@each("text", ["AAAAAAAAAAAAAA", ",".join("0" * 26)])
-def test_board_without_checkers_is_refused(player_root: Path, command: str, text: str) -> None:
-    result = run(player_root, command, text, *MORE.get(command, []))
-    assert error_of(result, 2) == "expected a position with checkers, got AAAAAAAAAAAAAA, which has none"
+@pytest.mark.parametrize("position", FINISHED, ids=lambda position: position.id)
+def test_finished_game_is_refused_or_evaluated(player_root: Path, position: Position) -> None:
+    side = "the player on roll" if position.off == 15 else "the opponent"
+    message = f"expected a game in progress, got {position.id}, in which {side} has borne off every checker"
+    for command in commands():
+        result = run(player_root, command, position.id, *MORE.get(command, []))
+        if command in ("eval", "show"):
+            assert result.exit_code == 0
+            assert position.id in result.stdout
+        else:
+            assert error_of(result, 2) == message, command
+
+
+@pytest.mark.parametrize("text", ["AAAAAAAAAAAAAA", ",".join("0" * 26)])
+def test_board_without_checkers_is_refused(player_root: Path, text: str) -> None:
+    for command in commands():
+        result = run(player_root, command, text, *MORE.get(command, []))
+        assert error_of(result, 2) == "expected a position with checkers, got AAAAAAAAAAAAAA, which has none", command

@@ -1,7 +1,5 @@
 """Tests of `bgdata benchmark`: error rates on imported benchmarks, games, and errors."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

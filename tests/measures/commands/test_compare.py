@@ -1,7 +1,5 @@
 """Tests of `bgdata compare`: players by theme and on the same decisions, as text, data and picture, and errors."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Tests of `bgdata decisions`: making a benchmark, scoring on it, and errors."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of `bgdata ladder`: rated players, reused games, and output as text, data and picture."""
 
-from __future__ import annotations
-
 import csv
 import shutil
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Tests of `bgdata referee`: losses in exact bearoffs, and errors."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

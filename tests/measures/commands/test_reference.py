@@ -1,7 +1,5 @@
 """Tests of `bgdata reference` and `bgdata check-reference`: rows by theme, and errors."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of `bgdata score`: all measures, reuse of stored figures, and lines about what is left out."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Tests of the kind `benchmark_scores`: small sets by hand, and players on the published rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

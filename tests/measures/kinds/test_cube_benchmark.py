@@ -43,9 +43,9 @@ from bgdata.measures.kinds.cube_benchmark_compute import (
 from bgdata.selfplay.cubeful_rollout import decision_starts, roll_out_with_cube
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, open_roller
 from bgdata.store.dataset import Context
-from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.command_line import run
+from tests.contract.kinds import smallest_version
 from tests.equity.samples import published_met
 from tests.evaluation.sample_networks import shipped_player
 from tests.oracles import needs_gnubg_tool
@@ -57,10 +57,6 @@ MIDDLE = parse_xgid("XGID=---aaBD-C---bD---dbeB-----:0:0:1:00:0:0:0:3:10").posit
 MONEY = Stakes(Money(is_jacoby=False))
 OWNED = Stakes(MatchScore(5, 7), Cube(2, CubeOwner.ON_ROLL))
 QUESTIONS = [CubeQuestion(BLITZ, MONEY), CubeQuestion(MIDDLE, Stakes(MatchScore(3, 3))), CubeQuestion(MIDDLE, OWNED)]
-
-
-def small_table(root: Path) -> Table:
-    return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALLEST))
 
 
 def small_context(warehouse: Warehouse, **changes: Any) -> Context[Any]:
@@ -104,7 +100,7 @@ def test_decisions_are_close_turns_of_different_games(small_root: Path) -> None:
 def test_values_are_those_of_rollouts_with_the_cube(small_root: Path) -> None:
     """The values and standard errors of each decision equal those of a rollout with its seed."""
     warehouse = bgdata.open_warehouse(small_root)
-    table = small_table(small_root)
+    table = smallest_version(small_root, DATASET)
     context = small_context(warehouse)
     rules = CubeRules(met=first_met(context.inputs["met"].arrays()))
     chooser = open_roller(context).chooser

@@ -1,7 +1,5 @@
 """Tests of the kind `cube_benchmark_scores`, its summary, and `bgdata benchmark --on cube`."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

@@ -27,7 +27,6 @@ from bgdata.measures.kinds.rollout_decisions import DATASET as ROLLED_OUT
 from bgdata.selfplay.rollout import Limits, roll_out
 from bgdata.store.arrays import Array
 from bgdata.store.parameters import VersionRef
-from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.command_line import output_of, run
 from tests.contract.kinds import Corrupted, smallest_version
@@ -39,14 +38,9 @@ SMALLEST = DATASET.smallest
 SEED = 5
 
 
-def judged_set(root: Path) -> Table:
-    """The set of decisions that are judged again."""
-    return smallest_version(root, ROLLED_OUT)
-
-
 def test_plays_are_those_of_the_set_in_the_order_of_the_judge(small_root: Path) -> None:
     arrays = smallest_version(small_root, DATASET).arrays()
-    original = judged_set(small_root).arrays()
+    original = smallest_version(small_root, ROLLED_OUT).arrays()
     for name in ("boards", "dice", "classes", "n_plays", "first_plays", "games", "turns", "n_legal_plays"):
         assert np.array_equal(arrays[f"decisions_{name}"], original[f"decisions_{name}"])
     assert (arrays["plays_trials"] == 72).all()

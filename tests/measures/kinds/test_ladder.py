@@ -1,7 +1,5 @@
 """Tests of the kind `ladder`: ratings by hand and in simulations, rows, SQL and errors."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tests of the kinds `game_scores` and `cubeful_scores`: games, statistics, verification and errors."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of the exact referee: its decisions, losses against a recursive reference, and the kind `referee_scores`."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

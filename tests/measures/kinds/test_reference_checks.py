@@ -1,7 +1,5 @@
 """Tests of the kind `reference_checks`; the contract tests build its smallest version."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast

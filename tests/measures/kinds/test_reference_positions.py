@@ -1,7 +1,5 @@
 """Tests of the kind `reference_positions`: samples by theme, rows, digests, errors and verification."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -41,10 +39,9 @@ from bgdata.selfplay.rollout import Limits, RolloutSettings, roll_out
 from bgdata.selfplay.splits import SPLITS, halves_of_games
 from bgdata.selfplay.training_games import Start
 from bgdata.store.dataset import Context
-from bgdata.store.table import Table
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.warehouse import Warehouse
-from tests.contract.kinds import Corrupted
+from tests.contract.kinds import Corrupted, smallest_version
 from tests.evaluation.sample_networks import pips_networks, pips_player
 from tests.rechecking import check_sample, inputs_of
 from tests.selfplay.test_training_games import start_boards
@@ -243,13 +240,9 @@ def test_numbers_out_of_range_raise() -> None:
         play_games(PUBEVAL, PUBEVAL, seed=-1)
 
 
-def small_table(warehouse: Warehouse) -> Table:
-    return warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
-
-
 def test_rows_equal_rollouts(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    table = small_table(warehouse)
+    table = smallest_version(warehouse.root, DATASET)
     chooser = open_roller(Context(SMALLEST, inputs_of(warehouse, DATASET, SMALLEST), warehouse)).chooser
     boards = np.ascontiguousarray(table.array("boards"))
     result = roll_out(boards, chooser, Limits(72, 0.0001, 144), 1, RolloutSettings("exact", 2))
@@ -282,7 +275,7 @@ def test_each_theme_has_a_position_in_each_split(small_root: Path) -> None:
 
 def test_statistics_are_given_by_theme(small_root: Path) -> None:
     """The manifest's statistics, in all and by theme, equal sums over the arrays."""
-    table = small_table(bgdata.open_warehouse(small_root))
+    table = smallest_version(small_root, DATASET)
     statistics = table.manifest.statistics
     errors = np.asarray(table.array("equity_standard_errors"))
     rows = np.asarray(table.array("themes")) == Theme.BACK_GAME_ON_ROLL
@@ -297,7 +290,7 @@ def test_statistics_are_given_by_theme(small_root: Path) -> None:
 
 def test_training_leaves_positions_out(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    assert small_table(warehouse).name in benchmark_versions(warehouse)
+    assert smallest_version(warehouse.root, DATASET).name in benchmark_versions(warehouse)
     with pytest.raises(
         UsageError, match=r"expected a kind that has positions with chances: .*, got reference_positions"
     ):
@@ -310,7 +303,7 @@ def test_training_leaves_positions_out(small_root: Path) -> None:
 def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`verify` draws positions from their games again, rolls some out again, and finds a changed turn."""
     warehouse = bgdata.open_warehouse(small_root)
-    table = small_table(warehouse)
+    table = smallest_version(warehouse.root, DATASET)
     inputs = inputs_of(warehouse, DATASET, SMALLEST)
     generator = np.random.default_rng(0)
     message = check_sample(DATASET, table, inputs, ROWS, generator)
@@ -328,7 +321,7 @@ def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytes
 def test_network_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
     """A network of the warehouse, named by version, rolls out positions and is a source of games."""
     version = warehouse.open("network", "tiny").folder.name
-    small = small_table(warehouse)
+    small = smallest_version(warehouse.root, DATASET)
     table = warehouse.build(DATASET.name, replace(SMALLEST, network_version=version))
     assert np.array_equal(table.array("chances"), small.array("chances"))
     named = tuple(source.replace("network", f"network/tiny/{version}") for source in SMALLEST.sources)

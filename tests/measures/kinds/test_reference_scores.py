@@ -1,7 +1,5 @@
 """Tests of the kind `reference_scores`: rows, figures by theme, resuming, errors and verification."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,17 +32,13 @@ from bgdata.store.dataset import Computed
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from tests.contract.kinds import Corrupted
+from tests.contract.kinds import Corrupted, smallest_version
 from tests.rechecking import check_sample
 from tests.reference.value_errors import standard_error, summary
 
 SMALLEST = DATASET.smallest
 ROWS = len(THEMES) * REFERENCE.smallest.positions
 QUANTITIES = ("cubeless_equity", *CHANCES)
-
-
-def small_table(warehouse: Warehouse) -> Table:
-    return warehouse.open(DATASET.name, DATASET.slug(SMALLEST))
 
 
 def references(warehouse: Warehouse) -> Table:
@@ -109,7 +103,7 @@ def expected_figures(warehouse: Warehouse, variant: str) -> dict[tuple[str, str,
 
 def test_figures_of_the_manifest_equal_sums_over_rows(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    statistics = small_table(warehouse).manifest.statistics
+    statistics = smallest_version(warehouse.root, DATASET).manifest.statistics
     expected: dict[str, float | None] = {}
     for (split, theme, quantity), (figures, _) in expected_figures(warehouse, DATASET.slug(SMALLEST)).items():
         if quantity == "cubeless_equity":
@@ -123,7 +117,7 @@ def test_view_has_every_quantity_by_theme(warehouse: Warehouse) -> None:
     """The view shows every quantity by theme for two players, one of them with bearoff tables."""
     other = warehouse.build(DATASET.name, recipe_of(warehouse, 1))
     rows = warehouse.rows("from reference_errors")
-    for table in (small_table(warehouse), other):
+    for table in (smallest_version(warehouse.root, DATASET), other):
         recipe = table.manifest.parameters
         player_rows = [row for row in rows if (row["ply"], row["has_tables"]) == (recipe["ply"], recipe["tables"])]
         expected = expected_figures(warehouse, table.manifest.variant)
@@ -152,7 +146,7 @@ def test_scores_on_another_version_are_left_out(warehouse: Warehouse) -> None:
 
 
 def test_theme_without_positions_has_no_figures(small_root: Path) -> None:
-    table = small_table(bgdata.open_warehouse(small_root))
+    table = smallest_version(small_root, DATASET)
     is_other_theme = np.asarray(table.array("themes")) != THEMES.index("blitz")
     arrays = {name: np.asarray(values)[is_other_theme] for name, values in table.arrays().items()}
     statistics = ReferenceScoresComputation(DATASET).statistics(Computed(SMALLEST, arrays))
@@ -163,7 +157,7 @@ def test_theme_without_positions_has_no_figures(small_root: Path) -> None:
 def test_verify_finds_changed_chances(small_root: Path) -> None:
     """`verify` finds changed chances even if the equity is the same."""
     warehouse = bgdata.open_warehouse(small_root)
-    table = small_table(warehouse)
+    table = smallest_version(warehouse.root, DATASET)
     inputs = {"reference": references(warehouse)}
     values = np.array(table.array("chances"))
     values[9, [1, 3]] = values[9, [3, 1]] = 0.0

@@ -1,7 +1,5 @@
 """Tests of the kind `rollout_decisions`: decisions, plays, digests, resuming, errors and export."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,15 +30,12 @@ from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.export import write_text
+from tests.contract.kinds import smallest_version
 from tests.kept import own
 from tests.rechecking import check_sample, inputs_of
 
 SMALLEST = DATASET.smallest
 SLUG = DATASET.slug(SMALLEST)
-
-
-def small_table(root: Path) -> Table:
-    return bgdata.open_warehouse(root).open(DATASET.name, SLUG)
 
 
 def network_chooser(warehouse: Warehouse) -> Chooser:
@@ -73,7 +68,7 @@ def test_plays_equal_rollouts(small_root: Path) -> None:
     """The stored plays equal rollouts from the board, the roll and the seed alone."""
     warehouse = bgdata.open_warehouse(small_root)
     player = network_chooser(warehouse)
-    arrays = small_table(small_root).arrays()
+    arrays = smallest_version(small_root, DATASET).arrays()
     settings = RolloutSettings("exact", 2)
     window = Window(0.16, 2, 4)
     limits = Limits(72, 0.02, 144)
@@ -112,7 +107,7 @@ def test_plays_equal_rollouts(small_root: Path) -> None:
 
 def test_plays_are_legal_and_counted_in_statistics(small_root: Path) -> None:
     """All rolled-out plays are legal, and the statistics count plays, games and legal plays."""
-    table = small_table(small_root)
+    table = smallest_version(small_root, DATASET)
     arrays = table.arrays()
     statistics = table.manifest.statistics
     errors = table.array("plays_standard_errors")
@@ -133,7 +128,7 @@ def test_plays_are_legal_and_counted_in_statistics(small_root: Path) -> None:
 
 def test_some_play_of_each_decision_loses(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    arrays = small_table(small_root).arrays()
+    arrays = smallest_version(small_root, DATASET).arrays()
     player = network_chooser(warehouse)
     for board, roll in zip(arrays["decisions_boards"], arrays["decisions_dice"].tolist(), strict=True):
         decision = roll_out_decision(

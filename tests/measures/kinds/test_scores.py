@@ -1,7 +1,5 @@
 """Tests of the kind `scores`: figures from other versions, and their players."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from dataclasses import replace
@@ -28,9 +26,8 @@ from bgdata.measures.kinds.scores import (
 from bgdata.selfplay.kinds import selfplay
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import VersionRef
-from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from tests.contract.kinds import Corrupted
+from tests.contract.kinds import Corrupted, smallest_version
 from tests.rechecking import check_sample
 
 SMALLEST = DATASET.smallest
@@ -42,21 +39,19 @@ SOURCES: list[Dataset[Any]] = [
 ]
 
 
-def smallest(root: Path, kind: Dataset[Any]) -> Table:
-    return bgdata.open_warehouse(root).open(kind.name, kind.slug(kind.smallest))
-
-
 def smallest_scores(root: Path, kinds: list[Dataset[Any]]) -> ScoresParameters:
     """The parameters of PubEval's scores, collected from the smallest versions of these kinds."""
     return ScoresParameters(
-        sources=tuple(VersionRef.parse(name) for name in sorted(smallest(root, kind).name for kind in kinds))
+        sources=tuple(VersionRef.parse(name) for name in sorted(smallest_version(root, kind).name for kind in kinds))
     )
 
 
 def test_rows_equal_the_figures_of_the_sources(warehouse: Warehouse) -> None:
     """Each row is the figure of one source, with its standard error, number of games or decisions, and unit."""
-    benchmark, games, referee, self_play = (smallest(warehouse.root, kind).manifest.statistics for kind in SOURCES)
-    decisions = smallest(warehouse.root, benchmark_scores.DATASET).manifest.rows
+    benchmark, games, referee, self_play = (
+        smallest_version(warehouse.root, kind).manifest.statistics for kind in SOURCES
+    )
+    decisions = smallest_version(warehouse.root, benchmark_scores.DATASET).manifest.rows
     gammons, backgammons = self_play["gammon_share"], self_play["backgammon_share"]
     table = warehouse.build(DATASET.name, smallest_scores(warehouse.root, SOURCES))
     rows = warehouse.rows("from scores")
@@ -131,7 +126,7 @@ def test_values_by_theme_are_from_the_test_split() -> None:
 def test_values_are_rows_of_their_player(warehouse: Warehouse) -> None:
     """Each figure of a player's values is a row with its number of positions."""
     player = open_named_player("network/tiny", 0, warehouse)
-    reference = smallest(warehouse.root, reference_positions.DATASET)
+    reference = smallest_version(warehouse.root, reference_positions.DATASET)
     recipe = reference_scores.ReferenceScoreParameters.on(reference, "network/tiny", 0, player.version)
     source = warehouse.build("reference_scores", recipe)
     parameters = ScoresParameters("network/tiny", 0, player.version, (VersionRef.parse(source.name),))
@@ -234,7 +229,7 @@ def test_two_sources_of_one_measure_are_refused(warehouse: Warehouse) -> None:
 
 @pytest.mark.parametrize("name", [array.name for array in DATASET.arrays])
 def test_changed_figures_are_found(small_root: Path, name: str) -> None:
-    table = smallest(small_root, DATASET)
+    table = smallest_version(small_root, DATASET)
     inputs = bgdata.open_warehouse(small_root).find_inputs(DATASET, SMALLEST) or {}
     check_sample(DATASET, table, inputs, 0, np.random.default_rng(0))
     values = np.array(table.array(name))

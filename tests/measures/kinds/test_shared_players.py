@@ -1,7 +1,5 @@
 """Tests of player names in parameters and variants."""
 
-from __future__ import annotations
-
 import pytest
 
 from bgdata.errors import InvalidParameterError

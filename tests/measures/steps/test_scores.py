@@ -1,7 +1,5 @@
 """Tests of figures about players as text: order, digits and missing values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

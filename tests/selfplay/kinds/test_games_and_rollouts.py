@@ -93,6 +93,7 @@ INVALID_PARAMETERS: dict[str, Cases] = {
         ({"version": "1"}, "version 2 of pubeval, as it plays here, got 1$"),
         ({"version": ""}, "version 2 of pubeval, as it plays here, got none$"),
         ({"player": "network"}, "no version of network, got '2'$"),
+        ({"luck": 2}, "luck of type bool, got 2$"),
     ],
     "selfplay_labels": [
         *OF_CORPORA,

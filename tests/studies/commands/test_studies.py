@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import bgdata
 from bgdata.evaluation.players import DEFAULT_NETWORK
 from bgdata.studies.commands.studies import Series, draw_study, series_to_draw
 from bgdata.studies.kinds.shared.cube_arms import NAMES
@@ -73,22 +74,30 @@ def test_picture_shows_the_measure_of_the_study(study: str, measure: str) -> Non
     assert series_to_draw(study, series) == (measure, [series[0, measure.replace(" ", "_")]])
 
 
-def test_self_play_with_cube_models(network_root: Path) -> None:
-    """`selfplay --cube-model` plays matches and money games, also ahead, and prints how they ended."""
-    folder, games, points = output_of(
-        network_root, "selfplay", "--cube-model", "0.7,money:0.6", "--match-length", "3", "--games", "2"
-    ).splitlines()
+def self_play(root: Path, *options: str) -> list[str]:
+    """The lines of `bgdata selfplay` of two games or matches."""
+    return output_of(root, "selfplay", *options, "--games", "2").splitlines()
+
+
+def test_self_play_of_matches_with_two_cube_models(network_root: Path) -> None:
+    folder, games, points = self_play(network_root, "--cube-model", "0.7,money:0.6", "--match-length", "3")
     assert re.search(r"-match-3-cube-0-7-money-0-6-2-seed-1/r4-[0-9a-f]{8}$", folder)
     assert re.fullmatch(r"\d+ games of \d+\.\d turns: \d+\.\d % passed, average cube \d\.\d\d", games)
     assert re.fullmatch(r"player 0: \d+\.\d \+/- \d+\.\d % of matches won", points)
-    money = output_of(network_root, "selfplay", "--cube-model", "0.7", "--games", "2").splitlines()
-    assert re.fullmatch(r"player 0: [+-]\d+\.\d{4} \+/- \d+\.\d{4} points per game", money[-1])
-    ahead = output_of(
-        network_root, "selfplay", "--cube-model", "cubeful:0.7", "--ply", "1", "--games", "2"
-    ).splitlines()
-    assert re.search(r"/[a-z0-9-]+-1ply-money-cube-cubeful-0-7-2-seed-1/r4-[0-9a-f]{8}$", ahead[0])
-    query = "select games > 1, doubles >= takes from cube_summary where dataset = 'cubeful_selfplay'"
-    assert output_of(network_root, "query", query, "--format", "csv").splitlines()[1] == "true,true"
+    variant = Path(folder).parent.name
+    (summary,) = bgdata.open_warehouse(network_root).rows(f"from cube_summary where variant = '{variant}'")
+    assert summary["games"] > 1
+    assert summary["doubles"] >= summary["takes"]
+
+
+def test_self_play_for_money_with_a_cube_model(network_root: Path) -> None:
+    *_, points = self_play(network_root, "--cube-model", "0.7")
+    assert re.fullmatch(r"player 0: [+-]\d+\.\d{4} \+/- \d+\.\d{4} points per game", points)
+
+
+def test_self_play_looks_ahead_with_the_cube(network_root: Path) -> None:
+    folder, *_ = self_play(network_root, "--cube-model", "cubeful:0.7", "--ply", "1")
+    assert re.search(r"/[a-z0-9-]+-1ply-money-cube-cubeful-0-7-2-seed-1/r4-[0-9a-f]{8}$", folder)
 
 
 WRONG_ARGUMENTS = [

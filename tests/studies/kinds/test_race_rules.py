@@ -18,6 +18,7 @@ from bgdata.studies.kinds.race_rules_compute import SEARCH_PAIRS, formula_text, 
 from bgdata.studies.race_rules import NAMES, RULES, Penalties
 from bgdata.studies.race_scores import is_tested
 from bgdata.studies.race_search import STARTS, FoundRule
+from tests.contract.kinds import smallest_version
 from tests.reference import race_rules as reference
 
 CHECKERS = 6
@@ -88,7 +89,7 @@ def test_losses_of_rules_in_play(root: Path, rows: list[dict[str, Any]], rule: s
 
 def test_rows_of_the_smallest_version_are_complete(small_root: Path) -> None:
     """There is a row for each rule, decision, weighting and part; half of the pairs are tested."""
-    table = bgdata.open_warehouse(small_root).open("race_rules", DATASET.slug(DATASET.smallest))
+    table = smallest_version(small_root, DATASET)
     assert table.manifest.rows == len(NAMES) * 3 * 3 * 2
     assert table.manifest.statistics["pairs"] == 923 * 923
     rows = bgdata.open_warehouse(small_root).rows("from race_rules")

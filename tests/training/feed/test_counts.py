@@ -205,7 +205,7 @@ def test_rows_that_changed_since_they_were_counted_are_named(tmp_path: Path) -> 
 
 @pytest.mark.usefixtures("read_ranges")
 def test_counts_of_another_guard_give_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Never a guarded row, because a pool asks the guard again."""
+    """A guarded row is never read, because a pool asks the guard again."""
     write_labels(tmp_path, GNUBG_LABELS, label_boards())
     unguarded = block_counts(labelled_rows(bgdata.open_warehouse(tmp_path)), None, 100)
     write_benchmark(tmp_path, "some", label_boards()[:500], label_boards()[:0])

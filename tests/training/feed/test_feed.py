@@ -256,7 +256,7 @@ def test_rows_of_a_game_are_in_one_split(tmp_path: Path) -> None:
 
 
 def test_notes_name_versions_of_the_same_games(tmp_path: Path) -> None:
-    """Their positions come more than once."""
+    """Their positions come more than once in an epoch."""
     corpus = {"player": "network/some", "version": "1", "games": 20, "seed": 5}
     boards = label_boards()
 

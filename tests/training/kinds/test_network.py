@@ -30,23 +30,13 @@ from bgdata.training.kinds import network_compute as network
 from bgdata.training.kinds.network import DATASET, NetworkParameters
 from bgdata.training.kinds.network_compute import open_network_version
 from bgdata.warehouse import Warehouse
-from tests.contract.kinds import Corrupted
-from tests.rechecking import check_sample
+from tests.contract.kinds import Corrupted, smallest_version
+from tests.rechecking import check_sample, inputs_of
 
 SMALLEST = DATASET.smallest
 COLUMNS = [column.name for column in DATASET.columns]
-DIGEST = "5d687a21681ac2f472fe8727b8bce2f3afe2bdb485a04116c7f646939d96df2f"  # of SMALLEST, on any machine
-
-
-def open_smallest(root: Path) -> tuple[Table, dict[str, Table]]:
-    """The smallest version and its inputs, opened."""
-    warehouse = bgdata.open_warehouse(root)
-    return warehouse.open(DATASET.name, DATASET.slug(SMALLEST)), warehouse.find_inputs(DATASET, SMALLEST) or {}
-
-
-def test_digest_is_unchanged(small_root: Path) -> None:
-    """If networks change on purpose, raise the revision."""
-    assert open_smallest(small_root)[0].manifest.digest == DIGEST
+# of SMALLEST on any machine; if it changes, raise the revision
+DIGEST = "5d687a21681ac2f472fe8727b8bce2f3afe2bdb485a04116c7f646939d96df2f"
 
 
 def test_digest_is_the_same_on_one_thread_and_after_a_kill(
@@ -78,21 +68,8 @@ class Killer(Silence):
         self.notes.append(text)
 
 
-def test_run_of_another_recipe_starts_anew(warehouse_with_bearoffs: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run with another seed does not continue the saved run of the same name."""
-    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    other = SMALLEST.with_changes({"seed": 2})
-    progress = Killer(rounds=99)
-    with pytest.raises(KeyboardInterrupt):
-        warehouse_with_bearoffs.build(DATASET.name, other, progress=Killer(rounds=2))
-    assert len(list(warehouse_with_bearoffs.staging.glob("network-tiny-*/checkpoint-*"))) == 1
-    assert warehouse_with_bearoffs.build(DATASET.name, SMALLEST, progress=progress).manifest.digest == DIGEST
-    assert warehouse_with_bearoffs.build(DATASET.name, other, progress=progress).manifest.digest != DIGEST
-    assert [note for note in progress.notes if note.startswith("going on")] == []
-
-
 def test_rows_equal_the_curve(small_root: Path) -> None:
-    table, _ = open_smallest(small_root)
+    table = smallest_version(small_root, DATASET)
     with duckdb.connect() as connection:
         rows = connection.sql(f"from '{table.parquet}'")
         assert rows.columns == COLUMNS
@@ -103,7 +80,7 @@ def test_rows_equal_the_curve(small_root: Path) -> None:
 
 
 def test_networks_have_the_sizes_of_the_parameters(small_root: Path) -> None:
-    table, _ = open_smallest(small_root)
+    table = smallest_version(small_root, DATASET)
     networks = open_networks(table)
     assert networks.shapes.tolist() == [
         [2, 256, 0, 0, 0, 3, 8, 4, 5],
@@ -170,7 +147,8 @@ def corrupted(table: Table, array: str, place: Any, value: Any) -> Corrupted:
     ],
 )
 def test_check_finds_changed_values(small_root: Path, array: str, place: Any, value: Any, message: str) -> None:
-    table, inputs = open_smallest(small_root)
+    table = smallest_version(small_root, DATASET)
+    inputs = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALLEST)
     with pytest.raises(CheckFailedError, match=message) as error:
         check_sample(DATASET, corrupted(table, array, place, value), inputs, 50, np.random.default_rng(0))
     assert table.name in str(error.value)
@@ -178,7 +156,8 @@ def test_check_finds_changed_values(small_root: Path, array: str, place: Any, va
 
 def test_some_test_games_have_a_margin(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "MIN_GAMES", 10)
-    table, inputs = open_smallest(small_root)
+    table = smallest_version(small_root, DATASET)
+    inputs = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALLEST)
     check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
     check_sample(DATASET, corrupted(table, "curve", (1, 5), -2.1), inputs, 1, np.random.default_rng(0))
     with pytest.raises(
@@ -188,7 +167,8 @@ def test_some_test_games_have_a_margin(small_root: Path, monkeypatch: pytest.Mon
 
 
 def test_check_refuses_networks_of_unknown_inputs(small_root: Path) -> None:
-    table, inputs = open_smallest(small_root)
+    table = smallest_version(small_root, DATASET)
+    inputs = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALLEST)
     with pytest.raises(
         CorruptFileError, match=r"expected networks that bgdata can read in .*: 260 of input set 9; try: bgdata verify"
     ):

@@ -37,7 +37,7 @@ from bgdata.training.feed.rows import Batch
 from bgdata.training.kinds.supervised_network import CLASSES, DATASET, SupervisedParameters, WeightedLabels, best_epoch
 from bgdata.training.networks import layer_views
 from bgdata.warehouse import Warehouse
-from tests.contract.kinds import Corrupted
+from tests.contract.kinds import Corrupted, smallest_version
 from tests.imports.killer import Killer
 from tests.rechecking import check_sample, inputs_of
 
@@ -46,25 +46,9 @@ POSITIONS, VALIDATION_CROSS_ENTROPY, VALIDATION_SQUARED_ERROR = 1, 3, 5  # colum
 DIGEST = "72bda22702f24537cf1e7f1eaa5ba602734d5f36dbb9a4b1215d8ed62937d8cf"  # of SMALLEST, on any machine
 
 
-def open_smallest(root: Path) -> tuple[Table, dict[str, Table]]:
-    """The smallest version and its inputs."""
-    warehouse = bgdata.open_warehouse(root)
-    return warehouse.open(DATASET.name, DATASET.slug(SMALLEST)), warehouse.find_inputs(DATASET, SMALLEST) or {}
-
-
 def test_digest_is_unchanged(small_root: Path) -> None:
     """If networks change on purpose, raise the revision."""
-    assert open_smallest(small_root)[0].manifest.digest == DIGEST
-
-
-def test_run_of_another_recipe_starts_anew(warehouse_with_labels: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    with pytest.raises(KeyboardInterrupt):
-        warehouse_with_labels.build(DATASET.name, SMALLEST.with_changes({"seed": 2}), progress=Killer(epochs=2))
-    assert len(list(warehouse_with_labels.staging.glob("supervised_network-*/checkpoint-*"))) == 1
-    progress = Killer(epochs=99)
-    assert warehouse_with_labels.build(DATASET.name, SMALLEST, progress=progress).manifest.digest == DIGEST
-    assert not [note for note in progress.notes if note.startswith("going on")]
+    assert smallest_version(small_root, DATASET).manifest.digest == DIGEST
 
 
 def test_labels_of_the_same_games_are_noted(warehouse_with_labels: Warehouse) -> None:
@@ -115,7 +99,7 @@ def squared_error(table: Table, which: int, batch: Batch) -> float:
 
 
 def test_rows_equal_the_curve(small_root: Path) -> None:
-    table, _ = open_smallest(small_root)
+    table = smallest_version(small_root, DATASET)
     with duckdb.connect() as connection:
         rows = connection.sql(f"from '{table.parquet}'").fetchall()
     curve = np.asarray(table.array("curve"))
@@ -125,7 +109,7 @@ def test_rows_equal_the_curve(small_root: Path) -> None:
 
 
 def test_networks_learn(small_root: Path) -> None:
-    curve = np.asarray(open_smallest(small_root)[0].array("curve"))
+    curve = np.asarray(smallest_version(small_root, DATASET).array("curve"))
     assert (curve[0, :, POSITIONS] == 0).all()
     assert (curve[1:, :, POSITIONS] > 10).all()
     assert (curve[2, :, VALIDATION_CROSS_ENTROPY] < curve[0, :, VALIDATION_CROSS_ENTROPY]).all()
@@ -134,7 +118,7 @@ def test_networks_learn(small_root: Path) -> None:
 def test_network_plays_by_name(small_root: Path) -> None:
     """A network from labels is found as network/NAME, also by version, and plays."""
     warehouse = bgdata.open_warehouse(small_root)
-    table, _ = open_smallest(small_root)
+    table = smallest_version(small_root, DATASET)
     assert find_network("network/tiny-supervised", warehouse).folder == table.folder
     assert find_network("network/tiny-supervised", warehouse, table.folder.name).folder == table.folder
     player = open_named_player("network/tiny-supervised", 0, warehouse)
@@ -148,7 +132,8 @@ def test_network_plays_by_name(small_root: Path) -> None:
 
 @pytest.mark.parametrize(("array", "place", "value"), [("tests", (1, 0), 0.5), ("weights", slice(-60, None), 30_000)])
 def test_check_finds_changed_values(small_root: Path, array: str, place: Any, value: float) -> None:
-    table, inputs = open_smallest(small_root)
+    table = smallest_version(small_root, DATASET)
+    inputs = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALLEST)
     values = np.array(table.array(array))
     values[place] = value
     with pytest.raises(CheckFailedError, match=r"points per game within 0\.0000, as in the first 20 test games"):
