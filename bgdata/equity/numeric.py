@@ -82,8 +82,8 @@ def drifting_money(mean_win: float = 1.0, mean_loss: float = 1.0, points: int = 
 
 
 def drifting_match(cells: Cells, game: MatchGame, chances: NDArray[np.floating], points: int = POINTS) -> Sides:
-    """Solve a game of a match on a grid of winning chances, with a live cube that begins at 1: mwc, from the cells of a match equity
-    table and the shares of gammons in `chances`. In the Crawford game nobody turns the cube. Raises
+    """Solve a game of a match on a grid of winning chances, with a live cube at 1: mwc, from the cells of a match
+    equity table and the shares of gammons in `chances`. In the Crawford game nobody turns the cube. Raises
     InvalidParameterError for a grid out of range."""
     check_grid(points)
     shares, value = shares_of(chances), 1
