@@ -77,7 +77,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "met build": [("--row", "0.5 0.49 0.32", "--gammon-rate", "0.25", "--length", "3")],
     "met show": [("published-12",), ("published-12", "--away", "3-5"), ("published-12", "--away", "1-5", "--crawford")],
     "met compare": [("published-12", "published-12", "--length", "3")],
-    "cube-life": [("--points", "2", "--checkers", "2")],
+    "cube-life": [("--points", "2", "--checkers", "2"), ("--rollouts",)],
     "race-error": [("--table", "6x6")],
     "race-rules": [("selfplay/{corpus}", "--table", "6x6")],
     "claims": [(), ("A12",)],
