@@ -77,15 +77,15 @@ FIGURES: Mapping[str, Figure] = {  # name: (value of a Score, value of gnubg's s
 }
 
 
-def cube_total(found: Stats, unit: str) -> float:
+def cube_total(stats: Stats, unit: str) -> float:
     """The loss of a player by cube actions in gnubg, which divides its total by the number of decisions."""
-    return float(sum(value for name, value in found["cube"].items() if name.startswith("err-") and name.endswith(unit)))
+    return float(sum(value for name, value in stats["cube"].items() if name.startswith("err-") and name.endswith(unit)))
 
 
-def gnubg_rating(found: Stats) -> float:
+def gnubg_rating(stats: Stats) -> float:
     """gnubg's overall error rate, from its parts."""
-    loss = found["moves"]["error-skill"] + cube_total(found, "skill")
-    return rating(loss, found["moves"]["unforced-moves"] + found["cube"]["close-cube"])
+    loss = stats["moves"]["error-skill"] + cube_total(stats, "skill")
+    return rating(loss, stats["moves"]["unforced-moves"] + stats["cube"]["close-cube"])
 
 
 def noisy_matches(count: int, length: int, folder: Path) -> list[Match]:
@@ -98,37 +98,37 @@ def gnubg_stats(matches: Sequence[Match], ply: int, folder: Path, keep: Path | N
     """gnubg's statistics for both players of each match, player 0 first. In the folder `keep`, the answer about each
     match is a file, which is not asked for again."""
     script = ANALYSE.replace("PLY", str(ply)).replace("MET", MET)
-    found = []
+    answers = []
     for match in matches:
         text = b"".join(format_mat(match))
-        kept = (keep or folder) / f"{hashlib.sha256(text).hexdigest()[:16]}-{ply}ply.json"
-        if not kept.exists():
+        path = (keep or folder) / f"{hashlib.sha256(text).hexdigest()[:16]}-{ply}ply.json"
+        if not path.exists():
             (folder / "match.mat").write_bytes(text)
-            kept.write_text(ask_gnubg(script, folder)[0])
-        found.append(json.loads(kept.read_text()))
-    return [stats[side] for stats in found for side in ("X", "O")]
+            path.write_text(ask_gnubg(script, folder)[0])
+        answers.append(json.loads(path.read_text()))
+    return [stats[side] for stats in answers for side in ("X", "O")]
 
 
 def our_scores(player: LookaheadPlayer, matches: Iterable[Match], warehouse: bgdata.Warehouse) -> list[Score]:
     """The scores of `bgdata analyze` for both players of each match."""
     rules = CubeRules(met=find_met_or_file(warehouse, MET))
-    found: list[Score] = []
+    scores: list[Score] = []
     for match in matches:
         judged = judge_all(player, rules, replayed_situations([match], "a match"), Silence())
-        found += totals_of([game.judged for game in judged]).scores
-    return found
+        scores += totals_of([game.judged for game in judged]).scores
+    return scores
 
 
 def compare_figures(ours: Sequence[Score], theirs: Sequence[Stats]) -> dict[str, dict[str, float]]:
     """For each figure: our mean and gnubg's, the mean difference with half its 95 % interval, the correlation, and the
     root mean square and largest differences. Players are independent in this interval."""
-    found = {}
+    figures = {}
     for name, (own, other) in FIGURES.items():
         pairs = np.array(
             [(float(own(score)), float(other(stats))) for score, stats in zip(ours, theirs, strict=True)], np.float64
         )
         difference = pairs[:, 0] - pairs[:, 1]
-        found[name] = {
+        figures[name] = {
             "ours": pairs[:, 0].mean(),
             "gnubg": pairs[:, 1].mean(),
             "difference": difference.mean(),
@@ -137,7 +137,7 @@ def compare_figures(ours: Sequence[Score], theirs: Sequence[Stats]) -> dict[str,
             "rms": np.sqrt((difference**2).mean()),
             "largest": np.abs(difference).max(),
         }
-    return found
+    return figures
 
 
 def files_below(folder: Path) -> list[Path]:
@@ -158,7 +158,9 @@ def main() -> None:
     options = parser.parse_args()
     warehouse = bgdata.open_warehouse(options.warehouse)
     with tempfile.TemporaryDirectory() as folder:
-        files = [path for given in options.files for path in ([given] if given.is_file() else files_below(given))]
+        files = [
+            path for argument in options.files for path in ([argument] if argument.is_file() else files_below(argument))
+        ]
         matches = [match for path in files for match in read_matches(path).matches if match.length]
         matches = matches[: options.matches] or noisy_matches(options.matches, options.length, Path(folder))
         if options.keep:

@@ -62,19 +62,19 @@ def ratings(files: Sequence[Path], folder: Path, ply: int = 1) -> dict[str, Rati
     warehouse = bgdata.open_warehouse(folder / "warehouse")
     warehouse.build("matches", IMPORTED["matches"].parameters_of(files, "xg"), files=files)
     warehouse.build("match_analysis", MatchAnalysisParameters(source=VersionRef("matches", "xg"), ply=ply))
-    found: dict[str, Rating] = defaultdict(Rating)
+    by_player: dict[str, Rating] = defaultdict(Rating)
     offered: Mapping[str, Any] = {}  # an answer has no values of its own
     for row in warehouse.rows(DECISIONS):
         offered = row if row["no_double"] is not None else offered
         counts, loss = count_play(row) if row["subject"] == "play" else count_cube(row, offered)
         if loss is None:
             continue
-        rating = found[str(row["player_name"])]
+        rating = by_player[str(row["player_name"])]
         rating.own_decisions += bool(row["counts_for_pr"])
         rating.own_loss += row["loss"] if row["counts_for_pr"] else 0.0
         rating.decisions += counts
         rating.loss += loss if counts else 0.0
-    return found
+    return by_player
 
 
 def count_play(row: Mapping[str, Any]) -> tuple[bool, float | None]:
@@ -108,11 +108,11 @@ def main() -> None:
     parser.add_argument("--ply", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = ratings(options.files, Path(folder), options.ply)
+        by_player = ratings(options.files, Path(folder), options.ply)
     print(f"{'':<20}{'decisions':>10}{'of XG':>8}{'PR':>8}{'of XG':>8}")
-    for name, each in found.items():
+    for name, each in by_player.items():
         print(f"{name:<20}{each.own_decisions:>10}{each.decisions:>8}{each.own_pr:>8.2f}{each.pr:>8.2f}")
-    print(f"mean difference {sum(each.own_pr - each.pr for each in found.values()) / len(found):+.2f}")
+    print(f"mean difference {sum(each.own_pr - each.pr for each in by_player.values()) / len(by_player):+.2f}")
 
 
 if __name__ == "__main__":

@@ -142,8 +142,8 @@ def client(site_root: Path) -> Iterator[TestClient]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(rows, "WHOLE", CLAIMS.smallest)
         app = create_app(bgdata.open_warehouse(site_root), Limits(sql_seconds=2.0, sql_rows=50, stream_trials=216))
-        with open_client(app, follow_redirects=False) as found:
-            yield found
+        with open_client(app, follow_redirects=False) as test_client:
+            yield test_client
 
 
 @pytest.fixture
@@ -154,5 +154,5 @@ def empty(tmp_path: Path) -> Iterator[TestClient]:
     from tests.web.reading import open_client
 
     app = create_app(bgdata.open_warehouse(tmp_path), Limits(stream_trials=72))
-    with open_client(app, follow_redirects=False) as found:
-        yield found
+    with open_client(app, follow_redirects=False) as test_client:
+        yield test_client

@@ -23,6 +23,6 @@ def check_sample(
 
 def inputs_of(warehouse: Warehouse, kind: Dataset[Any], recipe: Any) -> dict[str, Table]:
     """The input tables of a recipe by role, all of which must exist."""
-    found = warehouse.find_inputs(kind, recipe)
-    assert found is not None
-    return found
+    inputs = warehouse.find_inputs(kind, recipe)
+    assert inputs is not None
+    return inputs

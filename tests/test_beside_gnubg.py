@@ -21,13 +21,13 @@ def test_luck_and_errors_equal_gnubgs(tmp_path: Path, network_root: Path) -> Non
     come from the 24 matches of docs/how_to/analyze_a_match.md."""
     matches = noisy_matches(6, 5, tmp_path)
     player = map_player(bgdata.open_warehouse(network_root))
-    found = compare_figures(
+    figures = compare_figures(
         our_scores(player, matches, bgdata.open_warehouse(network_root)), gnubg_stats(matches, 0, tmp_path)
     )
-    assert found["unforced plays"]["largest"] == 0, "the same plays are forced"
+    assert figures["unforced plays"]["largest"] == 0, "the same plays are forced"
     for name in ("luck, mwc", "luck, points", "lost by plays, mwc", "lost by plays, points", "performance rating"):
-        assert found[name]["correlation"] > 0.93, name
-    assert found["luck, mwc"]["rms"] < 0.08
-    assert found["lost by plays, mwc"]["rms"] < 0.12
-    assert found["lost by the cube, mwc"]["rms"] < 0.06
-    assert abs(found["cube decisions"]["ours"] - found["cube decisions"]["gnubg"]) < 3
+        assert figures[name]["correlation"] > 0.93, name
+    assert figures["luck, mwc"]["rms"] < 0.08
+    assert figures["lost by plays, mwc"]["rms"] < 0.12
+    assert figures["lost by the cube, mwc"]["rms"] < 0.06
+    assert abs(figures["cube decisions"]["ours"] - figures["cube decisions"]["gnubg"]) < 3

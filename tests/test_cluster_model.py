@@ -21,9 +21,9 @@ def test_time_of_a_part_depends_on_the_workers() -> None:
 
 def test_more_workers_never_take_longer() -> None:
     for costs in (PLAIN, LUCKY):
-        found = [hours(costs, workers, games=300_000) for workers in (1, 2, 3, 10, 100, 1000)]
-        assert found == sorted(found, reverse=True)
-        assert found[-1] * 3600 > 300 * costs.write_seconds
+        hours_by_workers = [hours(costs, workers, games=300_000) for workers in (1, 2, 3, 10, 100, 1000)]
+        assert hours_by_workers == sorted(hours_by_workers, reverse=True)
+        assert hours_by_workers[-1] * 3600 > 300 * costs.write_seconds
         assert hours(costs, 100, 3, games=300_000) == pytest.approx(hours(costs, 34, games=100_000))
 
 

@@ -95,9 +95,9 @@ def test_lines_that_are_not_run_parse(line: str) -> None:
     context = click.Context(main, **main.context_settings)
     while isinstance(command, click.Group):
         name = words.pop(0)
-        found = command.get_command(context, name)
-        assert found is not None, name
-        command = found
+        subcommand = command.get_command(context, name)
+        assert subcommand is not None, name
+        command = subcommand
         context = click.Context(command, parent=context, info_name=name)
     with pytest.MonkeyPatch.context() as here:
         here.chdir(ROOT)
@@ -114,10 +114,9 @@ def table_pages() -> reference_pages.Pages:
 
 
 def test_reference_has_every_table_column_and_check() -> None:
-    """The reference pages have every table, column and array of every kind."""
-    shown = table_pages()
+    pages = table_pages()
     for name, kind in bgdata.all_kinds().items():
-        page = shown[f"{name}.md"]
+        page = pages[f"{name}.md"]
         for shape in kind.tables:
             assert f"## Table {shape.name}\n" in page
             for column in shape.columns:
@@ -125,11 +124,11 @@ def test_reference_has_every_table_column_and_check() -> None:
                 assert column.meaning.replace("*", "\\*").replace("<", "&lt;").replace("|", "\\|") in page
         for array in kind.arrays:
             assert f"| `{array.name}` |" in page
-    assert "owning the cube never hurts" in shown["bearoff_two_sided.md"]
+    assert "owning the cube never hurts" in pages["bearoff_two_sided.md"]
 
 
 def test_reference_has_every_view_and_macro(tmp_path: Path) -> None:
-    shown = table_pages()
+    pages = table_pages()
     with bgdata.open_warehouse(tmp_path).connect() as catalog:
         views = {name for (name,) in catalog.sql("select view_name from duckdb_views() where not internal").fetchall()}
         macros = catalog.sql(
@@ -137,24 +136,23 @@ def test_reference_has_every_view_and_macro(tmp_path: Path) -> None:
         )
         tables = {shape.name for kind in bgdata.all_kinds().values() for shape in kind.tables}
         assert views - tables >= {"lineage", "versions", "leakage"}
-        assert {name for name in views - tables if f"\n## {name}\n" not in shown["views.md"]} == set()
-        assert {name for (name,) in macros.fetchall() if f"| `{name}(" not in shown["macros.md"]} == set()
+        assert {name for name in views - tables if f"\n## {name}\n" not in pages["views.md"]} == set()
+        assert {name for (name,) in macros.fetchall() if f"| `{name}(" not in pages["macros.md"]} == set()
 
 
 def test_reference_has_every_command_once() -> None:
-    shown = "".join(reference_pages.command_pages().values())
+    text = "".join(reference_pages.command_pages().values())
     context = click.Context(main, **main.context_settings)
     for name in main.list_commands(context):
-        assert shown.count(f".. click:: docs.reference_pages:{name}\n") == 1
+        assert text.count(f".. click:: docs.reference_pages:{name}\n") == 1
         assert getattr(reference_pages, name) is main.get_command(context, name)
     with pytest.raises(AttributeError):
         _ = reference_pages.no_such_command
 
 
 def test_reference_has_every_module_once() -> None:
-    """The reference pages have every public module exactly once, and every name of `bgdata.__all__`."""
-    shown = "".join(reference_pages.module_pages().values())
-    found = Counter(re.findall(r"\.\. automodule:: (\S+)", shown))
+    text = "".join(reference_pages.module_pages().values())
+    counts = Counter(re.findall(r"\.\. automodule:: (\S+)", text))
     root = Path(bgdata.__file__).parent
     files = [path.relative_to(root.parent).with_suffix("").parts for path in root.rglob("*.py")]
     names = {
@@ -162,8 +160,8 @@ def test_reference_has_every_module_once() -> None:
         for parts in files
         if parts[-1][:1] != "_" or parts[-1] == "__init__"
     }
-    assert found == Counter(names)
-    assert [name for name in bgdata.__all__ if f":: bgdata.{name}\n" not in shown] == []
+    assert counts == Counter(names)
+    assert [name for name in bgdata.__all__ if f":: bgdata.{name}\n" not in text] == []
 
 
 def test_obsolete_pages_are_deleted(tmp_path: Path) -> None:
@@ -197,6 +195,6 @@ def test_every_picture_is_used_in_a_page() -> None:
 def test_picture_of_the_rooms_has_every_folder() -> None:
     from docs import pictures  # needs matplotlib
 
-    drawn = [room for floor in pictures.floors_of_the_house() for room in floor]
+    rooms = [room for floor in pictures.floors_of_the_house() for room in floor]
     folders = [path.parent.name for path in (ROOT / "bgdata").glob("*/__init__.py")]
-    assert sorted(drawn) == sorted([*folders, "pipelines", "sql"])
+    assert sorted(rooms) == sorted([*folders, "pipelines", "sql"])

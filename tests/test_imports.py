@@ -137,22 +137,21 @@ AGAINST = [  # module, a forbidden import
 
 
 def test_forbidden_imports_are_noticed(tmp_path: Path) -> None:
-    """`lint-imports` notices each forbidden import, also inside a function."""
     for package in ("bgdata", "pipelines"):
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "*.npy"))
     for module, name in AGAINST:
         with (tmp_path / f"{module.replace('.', '/')}.py").open("a") as file:
             file.write(f"\n\ndef late():\n    import {name}\n")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", "from importlinter.cli import lint_imports; exit(lint_imports(cache_dir=None))"],
         capture_output=True, text=True, timeout=600, cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
     )  # fmt: skip
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "BROKEN" in done.stdout
-    unnoticed = [(module, name) for module, name in AGAINST if f" {module} -> {name} (l." not in done.stdout]
-    assert unnoticed == [], done.stdout
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert "BROKEN" in result.stdout
+    unnoticed = [(module, name) for module, name in AGAINST if f" {module} -> {name} (l." not in result.stdout]
+    assert unnoticed == [], result.stdout
 
 
 def test_files_have_no_import_cycles() -> None:
@@ -197,9 +196,9 @@ def test_pipelines_only_name_steps() -> None:
 def run_python(program: str) -> list[str]:
     """Run a program in a new process; returns the modules loaded at its end."""
     ending = "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", program + ending], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    loaded: list[str] = json.loads(done.stdout.splitlines()[-1])
+    result = subprocess.run([sys.executable, "-c", program + ending], capture_output=True, text=True, timeout=600)
+    assert result.returncode == 0, result.stderr
+    loaded: list[str] = json.loads(result.stdout.splitlines()[-1])
     return loaded
 
 
@@ -303,7 +302,6 @@ def test_computations_import_at_the_top() -> None:
 
 
 def test_exceptions_are_defined_in_one_file() -> None:
-    """All exception classes of bgdata are defined in bgdata/errors.py."""
     names = [name for _, name, _ in pkgutil.walk_packages(bgdata.__path__, "bgdata.")]
     assert len(names) == len([name for name in all_sources() if name.startswith("bgdata.")])
     modules = [
@@ -357,12 +355,12 @@ def collected(cache: Path) -> tuple[float, list[str], set[str]]:
     """Collect all tests in a new process: (CPU seconds, opened data files, imported modules)."""
     variables = {**os.environ, "BGDATA_CACHE": str(cache)}
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", COLLECT], capture_output=True, text=True, cwd=ROOT, check=True, env=variables
     )
-    found: list[Any] = json.loads(done.stdout.splitlines()[-1])
+    found: list[Any] = json.loads(result.stdout.splitlines()[-1])
     code, seconds, opened, modules = found
-    assert code == 0, done.stdout[:2000]
+    assert code == 0, result.stdout[:2000]
     return seconds, opened, set(modules)
 
 

@@ -81,18 +81,18 @@ def run(package: Path, cache: Path) -> tuple[list[list[int]], list[list[int]]]:
     """Run kernels of a package in a new process: (hits, misses) of these kernels in the cache, and their results. The
     process must print once that it compiles, if it does, and whether the result is kept."""
     variables = os.environ | {"BGDATA_CACHE": str(cache), "PYTHONPATH": str(package.parent)}
-    kept = "a folder that can be written" if cache.is_file() else str(cache / "kernels")
+    place_of_cache = "a folder that can be written" if cache.is_file() else str(cache / "kernels")
     variables["PYTHONDONTWRITEBYTECODE"] = "1"  # stale bytecode would match a source of the same size and second
-    done = subprocess.run(
-        [sys.executable, "-c", RUN, str(package), kept],
+    result = subprocess.run(
+        [sys.executable, "-c", RUN, str(package), place_of_cache],
         capture_output=True,
         text=True,
         timeout=600,
         env=variables,
         cwd=package.parent,
     )
-    assert done.returncode == 0, done.stderr
-    counts, doubles = json.loads(done.stdout)
+    assert result.returncode == 0, result.stderr
+    counts, doubles = json.loads(result.stdout)
     return counts, doubles
 
 
@@ -286,23 +286,23 @@ def test_import_closure_follows_top_level_imports(tmp_path: Path, monkeypatch: p
     (package / "fifth.py").write_text("from bgdata.far import name\n")
     (package / "far.py").write_text("")
     (package / "module.py").write_text(IMPORTS)
-    found = [path.relative_to(package).as_posix() for path in import_closure(package / "module.py")]
+    closure = [path.relative_to(package).as_posix() for path in import_closure(package / "module.py")]
     expected = "__init__ far fifth first inside/__init__ inside/fourth inside/third module second"
-    assert found == [f"{name}.py" for name in expected.split()]
+    assert closure == [f"{name}.py" for name in expected.split()]
 
 
 def test_closure_contains_everything_a_kernel_can_reach() -> None:
     """Globals of kernels, and their origins, are in modules of the closure."""
     closures = {path: set(import_closure(path)) for path in kernel_sources()}
-    seen = 0
+    n_imported_kernels = 0
     for path, closure in closures.items():
         name = ".".join(("bgdata", *path.relative_to(PACKAGE).with_suffix("").parts))
         for value in vars(importlib.import_module(name)).values():
             if isinstance(value, Dispatcher):
                 home = Path(value.py_func.__code__.co_filename)
-                seen += home != path
+                n_imported_kernels += home != path
                 assert home in closure, (path, home)
-    assert seen > 100
+    assert n_imported_kernels > 100
 
 
 def test_changed_kernel_changes_the_fingerprint(package: Path) -> None:
@@ -351,7 +351,6 @@ def test_kernels_load_no_scipy_unless_they_multiply_matrices() -> None:
 
 
 def test_threads_are_limited_and_restored() -> None:
-    """`threads` limits the number of Numba's threads, and restores it at the end, also after an error."""
     most = numba.get_num_threads()
     with threads(1):
         assert numba.get_num_threads() == 1
@@ -392,11 +391,11 @@ def test_kernel_is_compiled_once_for_all_integer_literals(monkeypatch: pytest.Mo
 
     @kernel.kernel()
     def shifted_by_all(value: int) -> int:
-        found = 0
+        total = 0
         for step in range(1, 3):
-            found += shifted(value, step, False) + 10 * shifted(value, 3, False)
-            found += 100 * shifted(5, step=4, is_down=False)
-        return found + 1000 * shifted(value, 0, True)
+            total += shifted(value, step, False) + 10 * shifted(value, 3, False)
+            total += 100 * shifted(5, step=4, is_down=False)
+        return total + 1000 * shifted(value, 0, True)
 
     assert shifted_by_all(7) == (8 + 9) + 20 * 10 + 200 * 9 + 1000 * 7
     compiled: Any = shifted
@@ -410,14 +409,14 @@ def test_borrowing_kernels_count_no_references(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(kernel, "can_cache", lambda: False)  # cached code cannot be inspected
 
     def total(values: NDArray[np.int64], is_doubled: bool) -> int:
-        found = 0
+        total_of_values = 0
         if is_doubled:
             for value in values:
-                found += 2 * value
+                total_of_values += 2 * value
         else:
             for value in values:
-                found += value
-        return found
+                total_of_values += value
+        return total_of_values
 
     counting = kernel.kernel()(total)
     borrowing = kernel.kernel(borrows=True)(total)
@@ -461,15 +460,15 @@ def test_counting_does_not_depend_on_the_first_caller(monkeypatch: pytest.Monkey
 
 def test_borrowing_kernels_call_no_kernel_that_returns_counted_arrays() -> None:
     """The caller would never free such arrays."""
-    found = []
+    wrong_calls = []
     for module in map(importlib.import_module, map(module_name, kernel_sources())):
         for caller in [value for value in vars(module).values() if isinstance(value, Dispatcher)]:
             names = caller.py_func.__code__.co_names if not caller.targetoptions["_nrt"] else ()
             callees = [caller.py_func.__globals__.get(name) for name in names]
-            found += [
+            wrong_calls += [
                 (caller, each) for each in callees if isinstance(each, Dispatcher) and returns_counted_arrays(each)
             ]
-    assert found == []
+    assert wrong_calls == []
 
 
 def module_name(path: Path) -> str:
@@ -540,9 +539,9 @@ def test_two_threads_may_call_parallel_kernels() -> None:
         "print(numba.threading_layer())"
     )
     environment = os.environ | {"NUMBA_THREADING_LAYER": "workqueue", "NUMBA_NUM_THREADS": "2"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    sizes, layer = done.stdout.split()
+    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    sizes, layer = result.stdout.split()
     assert sizes == f"{{{462 * 21 + 1}}}"
     assert layer != "workqueue"
 

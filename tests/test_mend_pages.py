@@ -8,7 +8,7 @@ from tests.mend_pages import Mender, merged
 
 
 @pytest.mark.parametrize(
-    ("expected", "found", "result"),
+    ("expected", "output", "result"),
     [
         ("a 1\nb 2\n", "a  1\nb 2\n", "a 1\nb 2\n"),  # equal except for spaces
         ("a 1\nb 2\n", "a 1\nb 3\nc\n", "a 1\nb 3\nc\n"),  # without `...`
@@ -20,8 +20,8 @@ from tests.mend_pages import Mender, merged
         ("[0.34..., 0.67...]\n", "[0.3512345, 0.6712345]\n", "[0.35..., 0.67...]\n"),
     ],
 )  # fmt: skip
-def test_output_is_merged_with_its_dots(expected: str, found: str, result: str) -> None:
-    assert merged(expected, found) == result
+def test_output_is_merged_with_its_dots(expected: str, output: str, result: str) -> None:
+    assert merged(expected, output) == result
 
 
 def test_python_examples_are_updated() -> None:

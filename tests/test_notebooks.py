@@ -21,21 +21,21 @@ MACHINE = re.compile(r"/(home|root|tmp|work|Users|mnt|usr|opt)/|[A-Za-z]:\\")  #
 
 def outputs(cell: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
     """What a cell printed and showed: the kind of each output, its text, and the types of pictures beside it."""
-    found: list[tuple[str, str, list[str]]] = []
+    joined: list[tuple[str, str, list[str]]] = []
     for output in cell.get("outputs", ()):
         kind = output.get("name") or output["output_type"]
         data = output.get("data", {})
         text = output.get("text") or data.get("text/plain", "")
         text = text if isinstance(text, str) else "".join(text)
-        if found and found[-1][0] == kind == "stdout":  # in pieces, as it was flushed
-            found[-1] = (kind, found[-1][1] + text, [])
+        if joined and joined[-1][0] == kind == "stdout":  # in pieces, as it was flushed
+            joined[-1] = (kind, joined[-1][1] + text, [])
         else:
-            found.append((kind, text, sorted(data)))
-    return found
+            joined.append((kind, text, sorted(data)))
+    return joined
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def notebook_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with the default warehouse and its catalog."""
     folder = tmp_path_factory.mktemp("notebooks")
     build_default_warehouse(folder / "warehouse")
@@ -50,14 +50,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.slow
 @pytest.mark.catalog
 @each("path", lambda: notebook_paths())
-def test_cells_print_what_is_stored(place: Path, path: Path) -> None:
+def test_cells_print_what_is_stored(notebook_folder: Path, path: Path) -> None:
     stored = json.loads(path.read_text())["cells"]
-    for cell, before in zip(run_notebook(path, place).cells, stored, strict=True):
+    for cell, before in zip(run_notebook(path, notebook_folder).cells, stored, strict=True):
         assert outputs(cell) == outputs(before), cell.source
 
 
 def test_notebooks_are_short_and_of_no_machine() -> None:
-    """The notebooks are short, have outputs, and name no machine or folder."""
     assert [path.stem for path in notebook_paths()] == ["data_scientist", "player", "trainer"]
     for path in notebook_paths():
         text = path.read_text()
@@ -80,8 +79,8 @@ def test_every_cell_of_code_has_run_in_order() -> None:
 
 def test_pieces_of_an_output_are_joined() -> None:
     pieces = [{"output_type": "stream", "name": "stdout", "text": text} for text in ("a\n", ["b", "c"])]
-    shown = {"output_type": "display_data", "data": {"text/plain": "<Figure>", "image/png": "..."}}
-    assert outputs({"outputs": [*pieces, shown]}) == [
+    picture = {"output_type": "display_data", "data": {"text/plain": "<Figure>", "image/png": "..."}}
+    assert outputs({"outputs": [*pieces, picture]}) == [
         ("stdout", "a\nbc", []),
         ("display_data", "<Figure>", ["image/png", "text/plain"]),
     ]

@@ -113,7 +113,6 @@ def test_interrupt_in_a_long_kernel_exits_with_one_line(warehouse: Warehouse, tm
 
 @pytest.mark.parametrize("with_children", [True, False], ids=["from a terminal", "to the parent alone"])
 def test_interrupt_ends_the_processes_of_an_executor(tmp_path: Path, with_children: bool) -> None:
-    """After Ctrl-C the command and its worker processes end with one line, which says how many parts are kept."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     play = ("selfplay", "--player", "pubeval", "--games", "100000", "--executor", "processes:2")
     with started(bgdata_command("--warehouse", warehouse.root, *play), tmp_path) as run:
@@ -121,10 +120,10 @@ def test_interrupt_ends_the_processes_of_an_executor(tmp_path: Path, with_childr
         assert len(run.family.children()) >= 2
         lines = run.stop(signal.SIGINT, with_children=with_children)
     assert len(lines) == 1, lines
-    kept = r"selfplay/[\w-]+ is kept in (\d+) parts, the same command goes on from there"
-    found = re.fullmatch(f"error: interrupted; {kept}", lines[0])
-    assert found, lines
-    assert len([*warehouse.staging.glob("*/shards/*.npz")]) >= int(found[1]) > 1
+    message = r"selfplay/[\w-]+ is kept in (\d+) parts, the same command goes on from there"
+    match = re.fullmatch(f"error: interrupted; {message}", lines[0])
+    assert match, lines
+    assert len([*warehouse.staging.glob("*/shards/*.npz")]) >= int(match[1]) > 1
     assert not (warehouse.root / "selfplay").exists()
 
 
@@ -227,11 +226,11 @@ if __name__ == "__main__":
 def test_child_processes_never_receive_ctrl_c(tmp_path: Path) -> None:
     (tmp_path / "shielded.py").write_text(SHIELDED)
     command = [sys.executable, str(tmp_path / "shielded.py")]
-    done = subprocess.run(
+    result = subprocess.run(
         command, capture_output=True, text=True, timeout=HANGS_SECONDS, check=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs ignore it
     )  # fmt: skip
-    assert int(done.stdout) & 1 << (signal.SIGINT - 1)
+    assert int(result.stdout) & 1 << (signal.SIGINT - 1)
 
 
 ROWS = ["query", "select * from range(100000)"]
@@ -252,24 +251,24 @@ def test_broken_pipes_and_full_devices_end_a_command(small_root: Path, arguments
     reader, writer = os.pipe()
     os.close(reader)
     command = bgdata_command("--warehouse", small_root, *arguments)
-    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, timeout=HANGS_SECONDS, check=False)
+    result = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, timeout=HANGS_SECONDS, check=False)
     os.close(writer)
-    assert (done.returncode, done.stderr) == (141, b"")
+    assert (result.returncode, result.stderr) == (141, b"")
     if Path("/dev/full").exists():
         with Path("/dev/full").open("wb") as full:
-            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=HANGS_SECONDS, check=False)
+            result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=HANGS_SECONDS, check=False)
         message = b"error: cannot write what is printed: no space left on device\n"
-        assert (done.returncode, done.stderr) == (1, message)
+        assert (result.returncode, result.stderr) == (1, message)
 
 
 @pytest.mark.parametrize("closed", [1, 2])
 def test_closed_outputs_are_accepted(small_root: Path, closed: int) -> None:
     command = bgdata_command("--warehouse", small_root, "query", "select 1", "--format", "csv")
-    done = subprocess.run(
+    result = subprocess.run(
         ["sh", "-c", f'exec "$@" {closed}>&-', "sh", *command], capture_output=True, timeout=HANGS_SECONDS, check=False
     )
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout == (b"" if closed == 1 else b"1\n1\n")
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert result.stdout == (b"" if closed == 1 else b"1\n1\n")
 
 
 def output_when_stopped(inside: Callable[[], None], capsys: pytest.CaptureFixture[str]) -> str:
@@ -282,8 +281,6 @@ def output_when_stopped(inside: Callable[[], None], capsys: pytest.CaptureFixtur
 
 
 def test_line_names_the_kept_work(capsys: pytest.CaptureFixture[str]) -> None:
-    """The line of an interrupted command names the innermost work that is kept, or says that nothing is."""
-
     def nothing() -> None:
         raise KeyboardInterrupt
 
@@ -319,12 +316,12 @@ def test_line_names_the_kept_work(capsys: pytest.CaptureFixture[str]) -> None:
 def test_too_little_address_space_is_refused(small_root: Path, mebibytes: int) -> None:
     """Libraries would abort the process with their own messages."""
     most = mebibytes << 20
-    done = subprocess.run(
+    result = subprocess.run(
         bgdata_command("--warehouse", small_root, "eval", "start"), capture_output=True, text=True, check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)),
     )  # fmt: skip
     words = f"expected 512 MiB of address space or more, found a limit of {mebibytes} MiB; see ulimit -v"
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"error: {words}\n")
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", f"error: {words}\n")
 
 
 def test_free_memory_is_limited_by_control_groups(tmp_path: Path) -> None:

@@ -42,8 +42,8 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 @functools.cache
 def pages() -> dict[str, str]:
     """The text of README and of every written page, by path."""
-    written = [path for path in sorted(DOCS.rglob("*.md")) if not GENERATED & {*path.parents}]
-    return {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "README.md", *written)}
+    paths = [path for path in sorted(DOCS.rglob("*.md")) if not GENERATED & {*path.parents}]
+    return {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "README.md", *paths)}
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -96,8 +96,8 @@ def provide(root: Path, variants: Sequence[tuple[Dataset[Any], Parameters]]) -> 
 def more_of(page: str) -> list[Dataset[Any]]:
     """The kinds that a page builds before its other steps: `bgdata build KIND` or `bgdata build --all` in a block
     without output."""
-    named = re.findall(r"^bgdata build (\S+)(?: +#.*)?$", "\n".join(blocks(page, "sh")), re.MULTILINE)
-    return [kind for kind in bgdata.all_kinds().values() if kind.more and {kind.name, "--all"} & {*named}]
+    names = re.findall(r"^bgdata build (\S+)(?: +#.*)?$", "\n".join(blocks(page, "sh")), re.MULTILINE)
+    return [kind for kind in bgdata.all_kinds().values() if kind.more and {kind.name, "--all"} & {*names}]
 
 
 def reader_warehouse(page: str, built: Path, root: Path) -> None:
@@ -122,11 +122,11 @@ def folders(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
 
     @functools.cache
     def folder(page: str) -> Path:
-        place = tmp_path_factory.mktemp("reader")
-        reader_warehouse(page, built, place / "warehouse")
+        target = tmp_path_factory.mktemp("reader")
+        reader_warehouse(page, built, target / "warehouse")
         for name, text in re.findall(r"```text (\S+)\n(.*?)```", pages()[page], re.DOTALL):
-            (place / name).write_text(text)
-        return place
+            (target / name).write_text(text)
+        return target
 
     return folder
 
@@ -146,12 +146,12 @@ def test_console_blocks_print_the_output_of_the_page(
     monkeypatch.chdir(folders(page))
     checker = doctest.OutputChecker()
     for command, expected in console_steps(page):
-        (program, *arguments), given = command_words(command)
+        (program, *arguments), typed = command_words(command)
         assert program == "bgdata"
         with monkeypatch.context() as changed:
             if "^C\n" in expected:
                 changed.setattr(TerminalBars, "tell", press_control_c)
-            result = CliRunner().invoke(main, arguments, given, catch_exceptions=False, terminal_width=200)
+            result = CliRunner().invoke(main, arguments, typed, catch_exceptions=False, terminal_width=200)
         assert checker.check_output(expected.replace("^C\n", ""), result.output, FLAGS), f"$ {command}\n{result.output}"
 
 

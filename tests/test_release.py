@@ -94,10 +94,10 @@ def test_builds_with_other_bytes_are_refused(built: list[Path], tmp_path: Path) 
 def test_two_builds_of_the_commit_have_the_same_bytes(tmp_path: Path) -> None:
     """The builds contain the last commit, whatever the working folder contains."""
     sdist, wheel = release.build_twice(ROOT, tmp_path)
-    found = subprocess.run(
+    result = subprocess.run(
         ["git", "show", f"HEAD:{release.VERSION_FILE}"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert wheel.name.split("-")[1] in found.stdout
+    assert wheel.name.split("-")[1] in result.stdout
     with ZipFile(wheel) as archive, tarfile.open(sdist) as unpacked:
         names = archive.namelist()
         packed = unpacked.getnames()
@@ -140,8 +140,8 @@ def test_notes_of_this_version_can_be_written() -> None:
 
 def test_found_pythons_are_those_of_their_version() -> None:
     for minor, program in release.pythons():
-        found = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
-        assert found.stdout.startswith(f"Python 3.{minor}.")
+        result = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+        assert result.stdout.startswith(f"Python 3.{minor}.")
 
 
 def test_commands_of_the_readme_are_found() -> None:
@@ -203,13 +203,12 @@ def test_hooks_run_programs_of_the_environment() -> None:
 
 
 def test_diagnosis_names_no_personal_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The output of `diagnose` has no personal folder in it, only the names of the warehouse and the cache."""
     home = tmp_path / "people" / "ann"
     root = home / "secret plans" / "tables"
     root.mkdir(parents=True)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    for cache, shown in ((None, "~/.cache/bgdata/kernels"), (tmp_path / "elsewhere", "kernels")):
+    for cache, expected in ((None, "~/.cache/bgdata/kernels"), (tmp_path / "elsewhere", "kernels")):
         if cache is None:
             monkeypatch.delenv("BGDATA_CACHE", raising=False)
         else:
@@ -218,21 +217,21 @@ def test_diagnosis_names_no_personal_folder(tmp_path: Path, monkeypatch: pytest.
         assert result.exit_code == 0, result.output
         for word in (str(tmp_path), "people", "ann/", "secret plans", "elsewhere"):
             assert word not in result.output
-        found = {(row["about"], row["name"]): row["value"] for row in json.loads(result.stdout)}
-        assert found["kernels", "folder"] == shown
-        assert found["warehouse", "name"] == "tables"
-        assert found["bgdata", "version"] == __version__
-        assert not any(name == "error" for _, name in found)
-    assert found["setting", "BGDATA_CACHE"] == "set"
+        values = {(row["about"], row["name"]): row["value"] for row in json.loads(result.stdout)}
+        assert values["kernels", "folder"] == expected
+        assert values["warehouse", "name"] == "tables"
+        assert values["bgdata", "version"] == __version__
+        assert not any(name == "error" for _, name in values)
+    assert values["setting", "BGDATA_CACHE"] == "set"
 
 
 def test_diagnosis_counts_versions(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    found = {
+    values = {
         (row["about"], row["name"]): row["value"]
         for row in json.loads(run(small_root, "diagnose", "--format", "json").stdout)
     }
-    assert found["warehouse", "versions"] == len(list(warehouse.versions())) > 0
+    assert values["warehouse", "versions"] == len(list(warehouse.versions())) > 0
 
 
 def test_diagnosis_goes_on_where_a_part_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,6 @@ def test_quantity_has_the_declared_digits(quantity: Quantity, value: float, erro
 
 
 def test_columns_are_as_wide_as_their_longest_value() -> None:
-    """Columns of a printed table are as wide as their longest value, and missing values have their own mark."""
     columns = (
         Column("first_roll", width=4),
         Column("play", heading="best play"),

@@ -59,8 +59,6 @@ def test_shipped_version_replaces_the_earlier_one(warehouse: Warehouse, tmp_path
 def test_unsuitable_versions_are_refused(
     warehouse: Warehouse, tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A version that is too large, of another recipe, damaged or missing is not shipped, and the lock is unchanged."""
-
     def refused(message: str) -> None:
         before = lock.read_bytes()
         with pytest.raises(CheckFailedError, match=message):
@@ -107,13 +105,13 @@ def test_named_versions_replace_all_of_their_kind(warehouse: Warehouse, tmp_path
     two = warehouse.build(DECISIONS.name, replace(DECISIONS.smallest, decisions=1))
     names = ["/".join(table.folder.parts[-3:-1]) for table in (one, two)]
     before = [entry for entry in load_lock(lock) if entry.dataset != DECISIONS.name]
-    for chosen in (names, names[:1], names[1:]):
-        shipped = ship(chosen, str(warehouse.root), folders, lock)
+    for names_to_ship in (names, names[:1], names[1:]):
+        shipped = ship(names_to_ship, str(warehouse.root), folders, lock)
         assert sorted(path.parent for path in package.rglob("manifest.json")) == sorted(shipped)
         after = load_lock(lock)
         assert [entry for entry in after if entry.dataset != DECISIONS.name] == before
         locked = {f"{entry.dataset}/{entry.variant}" for entry in after if entry.dataset == DECISIONS.name}
-        assert locked == set(chosen)
+        assert locked == set(names_to_ship)
     assert list(published_versions(package, DecisionParameters)) == [replace(DECISIONS.smallest, decisions=1)]
     assert not (tmp_path / "networks").exists()
 
@@ -184,7 +182,6 @@ def test_shipped_scores_stay_until_they_are_measured_again(
 def test_scores_on_removed_benchmarks_are_removed(
     warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Recorded scores on a benchmark that is no longer published are removed."""
     table = warehouse.open("network", "tiny")
     monkeypatch.setattr(rollout_decisions, "published_decisions", lambda: {DECISIONS.smallest: tmp_path})
     old, there, imported = (
@@ -236,18 +233,18 @@ def test_recipes_of_the_default_network_have_counterparts_for_another(monkeypatc
         *openings.published_openings(),
         *reference_positions.published_references(),
     )
-    found = shipping.followers()
+    followers = shipping.followers()
     kinds = [DECISIONS, STUDIES, BOOKS, REFERENCES]
-    assert {id(each.kind) for each in found} == {id(kind) for kind in kinds}
-    assert sorted(map(repr, (each.before for each in found))) == sorted(map(repr, published))
-    assert [each.kind for each in found] == sorted((each.kind for each in found), key=kinds.index)
+    assert {id(each.kind) for each in followers} == {id(kind) for kind in kinds}
+    assert sorted(map(repr, (each.before for each in followers))) == sorted(map(repr, published))
+    assert [each.kind for each in followers] == sorted((each.kind for each in followers), key=kinds.index)
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "another")
     for each in shipping.followers():
         is_first = each.kind is STUDIES and each.before.study.startswith("first-")
         network = "contact-160" if is_first else "another"  # equal in strength to the player of their published figures
         assert vars(each.recipe) == vars(each.before) | {"network": network, "network_version": ""}
         assert each.variants()[1].replace(network, each.before.network) == each.variants()[0]
-    assert {each.before.study for each in found if each.recipe.network == "contact-160"} == {
+    assert {each.before.study for each in followers if each.recipe.network == "contact-160"} == {
         "first-statistics", "first-index", "first-fine-index"
     }  # fmt: skip
 

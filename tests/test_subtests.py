@@ -32,7 +32,7 @@ def test_empty_cases_fail() -> None:
 
 def test_cases_have_their_own_folders_and_environments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each case runs with an empty folder and its own environment, and all the failed cases are reported together."""
-    seen = []
+    cases = []
 
     @each(("left", "right"), {"same": (1, 1), "other": (1, 2), "more": (2, 2)})
     @each("name", ("a", "b"))
@@ -40,11 +40,11 @@ def test_cases_have_their_own_folders_and_environments(tmp_path: Path, monkeypat
         assert list(tmp_path.iterdir()) == []
         assert "CASE" not in os.environ
         monkeypatch.setenv("CASE", name)
-        seen.append((left, right, name))
+        cases.append((left, right, name))
         assert left == right
 
     assert list(inspect.signature(compare).parameters) == ["tmp_path", "monkeypatch"]
     with pytest.raises(pytest.fail.Exception, match=r"^1 of 3 cases failed\nother: ") as failed:
         compare(tmp_path=tmp_path, monkeypatch=monkeypatch)
     assert "2 of 2 cases failed" in str(failed.value)
-    assert seen == [(*sides, name) for sides in ((1, 1), (1, 2), (2, 2)) for name in "ab"]
+    assert cases == [(*sides, name) for sides in ((1, 1), (1, 2), (2, 2)) for name in "ab"]

@@ -123,7 +123,7 @@ def test_files_and_folders_are_synced(calls: ModuleType, tmp_path: Path) -> None
 
 
 def test_limits_are_numbers_or_none(calls: ModuleType) -> None:
-    assert all(found is None or found > 0 for found in map(calls.limit, ("RLIMIT_AS", "RLIMIT_NOFILE")))
+    assert all(limit is None or limit > 0 for limit in map(calls.limit, ("RLIMIT_AS", "RLIMIT_NOFILE")))
 
 
 def test_holes_of_a_file_use_no_disk(tmp_path: Path) -> None:
@@ -160,10 +160,10 @@ def test_tables_are_built_and_verified_without_posix(tmp_path: Path) -> None:
         root = tmp_path / program[0]
         words = ("--warehouse", str(root))
         for command in (("build", "bearoff_two_sided", "--points", "3", "--checkers", "3"), ("verify",)):
-            done = subprocess.run(
+            result = subprocess.run(
                 [sys.executable, *program, *command, *words], cwd=ROOT, capture_output=True, text=True, timeout=600
             )
-            assert done.returncode == 0, done.stderr
+            assert result.returncode == 0, result.stderr
         (folder,) = (root / "bearoff_two_sided" / "3x3").glob("r*")
         digests.append(folder.name)
     assert digests[0] == digests[1]

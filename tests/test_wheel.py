@@ -39,21 +39,21 @@ def run_with_errors(folder: Path, *command: str | Path, code: int = 0) -> tuple[
     foreign = ("PYTHON", "BGDATA", "PREFECT")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     environment["XDG_DATA_HOME"] = str(folder.parent / "data")
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == code, done.stderr
-    return done.stdout, done.stderr
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert result.returncode == code, result.stderr
+    return result.stdout, result.stderr
 
 
 def needed(lines: Iterable[str], extras: Iterable[str]) -> set[str]:
     """Distributions that metadata lines require with these extras, directly or not, as an installer finds them."""
-    found: set[tuple[str, str]] = set()  # (distribution, extra or empty)
+    requirements: set[tuple[str, str]] = set()  # (distribution, extra or empty)
     new = {pair for extra in ("", *extras) for pair in requirements_of(lines, extra)}
     while new:
-        found |= new
+        requirements |= new
         new = {
             pair for name, extra in new for pair in requirements_of(distribution(name).requires or [], extra)
-        } - found
-    return {name for name, _ in found}
+        } - requirements
+    return {name for name, _ in requirements}
 
 
 def requirements_of(lines: Iterable[str], extra: str) -> Iterator[tuple[str, str]]:
@@ -66,10 +66,10 @@ def requirements_of(lines: Iterable[str], extra: str) -> Iterator[tuple[str, str
 def show_packages(names: Iterable[str], folder: Path) -> None:
     """Link the files of these distributions into a folder."""
     for name in names:
-        found = distribution(name)
-        for top in {file.parts[0] for file in found.files or [] if file.parts[0] not in ("..", "__pycache__")}:
+        package = distribution(name)
+        for top in {file.parts[0] for file in package.files or [] if file.parts[0] not in ("..", "__pycache__")}:
             if not (folder / top).exists():
-                (folder / top).symlink_to(Path(str(found.locate_file(top))))
+                (folder / top).symlink_to(Path(str(package.locate_file(top))))
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +77,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel as built by `make wheel`."""
     folder = tmp_path_factory.mktemp("wheels")
     run(ROOT, "make", "--silent", "wheel", f"DIST={folder}", f"BUILD_PYTHON={sys.executable}")
-    (found,) = folder.glob("bgdata_backgammon-*.whl")
-    return found
+    (path,) = folder.glob("bgdata_backgammon-*.whl")
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -155,10 +155,10 @@ def test_wheel_works_without_a_warehouse(programs: Path, tmp_path: Path) -> None
     """Home and working folder are empty, and there is no clone or make."""
     folder = tmp_path / "empty"
     folder.mkdir()
-    found, stderr = run_with_errors(folder, programs / "bgdata", "probe", BEAROFF)
+    output, stderr = run_with_errors(folder, programs / "bgdata", "probe", BEAROFF)
     assert stderr.splitlines()[0].endswith(f"; kept in {tmp_path / 'data/bgdata/warehouse'}")
-    assert "exact, bearoff_two_sided/6x6/" in found
-    assert "cubeless equity           +0.342250  (win chance 0.671125)" in found
+    assert "exact, bearoff_two_sided/6x6/" in output
+    assert "cubeless equity           +0.342250  (win chance 0.671125)" in output
     opening, stderr = run_with_errors(folder, programs / "bgdata", "hint", "4HPwATDgc/ABMA", "31", "--format", "csv")
     assert opening.splitlines()[1].split(",")[:4] == ["4HPwATDgc/ABMA", "31", "1", "8/5 6/5"]
     assert stderr == ""
@@ -183,7 +183,6 @@ def test_wheel_has_the_sql_of_the_checkout(programs: Path, tmp_path: Path) -> No
 
 
 def test_wheel_builds_verifies_and_queries(programs: Path, tmp_path: Path) -> None:
-    """The installed wheel builds, verifies and queries a small table, in the current folder's warehouse."""
     size = ("--points", str(DATASET.smallest.points), "--checkers", str(DATASET.smallest.checkers))
     (tmp_path / "warehouse").mkdir()
     run(tmp_path, programs / "bgdata", "build", DATASET.name, *size)
@@ -193,5 +192,5 @@ def test_wheel_builds_verifies_and_queries(programs: Path, tmp_path: Path) -> No
     query = (
         "select count(*) as pairs, epc(6) as epc, (select count(*) from versions) as versions from bearoff_two_sided"
     )
-    found = run(tmp_path, programs / "bgdata", "query", query, "--format", "csv")
-    assert found.split() == ["pairs,epc,versions", "400,49.0,1"]
+    output = run(tmp_path, programs / "bgdata", "query", query, "--format", "csv")
+    assert output.split() == ["pairs,epc,versions", "400,49.0,1"]

@@ -33,6 +33,7 @@ from bgdata.game.position import Position
 from bgdata.game.random import random_stream
 from bgdata.kernel import in_threads, kernel
 from bgdata.selfplay.cubeful_games import (
+    MAX_CUBE,
     NOBODY,
     Moment,
     Terms,
@@ -53,6 +54,7 @@ from bgdata.selfplay.rollout_kernels import (
     roll_at,
 )
 from bgdata.selfplay.series import CubefulRules, CubeSide, terms_of
+from bgdata.selfplay.solved_endings import DEAD, SolvedEndings, ending_value, endings_of, is_ending
 
 _EXACT = int(AnswerSource.EXACT)
 _OWNERS = {CubeOwner.CENTERED: NOBODY, CubeOwner.ON_ROLL: 0, CubeOwner.OPPONENT: 1}
@@ -112,7 +114,8 @@ def roll_out_with_cube(
     the score unless `rules` are as for money.
 
     All positions get the same dice, those of `item` of the seed. The result does not depend on the number of threads.
-    Games are played to the end, or in money play to an exact table; `settings` must not truncate them.
+    Games are played to the end, to an exact table in money play, or to one of the `solved_endings`; `settings` must not
+    truncate them.
 
     Raises UsageError if numbers are out of range, the player has no networks or settings cut games short;
     InvalidParameterError if rules do not fit the stakes; and InvalidPositionError if a position is invalid."""
@@ -152,11 +155,13 @@ def rolled_with_cube(
         game = (0, 0, False) if isinstance(score, Money) else (score.away, score.opponent_away, score.is_crawford)
         fields.append((cube.value, _OWNERS[cube.owner], start.may_double, *game))
     kernel_settings, own = settings.for_kernels(seed), np.array(fields, np.int64)
+    lowest = min((start.stakes for start in starts), key=lambda stakes: stakes.cube.value)
+    endings = endings_of(lowest, rules, chooser.tables)
 
     def roll_out_blocks(rows: NDArray[np.int64], first: int, count: int) -> Values:
         found = np.empty((len(rows), count, 2))
         arrays = np.ascontiguousarray(boards[rows]), own[rows], item, first, found
-        in_threads(fill_cubeful_blocks, len(rows) * count, chooser, terms, kernel_settings, *arrays)
+        in_threads(fill_cubeful_blocks, len(rows) * count, chooser, terms, endings, kernel_settings, *arrays)
         return found
 
     return roll_out_blocks
@@ -217,6 +222,7 @@ def fill_cubeful_blocks(
     end: int,
     chooser: Chooser,
     terms: Terms,
+    endings: SolvedEndings,
     settings: KernelSettings,
     boards: Boards,
     starts: NDArray[np.int64],
@@ -241,7 +247,7 @@ def fill_cubeful_blocks(
             for slot in range(26):
                 board[slot] = boards[row, slot]
             dice = random_stream(stream, trial), first_rolls(trial, order)
-            found = trial_of(chooser, terms, settings, start, given[2] != 0, dice, tree, board, chosen)
+            found = trial_of(chooser, terms, endings, settings, start, given[2] != 0, dice, tree, board, chosen)
             total, luck = total + found[0], luck + found[1]
         blocks[row, column, 0], blocks[row, column, 1] = total / BLOCK, luck / BLOCK
 
@@ -250,6 +256,7 @@ def fill_cubeful_blocks(
 def trial_of(
     chooser: Chooser,
     terms: Terms,
+    endings: SolvedEndings,
     settings: KernelSettings,
     start: Moment,
     may_double: bool,
@@ -279,6 +286,8 @@ def trial_of(
         if terms.length == 0 and source == _EXACT:
             known = exact_equities(tables, board, owner_code(moment))
             return sign * cube_value * (best_equity(known) if may_double else known.no_double), luck
+        if may_double and is_ending(endings, board):
+            return sign * settled_value(terms, endings, board, moment), luck
         if may_double and doubles(terms, moment, chances, terms.sides[on_roll, 2]):
             if not takes(terms, moment, chances):
                 return sign * points_value(terms, moment, cube_value), luck
@@ -292,6 +301,19 @@ def trial_of(
             return sign * win_value(terms, Moment(on_roll, cube_value, owner, seen[on_roll]), outcome), luck
         flip_into(chosen, board)
         on_roll = 1 - on_roll
+
+
+@kernel(borrows=True)
+def settled_value(terms: Terms, endings: SolvedEndings, board: Boards, moment: Moment) -> float:
+    """The value of one of the endings for the player on roll, who may double, in the unit of `points_value`."""
+    column = endings.columns[moment.on_roll, min(moment.cube_value, MAX_CUBE), owner_code(moment)]
+    value = ending_value(endings, board, column)
+    if terms.length == 0:
+        return (2.0 * value - 1.0) * moment.cube_value
+    if column != DEAD:
+        return 2.0 * value - 1.0
+    lost = points_value(terms, moment, -moment.cube_value)
+    return lost + value * (points_value(terms, moment, moment.cube_value) - lost)
 
 
 @kernel(borrows=True)

@@ -24,22 +24,22 @@ def as_array(chances: dict[int, Fraction]) -> np.ndarray:
     return np.array([float(chances.get(n, 0)) for n in range(max(chances) + 1)])
 
 
-def matrix_of(found: list[dict[int, Fraction]]) -> np.ndarray:
+def matrix_of(distributions: list[dict[int, Fraction]]) -> np.ndarray:
     """float64[N, rolls]: chances of exactly n rolls."""
-    matrix = np.zeros((len(found), max(map(max, found)) + 1))
-    for row, chances in enumerate(found):
+    matrix = np.zeros((len(distributions), max(map(max, distributions)) + 1))
+    for row, chances in enumerate(distributions):
         matrix[row, : max(chances) + 1] = as_array(chances)
     return matrix
 
 
 def test_win_chance_is_the_sum_over_both_distributions() -> None:
-    small = [race(layout, 0) for layout in layouts(6, 2)]
-    equities = combine.one_sided_equities(matrix_of(small))
-    for index, on_roll in enumerate(small):
-        for other, opponent in enumerate(small):
+    distributions = [race(layout, 0) for layout in layouts(6, 2)]
+    equities = combine.one_sided_equities(matrix_of(distributions))
+    for row, on_roll in enumerate(distributions):
+        for column, opponent in enumerate(distributions):
             expected = float(one_sided_win_chance(on_roll, opponent))
             assert combine.win_chance(as_array(on_roll), as_array(opponent)) == pytest.approx(expected, abs=1e-14)
-            assert equities[index, other] == pytest.approx(2 * expected - 1, abs=1e-14)
+            assert equities[row, column] == pytest.approx(2 * expected - 1, abs=1e-14)
 
 
 def exact_combined_equity(on_roll: Layout, opponent: Layout) -> Fraction:
@@ -58,65 +58,71 @@ def best_play_equity(on_roll: Layout, opponent: Layout, roll: tuple[int, int]) -
 def test_one_roll_ahead_is_exact() -> None:
     """Equities after trying all plays of one roll equal a plain search, for every pair of layouts of up to two checkers
     on six points."""
-    small = layouts(6, 2)[1:]
-    combined = np.array([[float(exact_combined_equity(on_roll, opponent)) for opponent in small] for on_roll in small])
-    found = combine.one_roll_ahead(combined, all_plays(6, 2))
-    for row, column in product(range(len(small)), repeat=2):
-        pair = small[row], small[column]
-        expected = sum(weight * best_play_equity(*pair, roll) for roll, weight in ROLLS) / 36
-        assert found[row, column] == pytest.approx(float(expected), abs=1e-13)
-    assert (found >= combined - 1e-13).all()  # choosing by equities is at least as good as playing for the fewest rolls
+    few = layouts(6, 2)[1:]
+    combined = np.array([[float(exact_combined_equity(on_roll, opponent)) for opponent in few] for on_roll in few])
+    equities = combine.one_roll_ahead(combined, all_plays(6, 2))
+    for row, column in product(range(len(few)), repeat=2):
+        expected = sum(weight * best_play_equity(few[row], few[column], roll) for roll, weight in ROLLS) / 36
+        assert equities[row, column] == pytest.approx(float(expected), abs=1e-13)
+    assert (equities >= combined - 1e-13).all()  # choosing by equities is no worse than playing for the fewest rolls
+
+
+def test_exact_equities_stay_the_same_one_roll_ahead() -> None:
+    few = layouts(4, 3)[1:]
+    exact = np.array([[equity(exact_game(on_roll, opponent, 15)) for opponent in few] for on_roll in few])
+    assert combine.one_roll_ahead(exact, all_plays(4, 3)) == pytest.approx(exact, abs=1e-13)
 
 
 def test_chosen_plays_get_the_given_values() -> None:
-    """Plays chosen by combined equities get the values that are passed in, here random numbers for every pair of up to
-    three checkers on four points. With exact values, exact equities stay the same."""
+    """Plays chosen by some equities get the values that are passed in, here random numbers for every pair of up to
+    three checkers on four points."""
     few = layouts(4, 3)[1:]
-    plays = all_plays(4, 3)
-    places = {layout: index for index, layout in enumerate(few)}
-    exact = np.array([[equity(exact_game(on_roll, opponent, 15)) for opponent in few] for on_roll in few])
-    assert combine.one_roll_ahead(exact, plays) == pytest.approx(exact, abs=1e-13)
+    indexes = {layout: index for index, layout in enumerate(few)}
     equities, values = np.random.default_rng(1).uniform(-0.9, 0.9, (2, len(few), len(few)))
-    found = combine.one_roll_ahead(equities, plays, values)
+    ahead = combine.one_roll_ahead(equities, all_plays(4, 3), values)
     for row, column in product(range(len(few)), repeat=2):
         expected = 0.0
         for roll, weight in ROLLS:
-            after = {places.get(each, -1) for each in after_roll(few[row], roll)}  # -1: all checkers off
-            lowest = min(after, key=lambda place: -1.0 if place < 0 else equities[column, place])
-            expected += weight / 36 * (1.0 if lowest < 0 else -values[column, lowest])
-        assert found[row, column] == pytest.approx(expected, abs=1e-13)
+            after_plays = after_roll(few[row], roll)
+            if any(not any(after) for after in after_plays):  # all checkers are off
+                expected += weight / 36
+            else:
+                best = min((indexes[after] for after in after_plays), key=lambda index: equities[column, index])
+                expected -= weight / 36 * values[column, best]
+        assert ahead[row, column] == pytest.approx(expected, abs=1e-13)
 
 
 def gammon_chance(winner: dict[int, Fraction], first_off: dict[int, Fraction], rolls_before: int) -> Fraction:
     """Chance that the winner is off in n rolls and the other side has not borne off a checker in n - rolls_before."""
-    return sum(
-        (chance * other for n, chance in winner.items() for m, other in first_off.items() if m > n - rolls_before),
-        Fraction(0),
-    )
+    total = Fraction(0)
+    for n, chance in winner.items():
+        none_off = sum(chance for rolls, chance in first_off.items() if rolls > n - rolls_before)
+        total += chance * none_off
+    return total
 
 
 def test_gammon_chances_are_exact() -> None:
     """Only sides with all 15 checkers lose gammons, and their chances are exact for every pair of layouts of 1, 8 or 15
     checkers on two points."""
-    small = [layout for layout in layouts(2, 15) if sum(layout) in (1, 8, 15)]
-    full = [layout for layout in small if sum(layout) == 15]
-    rolls, first_off = [race(layout, 0) for layout in small], [race(layout, 14) for layout in full]
-    begin = len(small) - len(full)
-    assert small[begin:] == full
+    sample = [layout for layout in layouts(2, 15) if sum(layout) in (1, 8, 15)]
+    full = [layout for layout in sample if sum(layout) == 15]
+    first_full = len(sample) - len(full)
+    assert sample[first_full:] == full
+    rolls, first_off = [race(layout, 0) for layout in sample], [race(layout, 14) for layout in full]
     combination = combine.Combination(matrix_of(rolls), first_chances=matrix_of(first_off))
-    found = combination.equities(0, len(small))
-    for row, column in product(range(len(small)), repeat=2):
+    equities = combination.equities(0, len(sample))
+    for row, column in product(range(len(sample)), repeat=2):
         expected = 2 * one_sided_win_chance(rolls[row], rolls[column]) - 1
-        if column >= begin:
-            expected += gammon_chance(rolls[row], first_off[column - begin], 1)
-        if row >= begin:
-            expected -= gammon_chance(rolls[column], first_off[row - begin], 0)
-        assert found[row, column] == pytest.approx(float(expected), abs=1e-13)
-    in_blocks_of_5 = [combination.equities(row, min(row + 5, len(small))) for row in range(0, len(small), 5)]
-    assert np.concatenate(in_blocks_of_5).tobytes() == found.tobytes()
+        if column >= first_full:
+            expected += gammon_chance(rolls[row], first_off[column - first_full], 1)
+        if row >= first_full:
+            expected -= gammon_chance(rolls[column], first_off[row - first_full], 0)
+        assert equities[row, column] == pytest.approx(float(expected), abs=1e-13)
+    blocks_of_5 = [combination.equities(row, min(row + 5, len(sample))) for row in range(0, len(sample), 5)]
+    assert np.concatenate(blocks_of_5).tobytes() == equities.tobytes()
 
 
-def test_rows_are_corrected_like_the_whole() -> None:
+def test_some_rows_are_corrected_like_all() -> None:
     matrix = matrix_of([race(layout, 0) for layout in layouts(6, 2)[1:]])
     wastages = np.linspace(5, 8, len(matrix))
     expected = combine.one_sided_equities(matrix)
@@ -130,14 +136,18 @@ def test_excess_depends_on_the_wastage_of_both_sides() -> None:
     assert combine.excess(-0.5, 6.0, 8.0) == -combine.excess(0.5, 8.0, 6.0)
     assert combine.excess(0.5, 8.0, 5.0) > combine.excess(0.5, 8.0, 6.0) > combine.excess(0.5, 7.0, 6.0) > 0
     assert combine.excess(0.5, 8.0, 30.0) == 0
-    assert [combine.excess(equity, 7.0, 7.0) for equity in (-1.0, 0.0, 1.0)] == [0, 0, 0]
+    for equity_of_race in (-1.0, 0.0, 1.0):
+        assert combine.excess(equity_of_race, 7.0, 7.0) == 0
+
+
+def test_excess_is_subtracted_from_each_equity() -> None:
     equities = np.array([[0.5, -0.5], [0.2, 0.0]])
-    expected = [
-        [equity - combine.excess(equity, 8.0 - row, 8.0 - column) for column, equity in enumerate(line)]
-        for row, line in enumerate(equities.tolist())
-    ]
-    combine.correct_equities(equities, *[np.array([8.0, 7.0])] * 2)
-    assert equities.tolist() == expected
+    wastages = np.array([8.0, 7.0])
+    expected = equities.copy()
+    for row, column in product(range(2), repeat=2):
+        expected[row, column] -= combine.excess(equities[row, column], wastages[row], wastages[column])
+    combine.correct_equities(equities, wastages, wastages)
+    assert equities.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("size", [(5, 8), (7, 5)], ids=str)
@@ -202,12 +212,12 @@ def groups() -> np.ndarray:
     return np.stack([np.zeros(COUNT, np.int64), random.integers(2, 5, COUNT), random.integers(0, 9, COUNT)], axis=1)
 
 
-def group_sums(step: int, values: np.ndarray) -> combine.GroupSums:
+def group_sums(step: int, differences: np.ndarray) -> combine.GroupSums:
     """Sums of all pairs, added `step` players on roll at a time."""
     sizes = groups().max(axis=0) + 1
     sums = combine.start_sums(int((sizes**2).sum()))
     for first in range(0, COUNT, step):
-        combine.add_pairs(sums, sizes, groups(), first, values[first : first + step])
+        combine.add_pairs(sums, sizes, groups(), first, differences[first : first + step])
     return sums
 
 
@@ -216,30 +226,30 @@ def test_sums_match_numpy(sign: int) -> None:
     """Counts, sums and extremes of groups equal NumPy's, for differences of both signs and of one."""
     # quarters: sums are exact, and extremes occur more than once
     differences = np.random.default_rng(5).integers(-40, 40, (COUNT, COUNT)) / 4
-    differences = sign * (np.abs(differences) + 1) if sign else differences
-    found = group_sums(COUNT, differences)
+    if sign:
+        differences = sign * (np.abs(differences) + 1)
+    sums = group_sums(COUNT, differences)
     row = 0
     for grouping, size in enumerate(groups().max(axis=0) + 1):
-        for own in range(size):
-            for other in range(size):
-                inside = (groups()[:, None, grouping] == own) & (groups()[:, grouping] == other)
-                values = differences[inside]
-                assert found.counts[row] == len(values)
-                assert found.sums[row].tolist() == [values.sum(), (values**2).sum(), np.abs(values).sum()]
-                if len(values):
-                    assert found.extremes[row].tolist() == [values.max(), values.min()]
-                    for which, value in enumerate(found.extremes[row]):
-                        first = np.argwhere(inside & (value == differences))[0]
-                        assert found.places[row, which].tolist() == first.tolist()
-                row += 1
-    assert row == len(found.counts)
+        for on_roll, opponent in product(range(size), repeat=2):
+            is_inside = (groups()[:, None, grouping] == on_roll) & (groups()[:, grouping] == opponent)
+            inside = differences[is_inside]
+            assert sums.counts[row] == len(inside)
+            assert sums.sums[row].tolist() == [inside.sum(), (inside**2).sum(), np.abs(inside).sum()]
+            if len(inside):
+                assert sums.extremes[row].tolist() == [inside.max(), inside.min()]
+                for number, extreme in enumerate(sums.extremes[row]):
+                    first_pair = np.argwhere(is_inside & (extreme == differences))[0]
+                    assert sums.places[row, number].tolist() == first_pair.tolist()
+            row += 1
+    assert row == len(sums.counts)
 
 
 @pytest.mark.parametrize("step", [1, 7, COUNT])
 def test_sums_do_not_depend_on_blocks_and_threads(step: int) -> None:
     values = np.random.default_rng(6).standard_normal((COUNT, COUNT))
     with threads(1):
-        one = group_sums(COUNT, values)
-    found = group_sums(step, values)
+        expected = group_sums(COUNT, values)
+    sums = group_sums(step, values)
     for name in combine.GroupSums._fields:
-        assert getattr(found, name).tobytes() == getattr(one, name).tobytes()
+        assert getattr(sums, name).tobytes() == getattr(expected, name).tobytes()

@@ -17,13 +17,19 @@ def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_text_shows_the_statistics(root: Path) -> None:
-    head, _, _, *rows, largest, smallest = output_of(root, "race-error", "--table", "6x6").splitlines()
+    title, _, _, *rows, largest, smallest = output_of(root, "race-error", "--table", "6x6").splitlines()
     table = bgdata.open_warehouse(root).open("race_error", "6x6")
-    figures = table.manifest.statistics
-    assert head == f"{table.name}: 851,929 pairs of layouts"
-    assert [row[:8].strip() for row in rows] == ["all", *(f"{n} a side" for n in range(1, 7))]
-    names = [f"{name}_difference" for name in ("mean", "sd", "mean_absolute", "largest", "smallest")]
-    assert rows[0].split() == ["all", "851,929", *(f"{1000 * figures[name]:.2f}" for name in names)]
+    assert title == f"{table.name}: 851,929 pairs of layouts"
+    assert [row[:8].strip() for row in rows] == ["all", *(f"{checkers} a side" for checkers in range(1, 7))]
+    columns = (
+        "mean_difference",
+        "sd_difference",
+        "mean_absolute_difference",
+        "largest_difference",
+        "smallest_difference",
+    )
+    in_thousandths = [f"{1000 * table.manifest.statistics[column]:.2f}" for column in columns]
+    assert rows[0].split() == ["all", "851,929", *in_thousandths]
     assert rows[-1].split()[:4] == ["6", "a", "side", f"{462**2:,}"]
     assert largest.startswith("largest: ")
     assert smallest.startswith("smallest: 0 0 2 2 2 0 on roll against 3 2 1 0 0 0 (")

@@ -1,6 +1,5 @@
 """The index of layouts, against an enumeration in the documented order."""
 
-from functools import partial
 from math import comb
 from typing import Any
 
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from bgdata.bearoff.index import check_size, layout_at, layout_count, position_index
 from bgdata.errors import InvalidPositionError
 from tests.reference.bearoff import layouts
-from tests.subtests import all_raise
 
 
 @pytest.mark.parametrize(("points", "checkers"), [(1, 15), (2, 5), (3, 3), (6, 4), (10, 3), (18, 2)])
@@ -37,19 +35,26 @@ def test_known_indexes_and_counts() -> None:
     assert layout_count(10, 15) == 3_268_760
 
 
-def test_invalid_layouts_indexes_and_sizes_are_refused() -> None:
-    """Layouts with too many checkers, other types, and indexes and sizes out of range raise an error."""
-    sizes, indexes = [(0, 1), (19, 1), (1, 0), (1, 16)], [(-1, 6), (54_264, 6), (0, 0), (0, 19)]
-    no_indexes: list[Any] = [1.0, True, "1", None, -1, 54_264]
-    too_many = "expected at most 15 checkers on 1 to 18 points"
-    no_index = "expected an index (as an integer|below 54264), got"
-    wrapping: Any = np.array([64, 64, 64, 64], np.int8)
-    all_raise(
-        InvalidPositionError,
-        [
-            *((partial(position_index, each), too_many) for each in ([], [0] * 19, [-1, 1], [16], [8, 8], wrapping)),
-            *((partial(layout_at, *each), rf"expected .* got ({each[0]}|{each[1]})") for each in indexes),
-            *((partial(check_size, *each), "expected 1 to") for each in sizes),
-            *((partial(layout_at, each, 6), no_index) for each in no_indexes),
-        ],
-    )
+@pytest.mark.parametrize("layout", [[], [0] * 19, [-1, 1], [16], [8, 8], np.array([64, 64, 64, 64], np.int8)], ids=str)
+def test_invalid_layouts_are_refused(layout: Any) -> None:
+    """The last one has 256 checkers, which is 0 in eight bits."""
+    with pytest.raises(InvalidPositionError, match="expected at most 15 checkers on 1 to 18 points"):
+        position_index(layout)
+
+
+@pytest.mark.parametrize("index", [1.0, True, "1", None, -1, 54_264])
+def test_invalid_indexes_are_refused(index: Any) -> None:
+    with pytest.raises(InvalidPositionError, match=r"expected an index (as an integer|below 54264), got"):
+        layout_at(index, 6)
+
+
+@pytest.mark.parametrize("points", [0, 19])
+def test_invalid_points_are_refused(points: int) -> None:
+    with pytest.raises(InvalidPositionError, match=rf"expected .* got {points}"):
+        layout_at(0, points)
+
+
+@pytest.mark.parametrize(("points", "checkers"), [(0, 1), (19, 1), (1, 0), (1, 16)])
+def test_invalid_sizes_are_refused(points: int, checkers: int) -> None:
+    with pytest.raises(InvalidPositionError, match="expected 1 to"):
+        check_size(points, checkers)

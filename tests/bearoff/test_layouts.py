@@ -30,26 +30,25 @@ def test_layers_sort_positions_by_pips_and_index() -> None:
         assert (pips[order[begin:end]] == layer).all()
 
 
-ROLLS = [(a, b) for a in range(2, 7) for b in range(1, a)] + [(a, a) for a in range(1, 7)]
-SIZES = [(1, 6), (3, 6), (6, 4), (7, 3), (10, 3), (18, 2)]
+ROLLS = [(high, low) for high in range(2, 7) for low in range(1, high)] + [(die, die) for die in range(1, 7)]
 
 
-@pytest.mark.parametrize(("points", "checkers"), SIZES)
+@pytest.mark.parametrize(("points", "checkers"), [(1, 6), (3, 6), (6, 4), (7, 3), (10, 3), (18, 2)])
 def test_plays_match_the_reference(points: int, checkers: int) -> None:
     plays = all_plays(points, checkers)
     for index, layout in enumerate(layouts(points, checkers)):
         for roll, dice in enumerate(ROLLS):
-            found = plays.results[plays.start[index * 21 + roll] : plays.start[index * 21 + roll + 1]]
-            assert found.tolist() == sorted(position_index(after) for after in after_roll(layout, dice)), (layout, dice)
+            begin, end = plays.start[index * 21 + roll : index * 21 + roll + 2]
+            expected = sorted(position_index(after) for after in after_roll(layout, dice))
+            assert plays.results[begin:end].tolist() == expected, (layout, dice)
 
 
 def test_roll_results_match_all_plays() -> None:
-    every = all_layouts(7, 4)
     plays = all_plays(7, 4)
-    for index in range(0, len(every), 7):
-        for roll, found in enumerate(roll_results(index, every)):
-            at = index * 21 + roll
-            assert found.tolist() == plays.results[plays.start[at] : plays.start[at + 1]].tolist()
+    for index in range(0, layout_count(7, 4), 7):
+        for roll, results in enumerate(roll_results(index, all_layouts(7, 4))):
+            begin, end = plays.start[index * 21 + roll : index * 21 + roll + 2]
+            assert results.tolist() == plays.results[begin:end].tolist()
 
 
 def test_plays_that_waste_pips_are_legal() -> None:
@@ -92,11 +91,12 @@ def test_totals_cover_all_pairs(points: int, checkers: int) -> None:
 def test_reachable_slots_are_the_closure_of_plays() -> None:
     slots = all_slots(4, 4)
     plays = all_plays(4, 4)
-    first = 37
-    reached, new = {int(slots.order[first])}, [int(slots.order[first])]
-    while new:
-        index = new.pop()
-        found = set(plays.results[plays.start[index * 21] : plays.start[index * 21 + 21]].tolist())
-        new += found - reached
-        reached |= found
-    assert set(slots.order[slots.reachable_from(np.array([first]))].tolist()) == reached
+    first_slot = 37
+    reached = {int(slots.order[first_slot])}
+    to_visit = list(reached)
+    while to_visit:
+        index = to_visit.pop()
+        results = set(plays.results[plays.start[index * 21] : plays.start[index * 21 + 21]].tolist())
+        to_visit += results - reached
+        reached |= results
+    assert set(slots.order[slots.reachable_from(np.array([first_slot]))].tolist()) == reached

@@ -1,7 +1,5 @@
 """Probes match bearoff tables by board, layout and index."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
@@ -10,16 +8,14 @@ from bgdata.bearoff.kinds.bearoff_match import DATASET
 from bgdata.bearoff.match_table import MatchDecision, MatchTable, match_columns, match_owner
 from bgdata.errors import InvalidPositionError, InvalidScoreError, NotCoveredError
 from bgdata.game.match import CubeOwner, MatchScore
-from tests.subtests import all_raise
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[MatchTable, MatchTable]:
-    """The smallest table, and the same score with a cube of 2."""
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[int, MatchTable]:
+    """The smallest table, and the same score with a cube of 2, by cube value."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("probe") / "warehouse")
-    recipes = (DATASET.smallest, DATASET.smallest.with_changes({"cube_value": 2}))
-    found = [MatchTable(warehouse.build(DATASET.name, recipe)) for recipe in recipes]
-    return found[0], found[1]
+    recipes = [DATASET.smallest.with_changes({"cube_value": cube_value}) for cube_value in (1, 2)]
+    return {recipe.cube_value: MatchTable(warehouse.build(DATASET.name, recipe)) for recipe in recipes}
 
 
 def board_of(on_roll: list[int], opponent: list[int]) -> list[int]:
@@ -32,26 +28,34 @@ def board_of(on_roll: list[int], opponent: list[int]) -> list[int]:
 
 
 @pytest.mark.slow
-def test_boards_layouts_and_indexes_give_the_same_decision(tables: tuple[MatchTable, MatchTable]) -> None:
-    """A position gets the same decision as a board, an array, two layouts or two indexes."""
-    for table, owners in zip(tables, (["centered"], ["on_roll", "opponent"]), strict=True):
-        for on_roll, opponent in (([0, 2, 1], [0, 1, 2]), ([1, 0, 0], [0, 0, 3]), ([3, 0, 0], [1, 0, 0])):
-            indexes = bgdata.position_index(on_roll), bgdata.position_index(opponent)
-            for owner in owners:
-                expected = table.probe_layouts(*indexes, owner)
-                assert table.probe(board_of(on_roll, opponent), owner) == expected
-                assert table.probe(np.array(board_of(on_roll, opponent), np.int8), CubeOwner(owner)) == expected
-                assert table.probe_layouts(on_roll, opponent, owner) == expected
-            assert table.probe(board_of(on_roll, opponent)) == table.probe_layouts(*indexes, owners[0])
-            row = table.probe_many([indexes[0]], [indexes[1]])[0]
-            assert row[0] == expected.cubeless
-            assert len(row) == len(table.columns)
-    assert len(tables[0]) == 400
-    assert repr(tables[0]) == f"MatchTable({tables[0].table.name}: 400 pairs of layouts)"
+@pytest.mark.parametrize(("cube_value", "owner"), [(1, "centered"), (2, "on_roll"), (2, "opponent")])
+@pytest.mark.parametrize(
+    ("on_roll", "opponent"), [([0, 2, 1], [0, 1, 2]), ([1, 0, 0], [0, 0, 3]), ([3, 0, 0], [1, 0, 0])]
+)
+def test_boards_layouts_and_indexes_give_the_same_decision(
+    tables: dict[int, MatchTable], cube_value: int, owner: str, on_roll: list[int], opponent: list[int]
+) -> None:
+    table = tables[cube_value]
+    board = board_of(on_roll, opponent)
+    indexes = bgdata.position_index(on_roll), bgdata.position_index(opponent)
+    expected = table.probe_layouts(*indexes, owner)
+    assert table.probe(board, owner) == expected
+    assert table.probe(np.array(board, np.int8), CubeOwner(owner)) == expected
+    assert table.probe_layouts(on_roll, opponent, owner) == expected
+    if owner != "opponent":  # the default
+        assert table.probe(board) == expected
+    (row,) = table.probe_many([indexes[0]], [indexes[1]])
+    assert row[0] == expected.cubeless
+    assert len(row) == len(table.columns)
 
 
-def test_equity_is_normalised(tables: tuple[MatchTable, MatchTable]) -> None:
-    table = tables[0]
+def test_repr_and_length_are_those_of_the_pairs(tables: dict[int, MatchTable]) -> None:
+    assert len(tables[1]) == 400
+    assert repr(tables[1]) == f"MatchTable({tables[1].table.name}: 400 pairs of layouts)"
+
+
+def test_equity_is_normalised(tables: dict[int, MatchTable]) -> None:
+    table = tables[1]
     assert table.equity(table.won) == 1
     assert table.equity(table.lost) == -1
     assert table.equity((table.won + table.lost) / 2) == pytest.approx(0, abs=1e-12)
@@ -78,42 +82,45 @@ def test_columns_are_possible_cubes() -> None:
     assert match_columns(MatchScore(1, 4, True), 1) == ("cubeless",)
 
 
-def test_invalid_owners_are_refused(tables: tuple[MatchTable, MatchTable]) -> None:
-    for value, owner, message in (
+@pytest.mark.parametrize(
+    ("cube_value", "owner", "message"),
+    [
         (1, "on_roll", "expected a cube of 1 to be centered, got 'on_roll'"),
         (2, "centered", "expected a cube of 2 to be that of on_roll or opponent, got 'centered'"),
         (2, "white", r"expected a cube owner in \{centered, on_roll, opponent\}, got 'white'"),
-    ):
-        probe = partial(tables[value - 1].probe, board_of([1], [1]), owner)
-        all_raise(InvalidScoreError, [(partial(match_owner, value, owner), message), (probe, message)])
+    ],
+)
+def test_invalid_owners_are_refused(tables: dict[int, MatchTable], cube_value: int, owner: str, message: str) -> None:
+    with pytest.raises(InvalidScoreError, match=message):
+        match_owner(cube_value, owner)
+    with pytest.raises(InvalidScoreError, match=message):
+        tables[cube_value].probe(board_of([1], [1]), owner)
 
 
-def test_positions_beyond_the_table_are_not_covered(tables: tuple[MatchTable, MatchTable]) -> None:
+def test_positions_beyond_the_table_are_not_covered(tables: dict[int, MatchTable]) -> None:
     """Too many checkers or points, the bar, and indexes out of range raise an error that names the limit."""
-    table = tables[0]
-    below = "expected indexes below 20 for bearoff_match/.*, got"
-    all_raise(
-        NotCoveredError,
-        [
-            (partial(table.probe, board_of([0, 0, 0, 1], [1])), "expected all checkers on points 1 to 3, got"),
-            (partial(table.probe, board_of([4], [1])), "expected a position in bearoff_match/3x3-away-2-3-cube-1-"),
-            (partial(table.probe, [1, *board_of([1], [1])[1:]]), "a bearoff position, got a checker on the bar"),
-            (partial(table.probe_many, [0, 400], [0, 400]), f"{below} 400"),
-            (partial(table.probe_many, [-1], [-1]), f"{below} -1"),
-        ],
-    )
+    table = tables[1]
+    with pytest.raises(NotCoveredError, match="expected all checkers on points 1 to 3, got"):
+        table.probe(board_of([0, 0, 0, 1], [1]))
+    with pytest.raises(NotCoveredError, match="expected a position in bearoff_match/3x3-away-2-3-cube-1-"):
+        table.probe(board_of([4], [1]))
+    with pytest.raises(NotCoveredError, match="a bearoff position, got a checker on the bar"):
+        table.probe([1, *board_of([1], [1])[1:]])
+    for index in (400, -1):
+        with pytest.raises(NotCoveredError, match=f"expected indexes below 20 for bearoff_match/.*, got {index}"):
+            table.probe_many([index], [index])
     with pytest.raises(InvalidPositionError, match="expected 26 integers, got 25"):
         table.probe([0] * 25)
 
 
-def test_probing_loads_no_database(tables: tuple[MatchTable, MatchTable]) -> None:
+def test_probing_loads_no_database(tables: dict[int, MatchTable]) -> None:
     from tests.test_imports import heavy, run_python
 
     loaded = run_python(
         "from pathlib import Path\n"
         "from bgdata.bearoff.match_table import MatchTable\n"
         "from bgdata.store.table import Table\n"
-        f"table = MatchTable(Table(Path({str(tables[0].table.folder)!r})))\n"
+        f"table = MatchTable(Table(Path({str(tables[1].table.folder)!r})))\n"
         "assert 0 < table.probe_layouts([0, 0, 1], [1]).mwc < 1\n"
     )
     assert heavy(loaded) == set()

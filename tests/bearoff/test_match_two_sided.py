@@ -47,40 +47,48 @@ def exact_game(name: str) -> MatchGame:
 TABLES = {"fair": fair_table, "crooked": crooked_table}
 CENTERED, ON_ROLL, OPPONENT = CubeOwner.CENTERED, CubeOwner.ON_ROLL, CubeOwner.OPPONENT
 ROUNDING = 1e-13
+PAIR_OF_LAYOUTS = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def solved(points: int, checkers: int, score: MatchScore, cube_value: int, name: str = "fair") -> MatchPairs:
     return solver.solve_match(points, checkers, MatchCube(score, TABLES[name]().at), cube_value)
 
 
-def no_double_of(match: MatchPairs, state: CubeState, score: MatchScore, name: str = "fair") -> NDArray[np.float64]:
+def no_double_mwc(match: MatchPairs, state: CubeState, score: MatchScore, name: str = "fair") -> NDArray[np.float64]:
+    """The mwc of each pair of layouts if the player on roll does not double."""
     return solver.state_mwc(match, MatchCube(score, TABLES[name]().at), state)
 
 
-def decided_of(match: MatchPairs, state: CubeState, score: MatchScore, name: str = "fair") -> NDArray[np.float64]:
+def decided_mwc(match: MatchPairs, state: CubeState, score: MatchScore, name: str = "fair") -> NDArray[np.float64]:
+    """The mwc of each pair of layouts after the best cube decision."""
     return solver.state_mwc(match, MatchCube(score, TABLES[name]().at), state, is_decided=True)
 
 
-CASES = [
-    ("fair", MatchScore(1, 1), 1),
-    ("fair", MatchScore(2, 1), 1),
-    ("fair", MatchScore(1, 3), 1),
-    ("fair", MatchScore(2, 2), 1),
-    ("fair", MatchScore(2, 4), 1),
-    ("fair", MatchScore(3, 5), 1),
-    ("fair", MatchScore(5, 3), 2),
-    ("fair", MatchScore(4, 4), 2),
-    ("fair", MatchScore(9, 7), 4),
-    ("fair", MatchScore(5, 3), 4),
-    ("fair", MatchScore(5, 3), 8),
-    ("fair", MatchScore(1, 4, is_crawford=True), 1),
-    ("fair", MatchScore(9, 9), 1),
-    ("crooked", MatchScore(4, 4), 1),
-    ("crooked", MatchScore(3, 5), 2),
-]
+def owners_of(cube_value: int) -> tuple[CubeOwner, ...]:
+    """The possible owners of a cube."""
+    return (CENTERED,) if cube_value == 1 else (ON_ROLL, OPPONENT)
 
 
-@each(("name", "score", "cube_value"), CASES)
+@each(
+    ("name", "score", "cube_value"),
+    [
+        ("fair", MatchScore(1, 1), 1),
+        ("fair", MatchScore(2, 1), 1),
+        ("fair", MatchScore(1, 3), 1),
+        ("fair", MatchScore(2, 2), 1),
+        ("fair", MatchScore(2, 4), 1),
+        ("fair", MatchScore(3, 5), 1),
+        ("fair", MatchScore(5, 3), 2),
+        ("fair", MatchScore(4, 4), 2),
+        ("fair", MatchScore(9, 7), 4),
+        ("fair", MatchScore(5, 3), 4),
+        ("fair", MatchScore(5, 3), 8),
+        ("fair", MatchScore(1, 4, is_crawford=True), 1),
+        ("fair", MatchScore(9, 9), 1),
+        ("crooked", MatchScore(4, 4), 1),
+        ("crooked", MatchScore(3, 5), 2),
+    ],
+)
 @each(("points", "checkers"), [(2, 2), (6, 1)])
 def test_mwc_of_small_tables_are_exact(
     points: int, checkers: int, name: str, score: MatchScore, cube_value: int
@@ -88,33 +96,28 @@ def test_mwc_of_small_tables_are_exact(
     """Mwc before and after the cube decision equals rational arithmetic for every pair of layouts."""
     match = solved(points, checkers, score, cube_value, name)
     game = exact_game(name)
-    owners = (CENTERED,) if cube_value == 1 else (ON_ROLL, OPPONENT)
-    enumerated = layouts(points, checkers)
-    for owner in owners:
+    for owner in owners_of(cube_value):
         stakes = Stakes(score, Cube(cube_value, owner))
         state = CubeState(0, cube_value, owner)
-        no_double, decided = no_double_of(match, state, score, name), decided_of(match, state, score, name)
-        for index, on_roll in enumerate(enumerated):
-            for other, opponent in enumerate(enumerated):
-                if index or other:
-                    expected = game.no_double(on_roll, opponent, stakes)
-                    assert abs(no_double[index, other] - float(expected)) < ROUNDING
-                    expected = game.decided(on_roll, opponent, stakes)
-                    assert abs(decided[index, other] - float(expected)) < ROUNDING
+        no_double = no_double_mwc(match, state, score, name)
+        decided = decided_mwc(match, state, score, name)
+        for row, on_roll in enumerate(layouts(points, checkers)):
+            for column, opponent in enumerate(layouts(points, checkers)):
+                if any(on_roll) or any(opponent):
+                    assert abs(no_double[row, column] - float(game.no_double(on_roll, opponent, stakes))) < ROUNDING
+                    assert abs(decided[row, column] - float(game.decided(on_roll, opponent, stakes))) < ROUNDING
 
 
-def test_mwc_of_longer_games_are_exact() -> None:
+@pytest.mark.parametrize(("row", "column"), [(19, 19), (15, 18), (7, 12), (19, 4), (4, 19), (18, 15)])
+def test_mwc_of_longer_games_are_exact(row: int, column: int) -> None:
     score = MatchScore(5, 7)
-    game = exact_game("fair")
     match = solved(3, 3, score, 1)
-    enumerated = layouts(3, 3)
-    stakes = Stakes(score, Cube())
-    no_double = no_double_of(match, CubeState(0, 1, CENTERED), score)
-    taken = decided_of(match, CubeState(0, 2, OPPONENT), score)
-    for index, other in [(19, 19), (15, 18), (7, 12), (19, 4), (4, 19), (18, 15)]:
-        pair = enumerated[index], enumerated[other]
-        assert abs(no_double[index, other] - float(game.no_double(*pair, stakes))) < ROUNDING
-        assert abs(taken[index, other] - float(game.double_take(*pair, stakes))) < ROUNDING
+    no_double = no_double_mwc(match, CubeState(0, 1, CENTERED), score)
+    double_take = decided_mwc(match, CubeState(0, 2, OPPONENT), score)
+    pair = layouts(3, 3)[row], layouts(3, 3)[column]
+    game, stakes = exact_game("fair"), Stakes(score, Cube())
+    assert abs(no_double[row, column] - float(game.no_double(*pair, stakes))) < ROUNDING
+    assert abs(double_take[row, column] - float(game.double_take(*pair, stakes))) < ROUNDING
 
 
 @pytest.mark.parametrize(
@@ -125,25 +128,16 @@ def test_dead_cube_has_cubeless_mwc(score: MatchScore, cube_value: int) -> None:
     """A dead cube has the mwc of the winning chance, also in the slow reference, which still allows doubles."""
     match = solved(2, 2, score, cube_value)
     assert match.states.names == ()
-    owner = CENTERED if cube_value == 1 else ON_ROLL
-    chances = solver.win_chances(match)
-    met = fair_table()
-    won, lost = met.after(score, cube_value), met.after(score, -cube_value)
-    found = no_double_of(match, CubeState(0, cube_value, owner), score)
-    assert np.abs(found - (lost + chances * (won - lost))).max() < ROUNDING
-    enumerated = layouts(2, 2)
+    owner = owners_of(cube_value)[0]
+    won, lost = fair_table().after(score, cube_value), fair_table().after(score, -cube_value)
+    mwc = no_double_mwc(match, CubeState(0, cube_value, owner), score)
+    assert np.abs(mwc - (lost + solver.win_chances(match) * (won - lost))).max() < ROUNDING
     game = exact_game("fair")
-    for index, on_roll in enumerate(enumerated[1:], start=1):
-        for other, opponent in enumerate(enumerated[1:], start=1):
+    for row, on_roll in enumerate(layouts(2, 2)[1:], start=1):
+        for column, opponent in enumerate(layouts(2, 2)[1:], start=1):
             exact = game.cubeless(on_roll, opponent, score, cube_value)
-            assert abs(found[index, other] - float(exact)) < ROUNDING
+            assert abs(mwc[row, column] - float(exact)) < ROUNDING
             assert exact == game.decided(on_roll, opponent, Stakes(score, Cube(cube_value, owner)))
-
-
-def test_cubeless_chances_match_the_money_table() -> None:
-    money = money_table(4, 4)[:, :, 0]
-    chances = solver.win_chances(solved(4, 4, MatchScore(3, 3), 1))
-    assert np.abs(2 * chances[1:, 1:] - 1 - money[1:, 1:]).max() < 2e-6
 
 
 def test_equal_sides_share_columns() -> None:
@@ -152,96 +146,63 @@ def test_equal_sides_share_columns() -> None:
     assert {name.side for name in solved(2, 2, MatchScore(4, 4), 1, "crooked").states.names} == {0, 1}
 
 
-def test_owner_redoubles_a_cube_that_loses_the_match() -> None:
-    """The owner of a cube with which it would lose the match redoubles at once."""
-    score = MatchScore(5, 2)
-    match = solved(3, 3, score, 2)
-    owned = CubeState(0, 2, ON_ROLL)
-    no_double, decided = no_double_of(match, owned, score), decided_of(match, owned, score)
-    taken = decided_of(match, CubeState(0, 4, OPPONENT), score)
-    won = fair_table().after(score, 2)
-    assert (np.minimum(taken, won)[1:, 1:] >= no_double[1:, 1:] - ROUNDING).all()
-    assert (decided[1:, 1:] >= no_double[1:, 1:]).all()
-
-
 def test_values_do_not_depend_on_threads() -> None:
-    def values(count: int) -> bytes:
-        score = MatchScore(3, 5)
-        with threads(count):
-            match = solved(4, 4, score, 1)
-        return (
-            no_double_of(match, CubeState(0, 1, CENTERED), score).tobytes() + solver.column_by_index(match, 3).tobytes()
-        )
-
-    assert values(1) == values(2)
-
-
-def test_long_matches_approach_money() -> None:
-    """Normalised equities without a double, with a centered cube, approach those of money as matches get longer; beyond
-    2x2 the cube matters even more."""
-    money = money_table(3, 3)[1:, 1:, 2]
-    met = fair_table()
-    distances = []
-    for length in (3, 6, 12, 24):
-        score = MatchScore(length, length)
-        mwc = no_double_of(solved(3, 3, score, 1), CubeState(0, 1, CENTERED), score)[1:, 1:]
-        won, lost = met.after(score, 1), met.after(score, -1)
-        distances.append(float(np.abs((2 * mwc - won - lost) / (won - lost) - money).max()))
-    assert distances == sorted(distances, reverse=True)
-    assert distances[-1] < 0.05
-    assert Fraction(distances[-1]) < Fraction(distances[0]) / 4
+    score = MatchScore(3, 5)
+    with threads(1):
+        on_one = solved(4, 4, score, 1)
+    with threads(2):
+        on_two = solved(4, 4, score, 1)
+    state = CubeState(0, 1, CENTERED)
+    assert no_double_mwc(on_one, state, score).tobytes() == no_double_mwc(on_two, state, score).tobytes()
+    on_one_column, on_two_column = (solver.column_by_index(match, 3)[1:] for match in (on_one, on_two))
+    assert on_one_column.tobytes() == on_two_column.tobytes()  # row 0 has no cells: the player on roll has won
 
 
-PAIRS = [((0, 1, 1), (0, 0, 2)), ((3, 0, 0), (0, 2, 0)), ((0, 1, 1, 1), (2, 1)), ((1,), (0, 0, 0, 0, 0, 1))]
-
-
-def solve_pair(
-    pair: tuple[tuple[int, ...], tuple[int, ...]], score: MatchScore, cube_value: int, name: str = "fair"
-) -> SolvedRace:
-    owners = (CubeOwner.CENTERED,) if cube_value == 1 else (CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
+def solve_pair(pair: PAIR_OF_LAYOUTS, score: MatchScore, cube_value: int, name: str) -> SolvedRace:
     cube = MatchCube(score, TABLES[name]().at)
-    found = solver.solve_position(
-        *pair, reachable_states(cube, tuple(CubeState(0, cube_value, owner) for owner in owners))
-    )
-    assert found is not None
-    return found
+    states = tuple(CubeState(0, cube_value, owner) for owner in owners_of(cube_value))
+    race = solver.solve_position(*pair, reachable_states(cube, states))
+    assert race is not None
+    return race
 
 
-STATES = [
-    ("fair", MatchScore(7, 7), 1),
-    ("fair", MatchScore(7, 5), 2),
-    ("fair", MatchScore(2, 3), 1),
-    ("fair", MatchScore(1, 3), 1),
-    ("crooked", MatchScore(3, 3), 1),
-    ("crooked", MatchScore(3, 5), 2),
-]
-
-
-@each(("name", "score", "cube_value"), STATES)
-@each("pair", PAIRS)
+@each(
+    ("name", "score", "cube_value"),
+    [
+        ("fair", MatchScore(7, 7), 1),
+        ("fair", MatchScore(7, 5), 2),
+        ("fair", MatchScore(2, 3), 1),
+        ("fair", MatchScore(1, 3), 1),
+        ("crooked", MatchScore(3, 3), 1),
+        ("crooked", MatchScore(3, 5), 2),
+    ],
+)
+@each(
+    "pair",
+    [((0, 1, 1), (0, 0, 2)), ((3, 0, 0), (0, 2, 0)), ((0, 1, 1, 1), (2, 1)), ((1,), (0, 0, 0, 0, 0, 1))],
+)
 def test_solved_positions_are_exact_in_every_state(
-    pair: tuple[tuple[int, ...], tuple[int, ...]], name: str, score: MatchScore, cube_value: int
+    pair: PAIR_OF_LAYOUTS, name: str, score: MatchScore, cube_value: int
 ) -> None:
     """A position solved on demand equals rational arithmetic with either side on roll, in every cube state that the
     game can reach."""
     race = solve_pair(pair, score, cube_value, name)
     game = exact_game(name)
-    for turned in (False, True):
-        layouts = pair[::-1] if turned else pair
-        slots = race.find(*layouts)
+    sides_are_alike = {state.side for state in race.states.names} == {0}
+    for is_turned in (False, True):
+        on_roll, opponent = pair[::-1] if is_turned else pair
+        slots = race.find(on_roll, opponent)
         assert slots is not None
         for state in race.states.names:
-            seen = score if state.side == 0 else score.flip()
-            if turned and state.side == 0 and len({each.side for each in race.states.names}) == 1:
-                seen = score  # both sides are alike
             if name == "crooked" and state.side == 1:
                 continue  # the reference sees a table of unequal players from one side
-            found = race.worth(slots, state)
-            stakes = Stakes(seen, Cube(state.cube_value, state.cube_owner))
-            assert found is not None
-            assert abs(found.no_double - float(game.no_double(*layouts, stakes))) < ROUNDING
-            if found.taken is not None:
-                assert abs(found.taken - float(game.double_take(*layouts, stakes))) < ROUNDING
+            state_score = score if state.side == 0 or (is_turned and sides_are_alike) else score.flip()
+            stakes = Stakes(state_score, Cube(state.cube_value, state.cube_owner))
+            worth = race.worth(slots, state)
+            assert worth is not None
+            assert abs(worth.no_double - float(game.no_double(on_roll, opponent, stakes))) < ROUNDING
+            if worth.taken is not None:
+                assert abs(worth.taken - float(game.double_take(on_roll, opponent, stakes))) < ROUNDING
 
 
 def test_money_states_match_the_money_table() -> None:
@@ -250,38 +211,43 @@ def test_money_states_match_the_money_table() -> None:
     table = money_table(4, 4)
     race = solver.solve_position((1, 0, 0, 3), (0, 0, 0, 4), money_states())
     assert race is not None
-    owners = (CubeOwner.ON_ROLL, CubeOwner.CENTERED, CubeOwner.OPPONENT)
-    enumerated = layouts(4, 4)
-    for own, layout in enumerate(enumerated[1:], start=1):
-        for other, other_layout in enumerate(enumerated[1:], start=1):
-            slots = race.find(layout, other_layout)
+    for row, on_roll in enumerate(layouts(4, 4)[1:], start=1):
+        for column, opponent in enumerate(layouts(4, 4)[1:], start=1):
+            slots = race.find(on_roll, opponent)
             if slots is None:  # more pips than the solved position
                 continue
-            found = [race.worth(slots, CubeState(0, 1, owner)) for owner in owners]
-            no_doubles = [2 * race.win(slots) - 1, *(2 * worth.no_double - 1 for worth in found if worth)]
-            assert np.abs(np.array(no_doubles) - table[own, other]).max() < 2e-6
-            for worth in found[:2]:
+            cubeless, owned, centered, opponent_owned = table[row, column].tolist()
+            assert 2 * race.win(slots) - 1 == pytest.approx(cubeless, abs=2e-6)
+            for owner, expected in ((ON_ROLL, owned), (CENTERED, centered), (OPPONENT, opponent_owned)):
+                worth = race.worth(slots, CubeState(0, 1, owner))
                 assert worth is not None
-                assert worth.taken is not None
-                assert 2 * worth.taken - 1 == pytest.approx(2 * table[own, other, 3], abs=4e-6)
+                assert 2 * worth.no_double - 1 == pytest.approx(expected, abs=2e-6)
+                if owner != OPPONENT:
+                    assert worth.taken is not None
+                    assert 2 * worth.taken - 1 == pytest.approx(2 * opponent_owned, abs=4e-6)
 
 
-def test_only_reachable_layouts_are_solved() -> None:
-    for layout in ((1, 2, 3), (5, 1, 1), (0, 0, 0, 0, 0, 6), (2, 0, 2, 1)):
-        every = all_slots(6, 6 if sum(layout) <= 6 else 7)
-        first = int(np.flatnonzero(every.order == solver.index_of(layout, 6))[0])
-        assert every.reachable_from(np.array([first])).sum() <= solver.count_below(layout)
-        race = solver.solve_position(layout, layout, money_states())
-        assert race is not None
-        assert len(race.slot_of) == every.reachable_from(np.array([first])).sum()
+@pytest.mark.parametrize("layout", [(1, 2, 3), (5, 1, 1), (0, 0, 0, 0, 0, 6), (2, 0, 2, 1)])
+def test_only_reachable_layouts_are_solved(layout: tuple[int, ...]) -> None:
+    slots = all_slots(6, 6 if sum(layout) <= 6 else 7)
+    slot = int(np.flatnonzero(slots.order == solver.index_of(layout, 6))[0])
+    n_reachable = slots.reachable_from(np.array([slot])).sum()
+    assert n_reachable <= solver.count_below(layout)
+    race = solver.solve_position(layout, layout, money_states())
+    assert race is not None
+    assert len(race.slot_of) == n_reachable
 
 
-def test_races_too_large_or_with_gammons_are_not_solved() -> None:
-    states = money_states()
-    for own, other in (((15,), (1,)), ((1,), (15,)), ((0,), (1,)), ((2,) * 6, (2,) * 6)):
-        assert solver.solve_position(own, other, states) is None
-    assert solver.solve_position((1,), (1,), states, most_cells=15) is None
-    assert solver.solve_position((0,) * 18 + (1,), (1,), states) is None
+@pytest.mark.parametrize(
+    ("on_roll", "opponent"),
+    [((15,), (1,)), ((1,), (15,)), ((0,), (1,)), ((2,) * 6, (2,) * 6), ((0,) * 18 + (1,), (1,))],
+)
+def test_races_with_gammons_or_too_large_are_not_solved(on_roll: tuple[int, ...], opponent: tuple[int, ...]) -> None:
+    assert solver.solve_position(on_roll, opponent, money_states()) is None
+
+
+def test_size_of_solved_races_is_limited() -> None:
+    assert solver.solve_position((1,), (1,), money_states(), most_cells=15) is None
     assert solver.MAX_CELLS >= 924**2 * 11, "6 points and 6 checkers at any score"
 
 

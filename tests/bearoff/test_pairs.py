@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.pairs import MIN_PIPS, NEAR, hash_rows, near_layouts, paired_boards, random_pairs
 from bgdata.game.codec import check_legal_boards
+from tests.reference.games import splitmix
 
 N = comb(5 + 8, 5) - 1  # layouts without the empty one
-MASK = (1 << 64) - 1
 
 
 @cache
@@ -38,69 +38,58 @@ def test_layouts_are_on_roll_evenly() -> None:
 
 def test_pairs_are_sorted_and_unique() -> None:
     on_roll, opponent = random_pairs(some_layouts(), 5 * N, 1)
-    found = list(zip(on_roll.tolist(), opponent.tolist(), strict=True))
-    assert found == sorted(set(found))
-    assert 4.8 * N < len(found) <= 5 * N
+    pairs = list(zip(on_roll.tolist(), opponent.tolist(), strict=True))
+    assert pairs == sorted(set(pairs))
+    assert 4.8 * N < len(pairs) <= 5 * N
     assert min(opponent) >= 1
     assert max(opponent) == N
 
 
 def test_pairs_depend_on_the_seed() -> None:
-    first, again, other = (random_pairs(some_layouts(), 300, seed) for seed in (1, 1, 2))
+    first, again, other_seed = (random_pairs(some_layouts(), 300, seed) for seed in (1, 1, 2))
     assert np.array_equal(first, again)
-    assert not np.array_equal(first.opponent, other.opponent)
-    assert len(set(first.on_roll.tolist()) & set(other.on_roll.tolist())) < 200
+    assert not np.array_equal(first.opponent, other_seed.opponent)
+    assert len(set(first.on_roll.tolist()) & set(other_seed.on_roll.tolist())) < 200
 
 
 def test_half_of_the_opponents_are_near() -> None:
     on_roll, opponent = random_pairs(some_layouts(), 20 * N, 4)
-    distances = np.abs(all_pips()[on_roll] - all_pips()[opponent])
-    is_near = distances <= np.maximum(MIN_PIPS, all_pips()[on_roll] // NEAR)
-    generator = np.random.default_rng(1)
-    any_near = np.abs(all_pips()[on_roll] - all_pips()[generator.integers(1, N + 1, len(on_roll))]) <= MIN_PIPS
-    assert is_near.mean() == pytest.approx(0.5 + 0.5 * any_near.mean(), abs=0.03)
+    pips = all_pips()
+    is_near = np.abs(pips[on_roll] - pips[opponent]) <= np.maximum(MIN_PIPS, pips[on_roll] // NEAR)
+    any_opponent = np.random.default_rng(1).integers(1, N + 1, len(on_roll))
+    near_by_chance = (np.abs(pips[on_roll] - pips[any_opponent]) <= MIN_PIPS).mean()
+    assert is_near.mean() == pytest.approx(0.5 + 0.5 * near_by_chance, abs=0.03)
     assert len(set(opponent.tolist())) > 0.99 * N
 
 
-def test_near_layouts_have_similar_pip_counts() -> None:
-    row = int(np.flatnonzero(all_pips() == 30)[0])
-    bits = np.arange(1 << 14, dtype=np.uint64) << np.uint64(50)  # evenly spaced
-    found = near_layouts(some_layouts(), np.full(len(bits), row), bits)
-    assert set(found.tolist()) == set(np.flatnonzero(np.abs(all_pips() - 30) <= 3).tolist())
-    for pips in (1, all_pips().max()):  # lowest and highest pip count
-        row = int(np.flatnonzero(pips == all_pips())[0])
-        found = near_layouts(some_layouts(), np.full(len(bits), row), bits)
-        is_near = (np.abs(all_pips() - pips) <= max(MIN_PIPS, pips // NEAR)) & (all_pips() > 0)
-        assert set(found.tolist()) == set(np.flatnonzero(is_near).tolist())
+@pytest.mark.parametrize("pips", [1, 30, 40], ids=["fewest", "some", "most"])
+def test_near_layouts_have_similar_pip_counts(pips: int) -> None:
+    assert all_pips().max() == 40
+    assert max(MIN_PIPS, 30 // NEAR) == 3
+    row = int(np.flatnonzero(all_pips() == pips)[0])
+    evenly_spaced = np.arange(1 << 14, dtype=np.uint64) << np.uint64(50)
+    near = near_layouts(some_layouts(), np.full(len(evenly_spaced), row), evenly_spaced)
+    is_near = (np.abs(all_pips() - pips) <= max(MIN_PIPS, pips // NEAR)) & (all_pips() > 0)
+    assert set(near.tolist()) == set(np.flatnonzero(is_near).tolist())
 
 
-def test_hash_rows_matches_splitmix64() -> None:
-    """Hashes of rows equal splitmix64 in plain Python, applied to seed, stream and row."""
-
-    def mixed(state: int) -> int:
-        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & MASK
-        return state ^ (state >> 31)
-
-    expected = []
-    for row in (0, 7, 1 << 40):
-        bits = 0
-        for part in (5, 2, row):
-            bits = mixed((bits + (part + 1) * 0x9E3779B97F4A7C15) & MASK)
-        expected.append(bits)
-    assert hash_rows(np.array([0, 7, 1 << 40]), 5, 2).tolist() == expected
+@pytest.mark.parametrize("row", [0, 7, 1 << 40])
+def test_hash_of_a_row_matches_splitmix64(row: int) -> None:
+    """The hash equals splitmix64 in plain Python, applied to seed, stream and row."""
+    expected = splitmix(splitmix(splitmix(0, 5), 2), row)
+    assert hash_rows(np.array([row]), 5, 2).tolist() == [expected]
 
 
-def test_boards_have_both_layouts() -> None:
-    for points in (1, 5, 12):
-        layouts = all_layouts(points, 3)
-        pairs = random_pairs(layouts, 500, 1)
-        boards = check_legal_boards(paired_boards(layouts, pairs))
-        assert len(boards) == len(pairs.on_roll)
-        for board, row, other in zip(boards.tolist(), *pairs, strict=True):
-            assert [max(count, 0) for count in board[1 : points + 1]] == layouts[row].tolist()
-            assert [max(-board[25 - point], 0) for point in range(1, points + 1)] == layouts[other].tolist()
-            assert sum(map(abs, board)) == layouts[[row, other]].sum()
+@pytest.mark.parametrize("points", [1, 5, 12])
+def test_boards_have_both_layouts(points: int) -> None:
+    layouts = all_layouts(points, 3)
+    pairs = random_pairs(layouts, 500, 1)
+    boards = check_legal_boards(paired_boards(layouts, pairs))
+    assert len(boards) == len(pairs.on_roll)
+    for board, on_roll, opponent in zip(boards.tolist(), *pairs, strict=True):
+        assert [max(count, 0) for count in board[1 : points + 1]] == layouts[on_roll].tolist()
+        assert [max(-board[25 - point], 0) for point in range(1, points + 1)] == layouts[opponent].tolist()
+        assert sum(map(abs, board)) == layouts[[on_roll, opponent]].sum()
 
 
 def test_zero_pairs_can_be_drawn() -> None:

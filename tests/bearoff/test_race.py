@@ -30,11 +30,11 @@ def row_chances(packed: Distributions, row: int) -> NDArray[np.float64]:
 
 def check_row(packed: Distributions, row: int, exact: dict[int, Fraction]) -> None:
     expected = np.zeros(40)
-    for n, chance in exact.items():
-        expected[n] = float(chance)
+    for rolls, chance in exact.items():
+        expected[rolls] = float(chance)
     assert np.abs(row_chances(packed, row) - expected).max() < CHANCE_ERROR
     assert packed.mean_rolls[row] == pytest.approx(float(mean_rolls(exact)), abs=1e-7)
-    variance = sum(chance * (n - mean_rolls(exact)) ** 2 for n, chance in exact.items())
+    variance = sum(chance * (rolls - mean_rolls(exact)) ** 2 for rolls, chance in exact.items())
     assert packed.sd_rolls[row] == pytest.approx(float(variance) ** 0.5, abs=1e-6)
 
 
@@ -80,25 +80,26 @@ def test_gammon_row_matches_published_figures() -> None:
     assert row_chances(packed, row)[:7].round(5).tolist() == expected
 
 
-def test_integer_rows_sum_to_the_scale() -> None:
-    for gammon in (False, True):
-        table = solved(6, gammon=gammon)
-        assert (table.chances[table.slot_of].sum(axis=1) == solver.SCALE).all()
+@pytest.mark.parametrize("gammon", [False, True])
+def test_integer_rows_sum_to_the_scale(gammon: bool) -> None:
+    table = solved(6, gammon=gammon)
+    assert (table.chances[table.slot_of].sum(axis=1) == solver.SCALE).all()
 
 
 def test_layouts_do_not_depend_on_the_points_of_the_table() -> None:
-    small, large = solver.distributions(solved(6), 0), solver.distributions(solved(8), 0)
+    of_6_points, of_8_points = solver.distributions(solved(6), 0), solver.distributions(solved(8), 0)
     for layout in layouts(6, 3):
-        index, wider = position_index(layout), position_index([*layout, 0, 0])
-        assert row_chances(small, index).tolist() == row_chances(large, wider).tolist()
+        chances = row_chances(of_6_points, position_index(layout))
+        assert chances.tolist() == row_chances(of_8_points, position_index([*layout, 0, 0])).tolist()
 
 
 def test_values_do_not_depend_on_threads() -> None:
     with threads(1):
-        one = solved(7)
+        on_one = solved(7)
     with threads(2):
-        two = solved(7)
-    assert all(np.array_equal(getattr(one, name), getattr(two, name)) for name in ("key", "chances", "length"))
+        on_two = solved(7)
+    for name in ("key", "chances", "length"):
+        assert np.array_equal(getattr(on_one, name), getattr(on_two, name)), name
 
 
 def test_keys_do_not_overflow_their_bits() -> None:
@@ -110,6 +111,6 @@ def test_keys_do_not_overflow_their_bits() -> None:
 
 def test_integer_distributions_drop_late_rolls() -> None:
     table = solver.solve_race(solver.start_race(3, 1, 65535), 32)
-    whole, cut = solver.integer_distributions(table, 32), solver.integer_distributions(table, 4)
-    assert (whole[:, :4] == cut).all()
-    assert (whole.sum(axis=1) == 65535).all()
+    chances = solver.integer_distributions(table, 32)
+    assert (chances.sum(axis=1) == 65535).all()
+    assert (solver.integer_distributions(table, 4) == chances[:, :4]).all()

@@ -1,6 +1,7 @@
 """Reading tables as a player does: by index, by layout, in bulk, and out of range."""
 
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +15,24 @@ from bgdata.errors import CorruptFileError, InvalidPositionError, MissingTableEr
 from bgdata.kinds import all_kinds
 from tests.contract.kinds import Corrupted
 from tests.reference.bearoff import equities, layouts, race
-from tests.subtests import all_raise
 from tests.test_readme import provide
 
 
-def test_one_sided_probes_are_exact(tables: Path) -> None:
-    """A layout of any length, or its index, gets the exact chances and the published mean and spread."""
+@pytest.mark.parametrize(
+    "layout",
+    [[0, 1, 0, 0, 1, 0], [0, 1, 0, 0, 1], [0, 1, 0, 0, 1, 0, 0, 0], bgdata.position_index([0, 1, 0, 0, 1, 0])],
+    ids=str,
+)
+def test_one_sided_probes_are_exact(tables: Path, layout: list[int] | int) -> None:
+    """A layout of any length, or its index, gets the exact chances."""
+    exact = race((0, 1, 0, 0, 1, 0), 0)
+    chances = bgdata.open_one_sided(tables, 6).probe_chances(layout)
+    assert chances.tolist() == pytest.approx([float(exact.get(n, 0)) for n in range(len(chances))], abs=1e-7)
+
+
+def test_one_sided_table_has_the_published_mean_and_spread(tables: Path) -> None:
     table = bgdata.open_one_sided(tables, 6)
     assert len(table) == 54_264
-    exact = race((0, 1, 0, 0, 1, 0), 0)
-    for layout in (
-        [0, 1, 0, 0, 1, 0],
-        [0, 1, 0, 0, 1],
-        [0, 1, 0, 0, 1, 0, 0, 0],
-        bgdata.position_index([0, 1, 0, 0, 1, 0]),
-    ):
-        chances = table.probe_chances(layout)
-        assert chances.tolist() == pytest.approx([float(exact.get(n, 0)) for n in range(len(chances))], abs=1e-7)
     assert table.probe_mean_rolls([0, 0, 0, 0, 0, 15]) == pytest.approx(12.266187, abs=1e-6)
     assert table.probe_sd_rolls([0, 0, 0, 0, 0, 15]) == pytest.approx(1.51251, abs=1e-5)
 
@@ -55,13 +57,13 @@ def test_gammon_table_begins_with_15_checkers(tables: Path) -> None:
 def test_two_sided_probes_are_exact(tables: Path) -> None:
     table = bgdata.open_two_sided(tables, 6, 4)
     enumerated = layouts(6, 2)
-    pairs = [(a, b) for a in range(1, len(enumerated)) for b in range(1, len(enumerated))]
-    many = table.probe_many([a for a, _ in pairs], [b for _, b in pairs])
-    for (a, b), found in zip(pairs, many, strict=True):
-        exact = [float(equity) for equity in equities(enumerated[a], enumerated[b])]
-        assert np.abs(found - exact).max() < error_bound(6, 4)
-        assert table.probe(a, b) == pytest.approx(tuple(found), abs=1e-7)
-        assert table.probe(enumerated[a], enumerated[b]) == table.probe(a, b)
+    pairs = list(product(range(1, len(enumerated)), repeat=2))
+    rows = table.probe_many([on_roll for on_roll, _ in pairs], [opponent for _, opponent in pairs])
+    for (on_roll, opponent), row in zip(pairs, rows, strict=True):
+        exact = [float(equity) for equity in equities(enumerated[on_roll], enumerated[opponent])]
+        assert np.abs(row - exact).max() < error_bound(6, 4)
+        assert table.probe(on_roll, opponent) == pytest.approx(tuple(row), abs=1e-7)
+        assert table.probe(enumerated[on_roll], enumerated[opponent]) == table.probe(on_roll, opponent)
 
 
 def test_finished_games_are_won_or_lost(tables: Path) -> None:
@@ -73,11 +75,17 @@ def test_finished_games_are_won_or_lost(tables: Path) -> None:
     assert full.probe([0, 0], [14, 0]) == (1, 1, 1, 1)
 
 
-@pytest.mark.parametrize("type_", [list, tuple, *(partial(np.array, dtype=each) for each in ("i1", "u2", "i4", "u8"))])
-def test_bulk_probes_accept_lists_and_arrays(tables: Path, type_: Any) -> None:
+@pytest.mark.parametrize(
+    "sequence_of", [list, tuple, *(partial(np.array, dtype=dtype) for dtype in ("i1", "u2", "i4", "u8"))]
+)
+def test_bulk_probes_accept_lists_and_arrays(tables: Path, sequence_of: Any) -> None:
     table = bgdata.open_two_sided(tables, 6, 4)
-    found = table.probe_many(type_([1, 100]), type_([2, 101]))
-    assert found.tolist() == [pytest.approx(table.probe(1, 2)), pytest.approx(table.probe(100, 101))]
+    rows = table.probe_many(sequence_of([1, 100]), sequence_of([2, 101]))
+    assert rows.tolist() == [pytest.approx(table.probe(1, 2)), pytest.approx(table.probe(100, 101))]
+
+
+def test_probes_accept_numpy_integers_and_no_pairs(tables: Path) -> None:
+    table = bgdata.open_two_sided(tables, 6, 4)
     assert table.probe_many([], []).shape == (0, 4)
     assert table.probe(np.int64(1), np.array(2)) == table.probe(1, 2)  # type: ignore[arg-type]
 
@@ -98,71 +106,83 @@ def test_arrays_of_wrong_sizes_are_refused(tables: Path, kind: str, variant: str
         TwoSidedTable(shorter) if kind == "bearoff_two_sided" else RaceTable(shorter)
 
 
-def test_positions_beyond_a_table_are_not_covered(tables: Path) -> None:
-    """Layouts with more points or checkers, and indexes out of range, raise an error with the limit."""
+def test_layouts_are_cut_or_filled_to_the_points_of_a_table() -> None:
     assert fit_layout([1, 2], 4) == [1, 2, 0, 0]
     assert fit_layout([1, 2, 0], 2) == [1, 2]
-    table = bgdata.open_two_sided(tables, 6, 4)
-    pairs: list[Any] = [(-1, 0), (0, 210), ([0, 0, 0, 0, 0, 5], 0), ([0, 0, 0, 0, 0, 0, 1], 0)]
-    many = [([0, 210 * 210], [0, 0]), ([0, 1 << 40], [0, 0]), ([5], [-1]), ([5], [210]), ([-1], [5])]
-    all_raise(
-        NotCoveredError,
-        [
-            (partial(fit_layout, [1, 2, 3], 2), "expected all checkers on points 1 to 2"),
-            *((partial(table.probe, *pair), "expected") for pair in pairs),
-            *((partial(table.probe_many, *pair), "expected indexes below 210") for pair in many),
-        ],
-    )
+    with pytest.raises(NotCoveredError, match="expected all checkers on points 1 to 2"):
+        fit_layout([1, 2, 3], 2)
 
 
-def test_invalid_indexes_and_layouts_are_refused(tables: Path) -> None:
-    """Floats, booleans, texts and arrays in place of an index, and impossible layouts, raise an error."""
+@pytest.mark.parametrize(
+    ("on_roll", "opponent"), [(-1, 0), (0, 210), ([0, 0, 0, 0, 0, 5], 0), ([0, 0, 0, 0, 0, 0, 1], 0)]
+)
+def test_positions_beyond_a_table_are_not_covered(tables: Path, on_roll: Any, opponent: Any) -> None:
+    with pytest.raises(NotCoveredError, match="expected"):
+        bgdata.open_two_sided(tables, 6, 4).probe(on_roll, opponent)
+
+
+@pytest.mark.parametrize(
+    ("on_roll", "opponent"),
+    [([0, 210 * 210], [0, 0]), ([0, 1 << 40], [0, 0]), ([5], [-1]), ([5], [210]), ([-1], [5])],
+)
+def test_indexes_beyond_a_table_are_not_covered(tables: Path, on_roll: list[int], opponent: list[int]) -> None:
+    with pytest.raises(NotCoveredError, match="expected indexes below 210"):
+        bgdata.open_two_sided(tables, 6, 4).probe_many(on_roll, opponent)
+
+
+@pytest.mark.parametrize("index", [1.0, True, np.True_, "1", None, b"1", [1.5], [True], ["1"], [[1]], 2.0**70])
+def test_indexes_must_be_integers(tables: Path, index: Any) -> None:
     two_sided, one_sided = bgdata.open_two_sided(tables, 6, 4), bgdata.open_one_sided(tables, 6)
-    probe: Any = two_sided.probe
-    probes: list[Any] = [lambda index: probe(index, 1), one_sided.probe_chances]
-    probes += [one_sided.probe_mean_rolls, one_sided.probe_sd_rolls]
-    wrong: list[Any] = [1.0, True, np.True_, "1", None, b"1", [1.5], [True], ["1"], [[1]], 2.0**70]
     integers = r"expected (an index as an integer|.* as integers), got"
-    all_raise(
-        InvalidPositionError,
-        [
-            *((partial(each, index), integers) for each in probes for index in wrong),
-            (partial(probe, np.zeros((8, 6), np.int64), 0), r"expected one layout, got an array \[8, 6\]"),
-            (partial(probe, [16, 0, 0, 0, 0, 0], 0), "expected at most 15 checkers"),
-            (partial(one_sided.probe_chances, [-1, 0, 0, 0, 0, 0]), "expected at most 15 checkers"),
-        ],
-    )
+    for probe in (one_sided.probe_chances, one_sided.probe_mean_rolls, one_sided.probe_sd_rolls):
+        with pytest.raises(InvalidPositionError, match=integers):
+            probe(index)
+    with pytest.raises(InvalidPositionError, match=integers):
+        two_sided.probe(index, 1)
 
 
-def test_bulk_probes_refuse_wrong_shapes_and_types(tables: Path) -> None:
-    """Index arrays of different shapes, of more dimensions, and of other types raise an error that shows them."""
-    same, integers = r"in the same shape \(n,\), got ", r"expected position indexes as integers\[n\], got "
-    cases: list[tuple[Any, Any, str]] = [
-        ([1, 2], [3], rf"expected position indexes of both sides {same}\(2,\) and \(1,\)"),
-        (1, 2, rf"{same}\(\) and \(\)"),
-        ([[1, 2]], [[1, 2]], rf"{same}\(1, 2\) and \(1, 2\)"),
-        ([1.5], [2], rf"{integers}float64\[1\]"),
-        (np.zeros(2), [0, 0], rf"{integers}float64\[2\]"),
-        ([True, 2], [1, 1], rf"{integers}\[True, 2\]"),
-        (np.ones(1, np.bool_), [1], rf"{integers}bool\[1\]"),
-        (["1"], [1], rf"{integers}<U1\[1\]"),
-        ([None], [1], rf"{integers}object\[1\]"),
-        ([[1], [1, 2]], [1, 2], rf"{integers}\[\[1\], \[1, 2\]\]"),
-    ]
+def test_impossible_layouts_are_refused(tables: Path) -> None:
+    two_sided, one_sided = bgdata.open_two_sided(tables, 6, 4), bgdata.open_one_sided(tables, 6)
+    with pytest.raises(InvalidPositionError, match=r"expected one layout, got an array \[8, 6\]"):
+        two_sided.probe(np.zeros((8, 6), np.int64), 0)  # type: ignore[arg-type]
+    with pytest.raises(InvalidPositionError, match="expected at most 15 checkers"):
+        two_sided.probe([16, 0, 0, 0, 0, 0], 0)
+    with pytest.raises(InvalidPositionError, match="expected at most 15 checkers"):
+        one_sided.probe_chances([-1, 0, 0, 0, 0, 0])
+
+
+SAME_SHAPE = r"expected position indexes of both sides in the same shape \(n,\), got "
+INTEGERS = r"expected position indexes as integers\[n\], got "
+
+
+@pytest.mark.parametrize(
+    ("on_roll", "opponent", "message"),
+    [
+        ([1, 2], [3], rf"{SAME_SHAPE}\(2,\) and \(1,\)"),
+        (1, 2, rf"{SAME_SHAPE}\(\) and \(\)"),
+        ([[1, 2]], [[1, 2]], rf"{SAME_SHAPE}\(1, 2\) and \(1, 2\)"),
+        ([1.5], [2], rf"{INTEGERS}float64\[1\]"),
+        (np.zeros(2), [0, 0], rf"{INTEGERS}float64\[2\]"),
+        ([True, 2], [1, 1], rf"{INTEGERS}\[True, 2\]"),
+        (np.ones(1, np.bool_), [1], rf"{INTEGERS}bool\[1\]"),
+        (["1"], [1], rf"{INTEGERS}<U1\[1\]"),
+        ([None], [1], rf"{INTEGERS}object\[1\]"),
+        ([[1], [1, 2]], [1, 2], rf"{INTEGERS}\[\[1\], \[1, 2\]\]"),
+    ],
+)
+def test_bulk_probes_refuse_wrong_shapes_and_types(tables: Path, on_roll: Any, opponent: Any, message: str) -> None:
     table = bgdata.open_two_sided(tables, 6, 4)
     for probe in (table.probe_many, table.probe_stored):
-        all_raise(UsageError, [(partial(probe, on_roll, opponent), message) for on_roll, opponent, message in cases])
+        with pytest.raises(UsageError, match=message):
+            probe(on_roll, opponent)
 
 
 def test_missing_table_error_lists_existing_ones(tables: Path, tmp_path: Path) -> None:
     have = r"bearoff_two_sided/6x9 .*have.*6x4.*bgdata build bearoff_two_sided"
-    all_raise(
-        MissingTableError,
-        [
-            (partial(bgdata.open_two_sided, tables, 6, 9), have),
-            (partial(bgdata.open_one_sided, tmp_path, 6), "bearoff_one_sided/6x15"),
-        ],
-    )
+    with pytest.raises(MissingTableError, match=have):
+        bgdata.open_two_sided(tables, 6, 9)
+    with pytest.raises(MissingTableError, match="bearoff_one_sided/6x15"):
+        bgdata.open_one_sided(tmp_path, 6)
 
 
 def test_mapped_values_are_read_only(tables: Path) -> None:
@@ -171,8 +191,8 @@ def test_mapped_values_are_read_only(tables: Path) -> None:
 
 
 def test_repr_names_the_version(tables: Path) -> None:
-    race, pairs = bgdata.open_one_sided(tables, 6), bgdata.open_two_sided(tables, 6, 4)
-    assert repr(race) == f"RaceTable({race.table.name}: 54,264 layouts)"
+    one_sided, pairs = bgdata.open_one_sided(tables, 6), bgdata.open_two_sided(tables, 6, 4)
+    assert repr(one_sided) == f"RaceTable({one_sided.table.name}: 54,264 layouts)"
     assert repr(pairs) == f"TwoSidedTable({pairs.table.name}: 44,100 pairs of layouts)"
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -28,29 +29,29 @@ def money_table(
     return table
 
 
+def check_pair(table: NDArray[np.float64], points: int, checkers: int, row: int, column: int) -> None:
+    """Compare the equities of a pair of layouts with exact ones."""
+    on_roll, opponent = layouts(points, checkers)[row], layouts(points, checkers)[column]
+    exact = [float(equity) for equity in equities(on_roll, opponent)]
+    assert np.abs(table[row, column] - exact).max() < error_bound(points, checkers)
+
+
 @pytest.mark.parametrize(("points", "checkers"), [(6, 2), (3, 3), (4, 3), (8, 2), (1, 15), (2, 4)])
 def test_equities_are_exact(points: int, checkers: int) -> None:
     table = money_table(points, checkers)
-    enumerated = layouts(points, checkers)
-    for index, on_roll in enumerate(enumerated):
-        for other, opponent in enumerate(enumerated):
-            if index or other:
-                exact = [float(equity) for equity in equities(on_roll, opponent)]
-                assert np.abs(table[index, other] - exact).max() < error_bound(points, checkers)
+    for row, column in product(range(len(table)), repeat=2):
+        if row or column:
+            check_pair(table, points, checkers, row, column)
 
 
 def test_gammons_count_with_15_checkers() -> None:
     table = money_table(2, 15)
-    enumerated = layouts(2, 15)
-    generator = np.random.default_rng(0)
-    for index, other in generator.integers(1, len(enumerated), (8, 2)).tolist():
-        exact = [float(equity) for equity in equities(enumerated[index], enumerated[other])]
-        assert np.abs(table[index, other] - exact).max() < error_bound(2, 15)
-    winner, loser = position_index([1, 0]), position_index([15, 0])
-    assert table[winner, loser].tolist() == [2.0] * 4
+    for row, column in np.random.default_rng(0).integers(1, len(table), (8, 2)).tolist():
+        check_pair(table, 2, 15, row, column)
+    assert table[position_index([1, 0]), position_index([15, 0])].tolist() == [2.0] * 4
 
 
-@pytest.mark.parametrize(("points", "checkers"), [(2, 15), (3, 10), (6, 4), (10, 3), (18, 2), (6, 6)])
+@pytest.mark.parametrize(("points", "checkers"), [(2, 15), (18, 2), (6, 6)])
 def test_recursion_stays_within_the_error_bound(points: int, checkers: int) -> None:
     single, double = money_table(points, checkers), money_table(points, checkers, np.float64, np.float64)
     assert 0 < np.abs(single - double).max() < equity_limit(checkers) * (1e-6 + 1e-8 * points * checkers)
@@ -72,31 +73,32 @@ def test_equities_match_the_example_of_the_gnubg_manual() -> None:
     assert [round(float(equity), 6) for equity in exact] == [0.342250, 0.344136, 0.160494, 0.160494]
     assert round(float(cube_value(exact[2], exact[3])), 6) == 0.320988
     assert round(float((1 + exact[0]) / 2), 6) == 0.671125
-    found = money_table(6, 2)[position_index([0, 1, 0, 0, 1, 0]), position_index([0, 1, 1, 0, 0, 0])]
-    assert np.abs(found - [float(equity) for equity in exact]).max() < error_bound(6, 2)
+    table = money_table(6, 2)
+    check_pair(table, 6, 2, position_index([0, 1, 0, 0, 1, 0]), position_index([0, 1, 1, 0, 0, 0]))
 
 
 def test_values_do_not_depend_on_threads() -> None:
     with threads(1):
-        one = money_table(6, 5)
+        on_one = money_table(6, 5)
     with threads(2):
-        two = money_table(6, 5)
-    assert one[1:].tobytes() == two[1:].tobytes()
+        on_two = money_table(6, 5)
+    assert on_one[1:].tobytes() == on_two[1:].tobytes()
 
 
 @pytest.mark.parametrize(("points", "checkers"), [(1, 1), (3, 2), (6, 5)])
 def test_pairs_are_solved_once(points: int, checkers: int) -> None:
     window = start_window(points, checkers)
     start = window.slots.layer_start
-    seen = np.zeros((len(window.slots.order),) * 2, np.int64)
+    times_solved = np.zeros((len(window.slots.order),) * 2, np.int64)
     for totals in window.batches():
         for solved in solve_batch(window, totals):
             for block in solved.blocks:
-                on_roll, opponent = (slice(*start[pips : pips + 2]) for pips in (block.on_roll, block.opponent))
-                seen[on_roll, opponent] += 1
+                on_roll = slice(start[block.on_roll], start[block.on_roll + 1])
+                opponent = slice(start[block.opponent], start[block.opponent + 1])
+                times_solved[on_roll, opponent] += 1
                 assert block.on_roll + block.opponent in totals
-    assert (seen[1:, 1:] == 1).all()
-    assert seen.sum() == (layout_count(points, checkers) - 1) ** 2
+    assert (times_solved[1:, 1:] == 1).all()
+    assert times_solved.sum() == (layout_count(points, checkers) - 1) ** 2
 
 
 def table_of(windows: list[Window], after: Callable[[Window, int], None]) -> NDArray[np.float32]:
@@ -109,10 +111,10 @@ def table_of(windows: list[Window], after: Callable[[Window, int], None]) -> NDA
         for totals in window.batches():
             for solved in solve_batch(window, totals):
                 for block in solved.blocks:
-                    on_roll, opponent = (slice(*start[pips : pips + 2]) for pips in (block.on_roll, block.opponent))
-                    found = table[on_roll, opponent][:, :, list(window.columns)]
-                    values = solved.values[block.place : block.place + found.size]
-                    table[on_roll, opponent, window.columns[0] : window.columns[-1] + 1] = values.reshape(found.shape)
+                    on_roll = slice(start[block.on_roll], start[block.on_roll + 1])
+                    opponent = slice(start[block.opponent], start[block.opponent + 1])
+                    cells = table[on_roll, opponent, window.columns[0] : window.columns[-1] + 1]
+                    cells[:] = solved.values[block.place : block.place + cells.size].reshape(cells.shape)
             after(window, totals.stop)
     return table
 
@@ -160,7 +162,7 @@ def test_release_frees_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         for _ in solve_batch(window, totals):
             pass
     cells = window.cells.reshape(-1, len(window.slots.order), window.row_bytes // 4)
-    before = np.count_nonzero(cells)
+    n_used = np.count_nonzero(cells)
     release(window, window.slots.totals.stop)
-    assert np.count_nonzero(cells) < 0.8 * before
+    assert np.count_nonzero(cells) < 0.8 * n_used
     assert (cells[:, 0].reshape(-1, 4, 16)[window.tile_start[1], :, 0] == -1).all()

@@ -27,19 +27,15 @@ ON_BAR = position_id([0] * 24 + [2], [1])  # the contact endgames here have one 
 FAILURES: list[tuple[list[str], int, str]] = [
     (["explain", "cubes"], 2, "expected a kind, table, view or macro, got 'cubes'; do you mean cube_"),
     (["explain", "cube_decisions", "--points", "3"], 2, "expected a kind of dataset before its parameters, got 'c"),
+    (["build", "bearoff_gammon", "--set", "points=4", "--set", "points=4"], 2, "expected 'points' once, got 4 and '4'"),
     (["explain", "bearoff_gammon", "--points", "99"], 2, "expected 1 to 18 points, got 99"),
     (["explain", "bearoff_gammon", "--checkers", "3"], 2, "expected a parameter among points, got checkers"),
     (["build", "cubes"], 2, "expected a kind of dataset, got 'cubes'; do you mean cube_"),
     (["build", "bearoff_two_sided", "--points", "0"], 2, "expected 1 to 18 points .* got 0 points and 6 checkers"),
     (["build", "bearoff_two_sided", "--checkers", "16"], 2, "expected .* 1 to 15 checkers, got .* 16 checkers"),
     (["build", "bearoff_gammon", "--points", "4", "--set", "points=3"], 2, "expected 'points' once, got 4 and '3'; "),
-    (["build", "bearoff_gammon", "--set", "points=4", "--set", "points=4"], 2, "expected 'points' once, got 4 and '4'"),
-    (["explain", "bearoff_gammon", "--points", "4", "--set", "points=3"], 2, "expected 'points' once, got 4 and '3'; "),
-    (["build", "bearoff_gammon", "--checkers", "5"], 2, "expected a parameter among points, got checkers"),
     (["build", "--points", "3"], 2, "expected a dataset kind before its parameters; try: bgdata list"),
     (["probe", "nonsense"], 2, "expected 14 characters in a position id, got 8: 'nonsense'"),
-    (["probe", "AAAAAAAAAAAAA!"], 2, "expected letters of a position id, got '!' at character 14"),
-    (["probe", "AAAAAAAAAAAAAA"], 2, "expected a position with checkers, got AAAAAAAAAAAAAA, which has none"),
     (["probe", "4HPwATDgc/ABMA"], 1, "expected a position that a table covers, got a checker on point 24; see"),
     (["probe", ON_BAR], 1, "expected a position that a table covers, got a checker on the bar; see: bgdata list"),
     (["probe", POSITION, "--bd", "{tmp}/x.bd"], 1, r"x\.bd"),
@@ -47,39 +43,24 @@ FAILURES: list[tuple[list[str], int, str]] = [
     (["query", "select 1 from nowhere"], 1, "expected a valid query: Catalog Error: Table with name nowhere"),
     (["query", "select error('two\nlines')"], 1, "expected a valid query: Invalid Input Error: two lines"),
     (["query", "drop view bearoff_error"], 1, "expected a query that only reads, got 'drop view"),
-    (["query"], 2, "expected either SQL or --file, got neither"),
     (["query", "select 1", "--format", "parquet"], 2, "expected --output FILE with --format parquet, got none"),
     (["query", "select 1", "--format", "table", "-o", "{tmp}/x"], 2, "expected csv, json or parquet with --output, "),
     (["query", "select 1", "-o", "{tmp}/none/x.csv"], 1, r"cannot write .*x\.csv: no such file or directory"),
     (["query", "select 1", "--bd", "{tmp}/x.bd"], 1, r"x\.bd"),
-    (["verify", "cubes"], 2, "expected a kind of dataset, got 'cubes'; do you mean cube_"),
-    (["rebuild", "cubes"], 2, "expected a kind of dataset, got 'cubes'; do you mean cube_"),
     (["rebuild", "--check"], 1, r"expected .*warehouse\.lock, found no such file; try: bgdata lock"),
     (["diff"], 1, r"expected .*warehouse\.lock, found no such file; try: bgdata lock"),
     (["diff", "bearoff_error/3x3"], 1, r"expected .*warehouse\.lock, found no such file; try: bgdata lock"),
     (["diff", "{tmp}/x.bd"], 2, "expected two tables to compare, got one: '"),
     (["diff", "bearoff_error/3x3/r1-00000000"], 2, "expected two tables to compare, got one: 'bearoff_error/3x3/r1-0"),
-    (["diff", "cubes"], 2, "expected a kind of dataset, got 'cubes'; do you mean cube_"),
-    (["verify", "bearoff_error/9x9"], 1, r"no bearoff_error/9x9 in .* \(have: 3x3\)"),
     (["verify", "bearoff_error/3x3/r1-00000000"], 1, r"no bearoff_error/3x3/r1-00000000 in .* \(have: r2-\w+\)"),
     (["verify", "bearoff_error/../x"], 2, r"expected a variant named by small letters.*, got '\.\.'"),
-    (["list", "cubes"], 2, "expected a kind of dataset, got 'cubes'; do you mean cube_"),
-    (["list", "bearoff_error/9x9"], 1, r"no bearoff_error/9x9 in .* \(have: 3x3\)"),
-    (["rebuild", "bearoff_error/9x9"], 1, r"no bearoff_error/9x9 in .* \(have: 3x3\)"),
     (["rebuild", "bearoff_error/3x3/r1-00000000"], 2, "expected KIND or KIND/VARIANT, got 'bearoff_error/3x3/r1-0"),
     (["rebuild", "positions/one"], 2, "expected a kind that is computed, got positions; try: bgdata import positions"),
     (["diff", "a", "b"], 2, r"expected KIND/VARIANT, KIND/VARIANT/VERSION or a \.bd file, got 'a'"),
-    (["diff", "a/b/c/d", "b"], 2, r"expected KIND/VARIANT, KIND/VARIANT/VERSION or a \.bd file, got 'a/b/c/d'"),
-    (["diff", "cubes/1", "cubes/2"], 2, "expected a kind of dataset, got 'cubes'; do you mean cube_"),
     (["diff", "bearoff_error/3x3", "bearoff_two_sided/3x3"], 2, "expected two tables of one kind, got bearoff_error"),
     (["diff", "bearoff_error/3x3", "bearoff_error/9x9"], 1, r"no bearoff_error/9x9 in .* \(have: 3x3\); try: "),
-    (["diff", "bearoff_error/3x3", "bearoff_error/3x3/r1-0"], 1, r"no bearoff_error/3x3/r1-0 in .* \(have: r2-\w+\)"),
     (["diff", "bearoff_error/3x3", "{tmp}/x.bd"], 1, r"x\.bd"),
     (["lock"], 1, "expected bearoff_error/6x9 in .*, found none; try: bgdata build"),
-    (["export", "table", "cubes/1", "-o", "{tmp}/x"], 2, "expected a kind of dataset, got 'cubes'; "),
-    (["export", "table", "bearoff_error/9x9", "-o", "{tmp}/x"], 1, r"no bearoff_error/9x9 in .* \(have: 3x3\)"),
-    (["export", "table", "bearoff_error", "-o", "{tmp}/x"], 2, "expected KIND/VARIANT or KIND/VARIANT/VERSION, got"),
-    (["export", "table", "bearoff_error/3x3", "-o", "{tmp}/none/x"], 1, r"cannot write .*/x: no such file or dir"),
     (["export", "gnubg-bd", "-o", "{tmp}/x.bd"], 2, "expected one of --one-sided POINTS, --two-"),
     (["export", "gnubg-bd", "--one-sided", "2", "--two-sided", "2x2", "-o", "{tmp}/x.bd"], 2, "expected one of --one"),
     (["export", "gnubg-bd", "--two-sided", "2", "-o", "{tmp}/x.bd"], 2, "expected POINTSxCHECKERS such as 6x6, got "),
@@ -110,7 +91,7 @@ def test_invalid_arguments_give_a_one_line_error(
         ["query", "select 1", "-o", "."],
         ["verify", "--sample", "-1"],
         ["export", "gnubg-bd", "--one-sided", "19", "-o", "x"],
-        ["export", "table", "x/y"],
+        ["export", "letters", "x/y"],
         ["--colour"],
     ],
     ids=" ".join,
@@ -129,7 +110,7 @@ def test_errors_of_click_end_with_a_hint_to_the_help(small_root: Path, arguments
         ["diff"],
         ["diff", "bearoff_error/3x3", "bearoff_error/3x3"],
         ["catalog"],
-        ["export", "table", "bearoff_error/3x3", "-o", "x"],
+        ["export", "letters", "bearoff_two_sided/3x3", "-o", "x"],
         ["lock"],
         ["rebuild", "--check"],
     ],
@@ -149,7 +130,6 @@ def test_file_as_warehouse_is_refused(tmp_path: Path) -> None:
 
 
 def test_newer_manifest_does_not_affect_other_versions(warehouse: Warehouse) -> None:
-    """A version with a manifest of a newer format gives an error that says to upgrade; other versions still work."""
     table = warehouse.open("bearoff_two_sided", "3x3")
     name = table.name
     path = own(table.folder / "manifest.json")
@@ -187,7 +167,6 @@ def test_read_only_disks_are_reported(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_read_only_folders_can_be_read(warehouse: Warehouse) -> None:
-    """In a read-only warehouse, queries work, and a build fails with one line."""
     for folder in (warehouse.root, warehouse.staging):
         folder.chmod(0o555)
     result = processes.bgdata("--warehouse", warehouse.root, "build", "bearoff_gammon", "--points", "2", bare=True)

@@ -23,7 +23,7 @@ def completions(root: Path, *words: str) -> set[str]:
 
 
 @each(
-    ("words", "found"),
+    ("words", "expected"),
     [
         (("cu",), {"cube", "cube-life"}),
         (("met", "sh"), {"show"}),
@@ -46,8 +46,8 @@ def completions(root: Path, *words: str) -> set[str]:
         (("completion", "z"), {"zsh"}),
     ],
 )
-def test_names_are_completed(small_root: Path, words: tuple[str, ...], found: set[str]) -> None:
-    assert completions(small_root, *words) >= found
+def test_names_are_completed(small_root: Path, words: tuple[str, ...], expected: set[str]) -> None:
+    assert completions(small_root, *words) >= expected
     assert all(name.startswith(words[-1]) for name in completions(small_root, *words))
 
 
@@ -61,25 +61,25 @@ def test_versions_of_a_named_warehouse_are_completed(small_root: Path, tmp_path:
     words = ["--warehouse", str(tmp_path)]
     assert not shell.get_completions([*words, "rm"], "")
     assert shell.get_completions(["rm", "--warehouse", str(small_root)], "")
-    for named in ("rm", "--warehouse"), ("pull",), ("push",):
-        assert [item.type for item in shell.get_completions(list(named), "")] == ["dir"]
+    for words_before in ("rm", "--warehouse"), ("pull",), ("push",):
+        assert [item.type for item in shell.get_completions(list(words_before), "")] == ["dir"]
 
 
 def test_names_of_explain_are_completed(small_root: Path) -> None:
-    """The names that are completed for `bgdata explain` include every view of the catalog."""
     warehouse = bgdata.open_warehouse(small_root)
     names = names_to_explain(warehouse)
     with warehouse.connect() as connection:
         query = "select view_name from duckdb_views() where not internal"
         views = {name for (name,) in connection.execute(query).fetchall()}
     shapes = {shape.name for kind in warehouse.kinds.values() for shape in kind.tables}
-    own = {name for shape in shapes for name in views if name.startswith(f"{shape}_")}  # views of variants
-    assert views - own <= {*names, "labelled_boards", "benchmark_boards"}
+    views_of_variants = {
+        name for shape in shapes for name in views if name.startswith(f"{shape}_")
+    }  # views of variants
+    assert views - views_of_variants <= {*names, "labelled_boards", "benchmark_boards"}
 
 
 @pytest.mark.parametrize("damage", ["none", "file", "manifest"])
 def test_unreadable_warehouse_has_no_completions(tmp_path: Path, damage: str) -> None:
-    """Completion gives nothing, and no error, if the warehouse is missing or damaged."""
     root = tmp_path / "w"
     if damage == "file":
         root.touch()
@@ -105,7 +105,6 @@ def test_completion_scripts_are_printed(tmp_path: Path, shell: str) -> None:
 
 
 def test_completion_imports_no_slow_modules() -> None:
-    """Completing names imports neither DuckDB, PyArrow, Numba nor other slow packages."""
     code = (
         "import sys\n"
         "from click.shell_completion import ShellComplete\n"

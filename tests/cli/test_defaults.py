@@ -33,8 +33,8 @@ def run_command(*arguments: str) -> Result:
 def test_default_folder_is_the_current_or_the_users_own(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_folder() == home / "data/bgdata/warehouse"
     monkeypatch.setenv("HOME", "/home/ann")
-    for named in ("", "not/absolute"):
-        monkeypatch.setenv("XDG_DATA_HOME", named)
+    for folder in ("", "not/absolute"):
+        monkeypatch.setenv("XDG_DATA_HOME", folder)
         assert own_folder() == Path("/home/ann/.local/share/bgdata/warehouse")
     monkeypatch.setenv("XDG_DATA_HOME", "/data")
     assert own_folder() == Path("/data/bgdata/warehouse")

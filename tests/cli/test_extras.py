@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from bgdata.cli import main
-from bgdata.cli.grammar import every_command
 from bgdata.cli.options import OutputFile
-from tests.command_line import error_of, missing_extra, run
+from tests.command_line import error_of, every_command, missing_extra, run
 from tests.subtests import Subtests
 
 # words of a command, the first missing package, its purpose, and its extra
@@ -18,7 +17,6 @@ LACKING = [
     (("serve",), "uvicorn", "for the site", "web"),
     (("serve", "--static", "pages"), "starlette", "for the site", "web"),
     (("train", "plot"), "matplotlib", "to draw pictures", "plots"),
-    (("train", "plot", "--page"), "matplotlib", "to draw pictures", "plots"),
     (("export", "onnx", "-o", "x"), "onnx", "to write an ONNX file", "onnx"),
     (("export", "torch", "-o", "x"), "torch", "to write a program of it", "torch"),
     (("eval", "start", "--network", "empty.onnx"), "onnxruntime", "to run empty.onnx", "onnx"),
@@ -54,10 +52,10 @@ def test_missing_extras_are_named(small_root: Path, tmp_path: Path) -> None:
     """Every command that needs an optional package says in one line which extra to install, before it does anything."""
     (tmp_path / "empty.onnx").touch()
     commands = json.dumps([["--warehouse", str(small_root), *words] for words, *_ in LACKING])
-    done = subprocess.run([sys.executable, "-c", PROGRAM, commands], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    result = subprocess.run([sys.executable, "-c", PROGRAM, commands], cwd=tmp_path, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
     with Subtests() as subtests:
-        for (words, package, purpose, extra), line in zip(LACKING, done.stdout.splitlines(), strict=True):
+        for (words, package, purpose, extra), line in zip(LACKING, result.stdout.splitlines(), strict=True):
             with subtests.test(" ".join(words)):
                 code = 2 if extra == "oracles" else 1  # as for any missing player
                 assert json.loads(line) == [

@@ -77,7 +77,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "met build": [("--row", "0.5 0.49 0.32", "--gammon-rate", "0.25", "--length", "3")],
     "met show": [("published-12",), ("published-12", "--away", "3-5"), ("published-12", "--away", "1-5", "--crawford")],
     "met compare": [("published-12", "published-12", "--length", "3")],
-    "cube-life": [("--points", "2", "--checkers", "2")],
+    "cube-life": [("--points", "2", "--checkers", "2"), ("--rollouts",)],
     "race-error": [("--table", "6x6")],
     "race-rules": [("selfplay/{corpus}", "--table", "6x6")],
     "claims": [(), ("A12",)],
@@ -94,7 +94,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
 }
 # other commands print text for people: messages, a game, or a script
 NO_DATA = {
-    "build", "play", "export gnubg-bd", "export table", "export text", "export letters", "export met",
+    "build", "play", "export gnubg-bd", "export text", "export letters", "export met",
     "export onnx", "export torch", "export parquet", "met plot", "train plot", "use", "rm", "lock", "catalog",
     "completion", "external", "fibs", "ubgi", "serve", "quiz",
     "push", "pull",  # need another place: see tests/warehouse/commands/test_transfer.py
@@ -140,18 +140,22 @@ def test_standard_output_has_only_data(
         save_lock(warehouse.lock, [warehouse.build("bearoff_gammon", RaceParameters(6)).manifest])
     (warehouse.staging / "left-over").mkdir(parents=True)  # for gc
     monkeypatch.setattr(claims, "WHOLE", CLAIMS.smallest)
-    names = {"tmp": str(tmp_path), "corpus": warehouse.variants("selfplay")[0]}
-    names |= {"positions": warehouse.variants("positions")[0]}
+    names = {
+        "tmp": str(tmp_path),
+        "corpus": warehouse.variants("selfplay")[0],
+        "positions": warehouse.variants("positions")[0],
+    }
+
+    def printed_data(form: str, arguments: tuple[str, ...]) -> Any:
+        result = run(root, *name.split(), *(text.format_map(names) for text in arguments), "--format", form)
+        assert result.exit_code == 0, result.output
+        return parse_output(form, result.stdout)
+
     for arguments in SAMPLES[name]:
-        given = [re.sub(r"\{(\w+)\}", lambda word: names[word[1]], argument) for argument in arguments]
-        shown = []
-        for form in ("json", "json", "csv"):
-            result = run(root, *name.split(), *given, "--format", form)
-            assert result.exit_code == 0, result.output
-            shown.append(parse_output(form, result.stdout))
-        assert shown[0] == shown[1]
-        assert len(shown[0]) == len(shown[2])
-        assert shown[0] or "false" in given[0]
+        rows = printed_data("json", arguments)
+        assert printed_data("json", arguments) == rows
+        assert len(printed_data("csv", arguments)) == len(rows)
+        assert rows or "false" in arguments[0]
 
 
 def test_csv_and_json_have_the_same_rows(small_root: Path) -> None:

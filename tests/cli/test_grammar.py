@@ -15,10 +15,10 @@ from click.testing import CliRunner
 
 from bgdata.cli import SECTIONS, main
 from bgdata.cli.defaults import own_folder
-from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shorten
+from bgdata.cli.grammar import LONGEST, WAREHOUSE, shorten
 from bgdata.errors import UsageError
 from bgdata.process import BROKEN_PIPE
-from tests.command_line import error_of, output_of, run
+from tests.command_line import error_of, every_command, output_of, run
 from tests.subtests import each
 
 FIRST_LINE = 62  # characters that fit into the list of commands on 80 columns
@@ -29,7 +29,7 @@ NOTE = re.compile(r"  \[(default|env var): [^\]]+\]$")
 # and of published versions
 OTHER_WORDS = {
     ("train td", "rate"), ("train td", "batch"), ("train sl", "batch"), ("train sl", "rate"),
-    ("export table", "form"), ("export text", "form"), ("train plot", "page"), ("external", "save"),
+    ("export text", "form"), ("external", "save"),
     ("build", "is_all"), ("fibs", "save"), ("fibs", "length"), ("fibs", "port"), ("fibs", "host"),
     ("fibs", "patience"), ("fibs", "games"), ("fetch", "folder"),
 }  # fmt: skip
@@ -53,21 +53,24 @@ def options_of(names: tuple[str, ...]) -> list[click.Option]:
 
 
 def test_help_lists_every_command_once(tmp_path: Path) -> None:
-    """The help lists every command once, in its section, with the first line of its own help, and the exit codes."""
-    listed = Counter(name for names in SECTIONS.values() for name in names)
-    assert set(listed.values()) == {1}
+    counts = Counter(name for names in SECTIONS.values() for name in names)
+    assert set(counts.values()) == {1}
     for name, (_, line) in main.entries.items():
         assert (command_at((name,)).help or "").splitlines()[0] == line
-    shown = output_of(tmp_path, "--help")
-    places = [shown.index(f"\n{title.capitalize()}:\n") for title in SECTIONS]
-    assert places == sorted(places)
+    text = output_of(tmp_path, "--help")
+    starts = [text.index(f"\n{title.capitalize()}:\n") for title in SECTIONS]
+    assert starts == sorted(starts)
     for title, names in SECTIONS.items():
-        section = shown.split(f"\n{title.capitalize()}:\n")[1].split("\n\n")[0]
+        section = text.split(f"\n{title.capitalize()}:\n")[1].split("\n\n")[0]
         assert [line.split()[0] for line in section.splitlines()] == list(names)
-    assert "..." not in shown.partition("\nTables:\n")[2], "no first line is cut"
-    assert len(re.findall(r"^    bgdata ", shown, re.MULTILINE)) == 3, "three examples to start with"
+    assert "..." not in text.partition("\nTables:\n")[2], "no first line is cut"
+
+
+def test_help_has_examples_and_exit_codes(tmp_path: Path) -> None:
+    text = output_of(tmp_path, "--help")
+    assert len(re.findall(r"^    bgdata ", text, re.MULTILINE)) == 3, "three examples to start with"
     codes = "Exit codes: 0 done, 1 failed or found to differ, 2 wrong usage, 130 interrupted"
-    assert codes in " ".join(shown.split())
+    assert codes in " ".join(text.split())
     assert BROKEN_PIPE == 141
 
 
@@ -78,9 +81,9 @@ def listed_folder(*arguments: str, variable: str | None = None) -> str:
     """The folder that `bgdata list` uses, from its message about a missing one."""
     result = CliRunner().invoke(main, [*arguments], env={"BGDATA_WAREHOUSE": variable})
     assert result.exit_code == 0, result.output
-    found = re.fullmatch(r"no warehouse in (.+) yet; try: bgdata build\n", result.stderr)
-    assert found, result.stderr
-    return found[1]
+    message = re.fullmatch(r"no warehouse in (.+) yet; try: bgdata build\n", result.stderr)
+    assert message, result.stderr
+    return message[1]
 
 
 def test_warehouse_option_is_before_or_after_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,10 +100,10 @@ def test_warehouse_option_is_before_or_after_the_command(tmp_path: Path, monkeyp
 def test_groups_pass_the_warehouse_on(tmp_path: Path) -> None:
     root = str(tmp_path / "none")
     for words in (["met", "show"], ["export", "text", "a/b", "--format", "mat", "-o", "x"]):
-        for place in range(len(words) + 1):
-            if words[place - 1 : place] in (["--format"], ["-o"]):
+        for index in range(len(words) + 1):
+            if words[index - 1 : index] in (["--format"], ["-o"]):
                 continue
-            arguments = [*words[:place], "--warehouse", root, *words[place:]]
+            arguments = [*words[:index], "--warehouse", root, *words[index:]]
             result = CliRunner().invoke(main, arguments)
             assert result.exit_code != 0
             assert root in result.stderr or "expected a kind of dataset" in result.stderr, arguments
@@ -124,15 +127,21 @@ def test_two_warehouses_are_refused(arguments: list[str]) -> None:
 # errors
 
 
-def test_messages_are_shortened() -> None:
-    """A message is shortened to one line: long words are cut except for paths, and a long message loses its middle."""
-    for text, short in (
+@each(
+    ("text", "short"),
+    [
         ("expected a, got b", "expected a, got b"),
         ("two\n  lines", "two lines"),
         ("got " + "x" * 5000, "got " + "x" * 60 + "..." + "x" * 20),
         ("/" + "long/" * 30, "/" + "long/" * 30),
-    ):
-        assert shorten(text) == short
+    ],
+)
+def test_messages_are_shortened_to_a_line(text: str, short: str) -> None:
+    """Long words are cut except for paths."""
+    assert shorten(text) == short
+
+
+def test_long_message_loses_its_middle() -> None:
     short = shorten("expected this, got " + "word " * 1000 + "; try: that")
     assert len(short) <= LONGEST
     assert short.startswith("expected this, got word")
@@ -167,15 +176,17 @@ LENGTHY = {
 
 def long_lines(names: tuple[str, ...], long: str) -> Iterator[tuple[str, list[str]]]:
     """Command lines with the long text in one argument or option, each in turn."""
-    command = command_at(names)
-    arguments = [each for each in command.params if isinstance(each, click.Argument)]
-    given = {each.name: GIVEN[str(each.name)] for each in arguments if each.required}
-    needed = [word for each in options_of(names) if each.required for word in (each.opts[0], NEEDED[str(each.name)])]
+    arguments = [parameter for parameter in command_at(names).params if isinstance(parameter, click.Argument)]
+    values = {argument.name: GIVEN[str(argument.name)] for argument in arguments if argument.required}
+    required_options = []
+    for option in options_of(names):
+        if option.required:
+            required_options += [option.opts[0], NEEDED[str(option.name)]]
     for argument in arguments:
-        yield str(argument.name), [*names, *needed, "--", *({**given, argument.name: long}).values()]
+        yield str(argument.name), [*names, *required_options, "--", *({**values, argument.name: long}).values()]
     for option in options_of(names):
         if not option.is_flag and option is not WAREHOUSE:
-            yield option.opts[0], [*names, *needed, f"{option.opts[-1]}={long}", "--", *given.values()]
+            yield option.opts[0], [*names, *required_options, f"{option.opts[-1]}={long}", "--", *values.values()]
 
 
 @pytest.fixture(scope="module")
@@ -225,8 +236,8 @@ def parse_line(words: list[str], **options: Any) -> click.Context:
         context = click.Context(command, context, info_name=name)
         name, command, rest = command.resolve_command(context, rest)
     assert command is not None
-    found: click.Context = command.make_context(name, rest, context)
-    return found
+    context_of_command: click.Context = command.make_context(name, rest, context)
+    return context_of_command
 
 
 @each(
@@ -236,7 +247,7 @@ def parse_line(words: list[str], **options: Any) -> click.Context:
         ["query", "select 1", "-o", "caf\udce9.csv"],
         ["explain", "caf\udce9"],
         ["import", "positions", "caf\udce9.txt"],
-        ["export", "table", "bearoff_error/3x3", "-o", "caf\udce9"],
+        ["export", "letters", "bearoff_two_sided/3x3", "-o", "caf\udce9"],
         ["caf\udce9"],
         ["--warehouse", "caf\udce9", "list"],
     ],
@@ -268,8 +279,6 @@ def test_long_warehouse_names_are_shortened() -> None:
 
 @each("names", lambda: [(), *commands()])
 def test_help_follows_the_rules(tmp_path: Path, names: tuple[str, ...]) -> None:
-    """The help of every command begins with a short sentence in the imperative, explains every argument, and has an
-    example."""
     command = command_at(names)
     text = command.help or ""
     first, *rest = text.splitlines()
@@ -291,7 +300,6 @@ def test_help_follows_the_rules(tmp_path: Path, names: tuple[str, ...]) -> None:
 
 @each("names", lambda: list(commands()))
 def test_options_have_help_and_defaults(names: tuple[str, ...]) -> None:
-    """Every option has a help text of one sentence and states its default; --warehouse is the last."""
     options = options_of(names)
     assert options[-1] is WAREHOUSE, "--warehouse is the last of all"
     for option in options:
@@ -302,9 +310,9 @@ def test_options_have_help_and_defaults(names: tuple[str, ...]) -> None:
         assert body.endswith("."), option.name
         assert not PERSONS.search(text), option.name
         if not (option.required or option.is_flag or option.multiple or option.opts[0] in UNLESS_ASKED):
-            shown = option.get_help_record(click.Context(command_at(names)))
-            assert shown, option.name
-            assert "default: " in shown[1], f"{option.name}: its default is stated"
+            record = option.get_help_record(click.Context(command_at(names)))
+            assert record, option.name
+            assert "default: " in record[1], f"{option.name}: its default is stated"
 
 
 def test_options_of_one_name_have_one_help_text() -> None:
@@ -328,5 +336,4 @@ def examples() -> list[str]:
 
 @each("line", examples)
 def test_examples_of_help_are_valid(line: str) -> None:
-    """Every example in a help text is accepted by click: the command, its options and their values."""
     assert parse_line(shlex.split(re.split(r" {2,}|\s(?:&&|>>?) (?=\S+$|bgdata)", line)[0])[1:])

@@ -5,6 +5,7 @@ For two identifiers that differ in one part, either the answers differ, or stand
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,43 +47,45 @@ def root(network_root: Path) -> Path:
 def test_unused_parts_of_an_identifier_are_named(root: Path, command: str, change: str) -> None:
     """A part of an identifier, such as the score, either changes the answer of a command or is named as left out."""
     first, second, words = CHANGES[change]
-    arguments, used = COMMANDS[command]
+    arguments, used_parts = COMMANDS[command]
     if (command, change) == ("hint", "roll"):
         first = MatchState(roll=parse_roll("42"))
-    answers = []
-    for state in (first, second):
+
+    def answer(state: MatchState) -> tuple[list[dict[str, Any]], list[str]]:
+        """The rows without names of the question, and the notes on what is left out."""
         met = MET if state.length and command in ("hint", "cube", "rollout") else ()
-        answers.append(run(root, command, format_xgid(Position(CONTACT), state), *arguments, *met, *JSON))
-        assert answers[-1].exit_code == 0, answers[-1].output
-    hidden = ("unit", "stakes")  # names of the question
-    values, others = (
-        [{name: value for name, value in row.items() if name not in hidden} for row in json.loads(answer.stdout)]
-        for answer in answers
-    )
-    lines = answers[1].stderr.splitlines()
-    notes = [line for line in lines if line.startswith("left out of what the position says: ")]
-    if change in used:
-        assert values != others
-        assert not any(words in line for line in notes)
+        result = run(root, command, format_xgid(Position(CONTACT), state), *arguments, *met, *JSON)
+        assert result.exit_code == 0, result.output
+        rows = [
+            {name: value for name, value in row.items() if name not in ("unit", "stakes")}
+            for row in json.loads(result.stdout)
+        ]
+        beginning = "left out of what the position says: "
+        return rows, [line for line in result.stderr.splitlines() if line.startswith(beginning)]
+
+    rows_of_first, _ = answer(first)
+    rows_of_second, notes = answer(second)
+    if change in used_parts:
+        assert rows_of_first != rows_of_second
+        assert not any(words in note for note in notes)
     else:
-        assert values == others
-        assert len(notes) == 1
-        assert words in notes[0]
+        assert rows_of_first == rows_of_second
+        (note,) = notes
+        assert words in note
 
 
 def test_rollout_of_a_gnubg_id_uses_cube_and_score(root: Path) -> None:
-    """A rollout uses the cube and the score of a gnubg ID. With `--cubeless` it leaves them out, and says so."""
     text = format_gnubg_id(Position(CONTACT), MATCH)
-    shown = run(root, "rollout", text, *SHORT, "--plays", "3", *MET)
-    assert "mwc %" in shown.stdout, shown.output
-    assert "; the cube is the model's to the last roll\n" in shown.stdout, "exact tables end games for money alone"
-    assert "left out" not in shown.stderr
-    shown = run(root, "rollout", text, *SHORT, "--plays", "3", "--cubeless")
-    assert "win     g    bg" in shown.stdout
-    assert "left out of what the position says: 5-away 4-away, a cube of 1, centered" in shown.stderr.splitlines()
-    shown = run(root, "rollout", text, "--cubeless", "--cube", "2")
-    assert shown.exit_code == 2
-    assert shown.stderr == "error: expected --cubeless without what is played for, got both\n"
+    result = run(root, "rollout", text, *SHORT, "--plays", "3", *MET)
+    assert "mwc %" in result.stdout, result.output
+    assert "; the cube is the model's to the last roll\n" in result.stdout, "exact tables end games for money alone"
+    assert "left out" not in result.stderr
+    result = run(root, "rollout", text, *SHORT, "--plays", "3", "--cubeless")
+    assert "win     g    bg" in result.stdout
+    assert "left out of what the position says: 5-away 4-away, a cube of 1, centered" in result.stderr.splitlines()
+    result = run(root, "rollout", text, "--cubeless", "--cube", "2")
+    assert result.exit_code == 2
+    assert result.stderr == "error: expected --cubeless without what is played for, got both\n"
 
 
 def test_rollouts_name_the_tables_that_end_their_games(network_root: Path) -> None:
@@ -96,14 +99,12 @@ def test_rollouts_name_the_tables_that_end_their_games(network_root: Path) -> No
 
 
 def test_probe_says_that_the_roll_is_left_out(root: Path) -> None:
-    """`bgdata probe` says that it leaves out the roll of an identifier, but not the score, which tables of matches
-    use."""
     match = MatchState(length=7, scores=(5, 4), roll=ROLL)
-    shown = run(root, "probe", format_xgid(Position(RACE), MONEY))
-    assert shown.stderr == "left out of what the position says: the roll 31\n"
-    shown = run(root, "probe", format_xgid(Position(CONTACT), match), *MET)
-    assert shown.exit_code == 1  # no table covers it
-    assert shown.stderr.splitlines()[0] == "left out of what the position says: the roll 31"
+    result = run(root, "probe", format_xgid(Position(RACE), MONEY))
+    assert result.stderr == "left out of what the position says: the roll 31\n"
+    result = run(root, "probe", format_xgid(Position(CONTACT), match), *MET)
+    assert result.exit_code == 1  # no table covers it
+    assert result.stderr.splitlines()[0] == "left out of what the position says: the roll 31"
 
 
 def test_unused_parts_of_a_match_state_are_named() -> None:

@@ -42,7 +42,7 @@ def test_output_is_the_same_in_every_environment(small_root: Path, tmp_path: Pat
     folder = tmp_path / "a b ürü ı"
     folder.mkdir()
     for command in COMMANDS:
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-m", "bgdata", "--warehouse", folder / "w", *command],
             env=os.environ | variables,
             cwd=folder,
@@ -50,8 +50,8 @@ def test_output_is_the_same_in_every_environment(small_root: Path, tmp_path: Pat
             capture_output=True,
             check=False,
         )
-        assert done.returncode == 0, done.stderr
-        assert b"Traceback" not in done.stderr
+        assert result.returncode == 0, result.stderr
+        assert b"Traceback" not in result.stderr
     tables = (bgdata.open_warehouse(root).open("bearoff_two_sided", "3x3") for root in (folder / "w", small_root))
     assert len({table.manifest.digest for table in tables}) == 1
 
@@ -61,13 +61,13 @@ def test_letters_outside_the_output_encoding_are_reported(small_root: Path) -> N
     printed."""
     for encoding in ("latin-1", "ascii"):
         for options, code in (([], 1), (["--format", "json"], 0)):
-            done = subprocess.run(
+            result = subprocess.run(
                 [sys.executable, "-m", "bgdata", "--warehouse", small_root, "query", "select 'ő' as a", *options],
                 env=os.environ | {"PYTHONIOENCODING": encoding},
                 capture_output=True,
                 check=False,
                 text=True,
             )
-            assert done.returncode == code, done.stderr
-            assert len(done.stderr.splitlines()) == code
-            assert done.stderr.startswith("error: expected an output that holds '\\u" if code else "")
+            assert result.returncode == code, result.stderr
+            assert len(result.stderr.splitlines()) == code
+            assert result.stderr.startswith("error: expected an output that holds '\\u" if code else "")

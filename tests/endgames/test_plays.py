@@ -86,12 +86,12 @@ def test_steps_match_the_rules(steps: Steps, die: int) -> None:
     counts = [tuple(row) for row in all_layouts(3).counts[steps.layout].tolist()]
     for place in range(1, len(counts)):
         row = slice((place * 6 + die - 1) * 4, (place * 6 + die) * 4)
-        found = {
+        moves = {
             (counts[after], point)
             for after, point in zip(steps.after[row].tolist(), steps.point[row].tolist(), strict=True)
             if point != NO_STEP
         }
-        assert found == moves_by_the_rules(counts[place], die)
+        assert moves == moves_by_the_rules(counts[place], die)
 
 
 def test_finished_game_has_only_steps_to_itself(steps: Steps) -> None:

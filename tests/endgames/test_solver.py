@@ -96,22 +96,21 @@ def test_value_is_the_mean_over_rolls_of_the_best_play(checkers: int) -> None:
     """For 8 random blocks of three opponents, and 200 random layouts on roll for each."""
     layouts = all_layouts(checkers)
     values = solver.start_values(layouts, gammons=False)
-    steps = values.steps
     generator = np.random.default_rng(checkers)
     cube_values = by_pair(values)
-    # layout 0 has all checkers off: values of finished games stay
-    cube_values[1:, 1:] = generator.random(cube_values[1:, 1:].shape, np.float32)
-    place_of = np.argsort(steps.layout)  # values are in the order of `steps`
+    cube_values[1:, 1:] = generator.random(cube_values[1:, 1:].shape, np.float32)  # but not of finished games, layout 0
+    layout_at = values.steps.layout  # values are in the order of `steps`
+    place_of = np.argsort(layout_at)
     for first in generator.integers(1, len(layouts) - 3, 8).tolist():
-        found = solver.values_of(values, solver.scratch_of(values), first, first + 3)
-        opponents = steps.layout[first : first + 3]
-        on_roll = generator.integers(1, len(layouts), 200)
-        drawn = np.stack([np.repeat(on_roll, 3), np.tile(opponents.astype(np.int64), 200)])
-        ours, theirs = drawn[:, solver.are_pairs(layouts, *drawn)]  # without layouts that share a point
-        successors = Successors(layouts, ours, theirs)
+        block = layout_at[first : first + 3].astype(np.int64)
+        on_roll, opponent = np.repeat(generator.integers(1, len(layouts), 200), 3), np.tile(block, 200)
+        is_pair = solver.are_pairs(layouts, on_roll, opponent)  # layouts may share a point
+        on_roll, opponent = on_roll[is_pair], opponent[is_pair]
+        successors = Successors(layouts, on_roll, opponent)
         after = cube_values[place_of[successors.on_roll], place_of[successors.opponent]]
         expected = np.stack([-successors.mean_of_lowest(after[:, lane]) for lane in range(4)], axis=1)
-        assert np.abs(found[place_of[theirs] - first, place_of[ours]] - expected).max() < 1e-6
+        new_values = solver.values_of(values, solver.scratch_of(values), first, first + 3)
+        assert np.abs(new_values[place_of[opponent] - first, place_of[on_roll]] - expected).max() < 1e-6
 
 
 def test_rounds_do_not_depend_on_threads() -> None:

@@ -14,7 +14,7 @@ from bgdata.game.position import Position
 _STEPS = np.array(
     [[(7 + 4 * part) * slot * slot + (5 + 6 * part) * slot + 311 for part in range(5)] for slot in range(26)]
 )
-_FINAL = 5  # one board of this many is final
+_FINAL = 5  # one of this many boards is final
 
 
 def chances_of_outcome(outcome: int) -> tuple[bool, ...]:
@@ -38,11 +38,11 @@ class Scrambled:
     accuracy: Mapping[AnswerSource, str] = {AnswerSource.EXACT: "made up"}
 
     def __init__(self) -> None:
-        self.asked = 0  # number of boards
+        self.n_evaluated = 0  # boards
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See chances.Evaluator."""
-        self.asked += len(check_boards(boards))
+        self.n_evaluated += len(check_boards(boards))
         sums = boards.astype(np.int64) @ _STEPS
         chances = (sums % 1024 / 1024).astype(np.float32)
         sources = np.where(sums[:, 0] % _FINAL == 0, AnswerSource.EXACT, AnswerSource.CONTACT_NETWORK).astype(np.int8)
@@ -60,11 +60,12 @@ class NearlyWon(Scrambled):
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See chances.Evaluator."""
-        found = super().evaluate_many(boards)
-        goes_on = found.sources != AnswerSource.OVER
-        chances = np.where(goes_on[:, None], np.float32(0), found.chances)
-        chances[goes_on, 0] = np.float32(0.9) + np.float32(0.09) * found.chances[goes_on, 0]
-        return Evaluations(chances, np.where(goes_on, AnswerSource.CONTACT_NETWORK, AnswerSource.OVER).astype(np.int8))
+        scrambled = super().evaluate_many(boards)
+        is_unfinished = scrambled.sources != AnswerSource.OVER
+        chances = np.where(is_unfinished[:, None], np.float32(0), scrambled.chances)
+        chances[is_unfinished, 0] = np.float32(0.9) + np.float32(0.09) * scrambled.chances[is_unfinished, 0]
+        sources = np.where(is_unfinished, AnswerSource.CONTACT_NETWORK, AnswerSource.OVER)
+        return Evaluations(chances, sources.astype(np.int8))
 
 
 class OnRollWins:

@@ -34,7 +34,6 @@ from bgdata.evaluation.bearoff_kernels import (
 from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import open_named_player
-from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards
 from bgdata.game.position import Position
 from bgdata.kernel import threads
@@ -298,17 +297,6 @@ def test_uncovered_endgame_has_no_chances(endgame_evaluator: BearoffEvaluator, c
     evaluations = endgame_evaluator.evaluate_many(board_of(counts)[None])
     assert evaluations.sources.tolist() == [NONE]
     assert np.isnan(evaluations.chances).all()
-
-
-def test_loser_within_18_points_cannot_lose_a_backgammon() -> None:
-    """So chances from tables of up to 18 points need no backgammons."""
-    boards = np.zeros((24, 26), np.int8)
-    for loser_farthest in range(1, 25):
-        board = boards[loser_farthest - 1]
-        board[24] = -14
-        board[25 - loser_farthest] -= 1
-    gammon, backgammon = 2, 3
-    assert game_outcomes(boards).tolist() == [gammon] * 18 + [backgammon] * 6
 
 
 def test_fifteen_checkers_are_never_answered_from_equities(root: Path) -> None:

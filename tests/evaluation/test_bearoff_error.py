@@ -3,6 +3,7 @@
 The published studies of the error ignore gammons.
 """
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -24,24 +25,24 @@ from tests.reference.bearoff_chances import approximate_game, equity, exact_game
 ROLL_WEIGHTS = np.array([2] * 15 + [1] * 6, np.float32) / 36
 
 
-def summary(difference: NDArray[np.floating]) -> tuple[float, float, float]:
-    """(mean absolute, smallest, largest)."""
-    return float(np.abs(difference).mean()), float(difference.min()), float(difference.max())
+def mean_least_most(errors: NDArray[np.floating]) -> tuple[float, float, float]:
+    """The mean absolute, the smallest and the largest error."""
+    return float(np.abs(errors).mean()), float(errors.min()), float(errors.max())
 
 
 def test_errors_of_small_games_with_gammons_are_as_documented() -> None:
-    """The error of combining is as documented for games that begin with three checkers a side, one side still complete:
-    6,160 positions of 6 points."""
-    every = layouts(6, 3)[1:]
-    pairs = [(ours, theirs) for ours in every for theirs in every if 3 in (sum(ours), sum(theirs))]
-    exact, approximate = ([game(*pair, 3) for pair in pairs] for game in (exact_game, approximate_game))
-    win, win_gammon, lose_gammon = np.transpose(np.array(approximate) - np.array(exact))
-    equities = np.array([equity(found) - equity(best) for found, best in zip(approximate, exact, strict=True)])
+    """Games begin with three checkers a side on 6 points, of which one side still has all three."""
+    sides = layouts(6, 3)[1:]
+    pairs = [pair for pair in itertools.product(sides, sides) if 3 in map(sum, pair)]
     assert len(pairs) == 6160
-    assert summary(win) == pytest.approx((0.000031, -0.00136, 0.00136), abs=1e-5)
-    assert summary(win_gammon) == pytest.approx((0.000010, -0.00180, 0.00068), abs=1e-5)
-    assert summary(lose_gammon) == pytest.approx((0.000036, -0.00273, 0.00002), abs=1e-5)
-    assert summary(equities) == pytest.approx((0.000069, -0.00184, 0.00273), abs=1e-5)
+    exact = [exact_game(*pair, 3) for pair in pairs]
+    combined = [approximate_game(*pair, 3) for pair in pairs]
+    win, win_gammon, lose_gammon = np.transpose(np.array(combined) - np.array(exact))
+    assert mean_least_most(win) == pytest.approx((0.000031, -0.00136, 0.00136), abs=1e-5)
+    assert mean_least_most(win_gammon) == pytest.approx((0.000010, -0.00180, 0.00068), abs=1e-5)
+    assert mean_least_most(lose_gammon) == pytest.approx((0.000036, -0.00273, 0.00002), abs=1e-5)
+    equities = np.array([*map(equity, combined)]) - np.array([*map(equity, exact)])
+    assert mean_least_most(equities) == pytest.approx((0.000069, -0.00184, 0.00273), abs=1e-5)
 
 
 def best_of_rolls(values: NDArray[Any], plays: Plays, index: int) -> NDArray[np.float64]:
@@ -82,13 +83,14 @@ def combined_errors(exact: NDArray[np.float32], points: int, checkers: int, ware
     errors = np.empty(exact.shape)
     for start in range(0, len(full), 500):
         rows = slice(start, start + 500)
-        sides = np.repeat(full[rows], len(other), axis=0), np.tile(other, (len(full[rows]), 1))
-        for first in range(2):
-            found = evaluator.evaluate_many(bearoff_boards(sides[first], sides[1 - first]))
-            assert (found.sources == BearoffSource.COMBINED).all()
-            win, win_gammon, _, lose_gammon, _ = found.chances.astype(np.float64).T
+        full_sides = np.repeat(full[rows], len(other), axis=0)
+        other_sides = np.tile(other, (len(full[rows]), 1))
+        for index, sides in enumerate(((full_sides, other_sides), (other_sides, full_sides))):
+            evaluations = evaluator.evaluate_many(bearoff_boards(*sides))
+            assert (evaluations.sources == BearoffSource.COMBINED).all()
+            win, win_gammon, _, lose_gammon, _ = evaluations.chances.astype(np.float64).T
             equities = (2 * win - 1 + win_gammon - lose_gammon).reshape(-1, len(other))
-            errors[first, rows] = equities - exact[first, rows]
+            errors[index, rows] = equities - exact[index, rows]
     return errors
 
 
@@ -98,35 +100,33 @@ def test_errors_of_fifteen_checkers_against_a_few_are_as_quoted(tmp_path: Path) 
     """The errors that the evaluator quotes are those against exact play."""
     errors = combined_errors(exact_equities(6, 5), 6, 5, bgdata.open_warehouse(tmp_path))
     assert errors.size == 14_294_688
-    mean_absolute, *extremes = summary(errors)
+    mean_absolute, *extremes = mean_least_most(errors)
     assert mean_absolute == pytest.approx(GAMMON_STUDY[0], abs=6e-7)
     assert extremes == pytest.approx(GAMMON_STUDY[1:], abs=6e-5)
 
 
 def test_race_error_study_equals_errors_of_solved_games(tmp_path: Path) -> None:
-    """`race_error` with the two-sided table has the errors of solved games, for all pairs on three points with 15
-    checkers on a side."""
+    """For all pairs on three points with 15 checkers on a side."""
     warehouse = bgdata.open_warehouse(tmp_path)
     warehouse.build("race_error", RaceErrorParameters(3, 15))
-    errors = combined_errors(exact_equities(3, 15), 3, 15, warehouse)
-    n_full = errors.shape[1]
-    few = errors.shape[2] - n_full
-    expected = [
-        (row_of, column_of, part.size, *summary(part))
-        for row_of, column_of, part in (
-            ("15", "15", errors[0, :, few:]),
-            ("15", "fewer", errors[0, :, :few]),
-            ("fewer", "15", errors[1, :, :few]),
-        )
-    ]
+    full_on_roll, other_on_roll = combined_errors(exact_equities(3, 15), 3, 15, warehouse)
+    n_full, n_layouts = full_on_roll.shape
+    n_fewer = n_layouts - n_full  # layouts are in order of checkers, so the full ones are last
+    expected = {
+        ("15", "15"): full_on_roll[:, n_fewer:],
+        ("15", "fewer"): full_on_roll[:, :n_fewer],
+        ("fewer", "15"): other_on_roll[:, :n_fewer],
+    }
     with warehouse.connect() as connection:
-        found = connection.sql(
+        rows = connection.sql(
             "select if(on_roll_group = 15, '15', 'fewer'), if(opponent_group = 15, '15', 'fewer'), sum(pairs), "
             "sum(pairs * mean_absolute_difference) / sum(pairs), min(smallest_difference), max(largest_difference) "
             "from race_error where grouping = 'checkers' and greatest(on_roll_group, opponent_group) = 15 "
             "group by 1, 2 order by 1, 2"
         ).fetchall()
-    assert [row[:3] for row in found] == [row[:3] for row in expected]
-    for row, wanted in zip(found, expected, strict=True):
-        assert row[3:] == pytest.approx(wanted[3:], abs=3e-6)
-        assert row[5] > 0.004  # the errors are not trivial
+    assert [(on_roll, opponent) for on_roll, opponent, *_ in rows] == list(expected)
+    for on_roll, opponent, pairs, *statistics in rows:
+        errors = expected[on_roll, opponent]
+        assert pairs == errors.size
+        assert statistics == pytest.approx(mean_least_most(errors), abs=3e-6)
+        assert errors.max() > 0.004, "the errors are not trivial"

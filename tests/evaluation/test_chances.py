@@ -20,8 +20,6 @@ from bgdata.game.codec import flip_boards
 from tests.random_games import GamePositions, random_game_positions, random_games
 from tests.reference.networks import equity, limited, possible, turned
 
-GAMES, SEED = 100, 51
-
 
 @cache
 def random_rows() -> NDArray[np.float32]:
@@ -30,18 +28,25 @@ def random_rows() -> NDArray[np.float32]:
 
 @cache
 def sample_games() -> GamePositions:
-    return random_game_positions(GAMES, SEED)
+    """The positions of `outcomes`."""
+    return random_game_positions(100, seed=51)
 
 
-def bits(board: list[int]) -> int:
-    return sum(1 << place for place, allowed in enumerate(possible(board)[1:]) if allowed)
+def outcomes() -> list[int]:
+    """The points that the player who rolls first wins in each sample game."""
+    return random_games(100, seed=51).outcomes.tolist()
+
+
+def possible_bits(board: list[int]) -> int:
+    """The possible outcomes by the reference, a bit each: gammons and backgammons won, then lost."""
+    return sum(1 << place for place, is_possible in enumerate(possible(board)[1:]) if is_possible)
 
 
 def test_cubeless_equities_follow_the_formula() -> None:
-    found = cubeless_equities(random_rows())
-    assert found.dtype == np.float32
-    assert found.tolist() == pytest.approx([equity(row) for row in random_rows().tolist()], abs=1e-6)
-    assert [np.float32(equity_of(row)) for row in random_rows()] == found.tolist()
+    equities = cubeless_equities(random_rows())
+    assert equities.dtype == np.float32
+    assert equities.tolist() == pytest.approx([equity(row) for row in random_rows().tolist()], abs=1e-6)
+    assert [np.float32(equity_of(row)) for row in random_rows()] == equities.tolist()
     known = np.array(
         [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0.5, 0, 0, 0, 0], [0, 0, 0, 1, 1]], np.float32
     )
@@ -49,45 +54,45 @@ def test_cubeless_equities_follow_the_formula() -> None:
 
 
 def test_turned_chances_are_those_of_the_opponent() -> None:
-    found = turned_chances(random_rows())
-    one = np.empty(5, np.float32)
-    assert found.tolist() == pytest.approx(np.array([turned(row) for row in random_rows().tolist()]), abs=1e-7)
-    for row, expected in zip(random_rows(), found, strict=True):
-        fill_turned(row, one)
-        assert np.array_equal(one, expected)
-    assert np.allclose(cubeless_equities(found), -cubeless_equities(random_rows()), atol=1e-6)
-    assert len(CHANCES) == found.shape[1]
+    of_opponent = turned_chances(random_rows())
+    assert of_opponent.shape[1] == len(CHANCES)
+    assert of_opponent.tolist() == pytest.approx(np.array([turned(row) for row in random_rows().tolist()]), abs=1e-7)
+    assert np.allclose(cubeless_equities(of_opponent), -cubeless_equities(random_rows()), atol=1e-6)
+    filled = np.empty(5, np.float32)
+    for row, expected in zip(random_rows(), of_opponent, strict=True):
+        fill_turned(row, filled)
+        assert np.array_equal(filled, expected)
 
 
 @pytest.mark.parametrize("points", [-3, -2, -1, 1, 2, 3])
 def test_finished_games_have_certain_chances(points: int) -> None:
-    found, other = np.full((1, 5), 7, np.float32), np.full((1, 5), 7, np.float32)
-    fill_outcome_chances(points, found[0])
-    fill_outcome_chances(-points, other[0])
-    assert cubeless_equities(found).tolist() == [points]
-    assert set(found[0].tolist()) <= {0, 1}
-    assert np.array_equal(turned_chances(found), other)
+    chances, of_opponent = np.full((1, 5), 7, np.float32), np.full((1, 5), 7, np.float32)
+    fill_outcome_chances(points, chances[0])
+    fill_outcome_chances(-points, of_opponent[0])
+    assert cubeless_equities(chances).tolist() == [points]
+    assert set(chances[0].tolist()) <= {0, 1}
+    assert np.array_equal(turned_chances(chances), of_opponent)
 
 
 def test_possible_outcomes_match_the_reference() -> None:
-    found = [possible_outcomes(board) for board in sample_games().boards]
-    assert found == [bits(board) for board in sample_games().boards.tolist()]
-    assert len(found) > 9000
-    assert set(found) >= {0, 1, 3, 4, 12, 15}  # none, gammons or more of either side, all
+    boards = sample_games().boards
+    assert len(boards) > 9000
+    found = [possible_outcomes(board) for board in boards]
+    assert found == [possible_bits(board) for board in boards.tolist()]
+    assert set(found) >= {0, 1, 3, 4, 12, 15}, "none, gammons or more of either side, all"
 
 
-def test_outcomes_of_games_were_possible() -> None:
-    """Every gammon and backgammon in random games was a possible outcome in all earlier positions of the game."""
-    outcomes = random_games(GAMES, SEED).outcomes
-    happened = np.zeros(4, int)
-    for game, outcome in enumerate(outcomes.tolist()):
-        for row in range(sample_games().offsets[game], sample_games().offsets[game + 1]):
-            points = outcome if (row - sample_games().offsets[game]) % 2 == 0 else -outcome
+def test_gammons_of_played_games_were_possible_in_all_positions_before() -> None:
+    occurred = np.zeros(4, int)
+    for game, outcome in enumerate(outcomes()):
+        boards = sample_games().boards[sample_games().offsets[game] : sample_games().offsets[game + 1]]
+        for turn, board in enumerate(boards):
+            points = outcome if turn % 2 == 0 else -outcome  # to the player on roll
             reached = np.array([points > 1, points > 2, points < -1, points < -2])
-            needed = int(reached @ [1, 2, 4, 8])
-            assert needed & ~possible_outcomes(sample_games().boards[row]) == 0
-            happened += reached
-    assert happened.min() > 50
+            bits = int(reached @ [1, 2, 4, 8])
+            assert bits & ~possible_outcomes(board) == 0
+            occurred += reached
+    assert occurred.min() > 50
 
 
 @pytest.mark.parametrize(
@@ -105,24 +110,29 @@ def test_outcomes_of_games_were_possible() -> None:
     ],
 )
 def test_possible_outcomes_match_values_by_hand(board: list[int], expected: list[bool]) -> None:
-    for seen, chances in ((board, expected), (flip_boards(np.array([board], np.int8))[0], expected[2:] + expected[:2])):
-        found = possible_outcomes(np.array(seen, np.int8))
-        assert [bool(found >> bit & 1) for bit in range(4)] == chances
+    on_roll = np.array([board], np.int8)
+    assert bits_of(possible_outcomes(on_roll[0])) == expected
+    assert bits_of(possible_outcomes(flip_boards(on_roll)[0])) == expected[2:] + expected[:2]
+
+
+def bits_of(outcomes: int) -> list[bool]:
+    return [bool(outcomes >> bit & 1) for bit in range(4)]
 
 
 def test_chances_are_limited_by_those_that_contain_them() -> None:
     """Impossible chances become 0, and no chance exceeds one that includes it."""
-    boards = sample_games().boards[:: len(sample_games().boards) // len(random_rows())][: len(random_rows())]
-    found = random_rows().copy()
-    for row, board in zip(found, boards, strict=True):
+    step = len(sample_games().boards) // len(random_rows())
+    boards = sample_games().boards[::step][: len(random_rows())]
+    chances = random_rows().copy()
+    for row, board in zip(chances, boards, strict=True):
         limit_chances(possible_outcomes(board), row)
     expected = [limited(row, board) for row, board in zip(random_rows().tolist(), boards.tolist(), strict=True)]
-    assert found.tolist() == pytest.approx(np.array(expected), abs=1e-7)
-    win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = found.T
+    assert chances.tolist() == pytest.approx(np.array(expected), abs=1e-7)
+    win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = chances.T
     assert (win == random_rows()[:, 0]).all()
     assert ((win_backgammon >= 0) & (win_backgammon <= win_gammon) & (win_gammon <= win)).all()
     assert ((lose_backgammon >= 0) & (lose_backgammon <= lose_gammon) & (lose_gammon <= 1 - win)).all()
-    again = found.copy()
-    for row, board in zip(again, boards, strict=True):
+    limited_twice = chances.copy()
+    for row, board in zip(limited_twice, boards, strict=True):
         limit_chances(possible_outcomes(board), row)
-    assert np.array_equal(again, found)
+    assert np.array_equal(limited_twice, chances)

@@ -14,8 +14,6 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.choices import (
     KernelPlayer,
-    choice_scratch,
-    choose,
     chosen_boards,
     network_chooser,
     win_only,
@@ -58,12 +56,6 @@ def test_choices_do_not_depend_on_threads_or_batches(player: KernelPlayer) -> No
             assert np.array_equal(chosen_boards(player.chooser, boards, rolls, games), expected)
     later = chosen_boards(player.chooser, boards[100:], rolls[100:], games[100:])
     assert np.array_equal(later, expected[100:])
-
-
-@pytest.mark.parametrize("player", [RandomPlayer(), PubEval()], ids=repr)
-def test_only_play_is_chosen(player: KernelPlayer) -> None:
-    board = turns()[0][0]
-    assert choose(player.chooser, board, board[None], 1, 0, 0, choice_scratch(player.chooser)) == 0
 
 
 def test_invalid_positions_and_rolls_are_refused() -> None:

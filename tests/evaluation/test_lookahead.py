@@ -46,9 +46,9 @@ def few_checkers(count: int, seed: int) -> Boards:
     boards = np.zeros((count, 26), np.int8)
     for board in boards:
         points = generator.permutation(np.arange(1, 25))
-        ours, theirs = generator.integers(1, 3, 2)
-        board[points[:ours]] += generator.integers(1, 3)
-        board[points[ours : ours + theirs]] -= 1
+        n_points, n_opponent_points = generator.integers(1, 3, 2)
+        board[points[:n_points]] += generator.integers(1, 3)
+        board[points[n_points : n_points + n_opponent_points]] -= 1
         board[[0, 25]] = generator.integers(0, 2, 2)
     return boards
 

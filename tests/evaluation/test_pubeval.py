@@ -1,9 +1,11 @@
 """PubEval against a slow reference, and its weights against the published ones."""
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bgdata.evaluation import pubeval
 from bgdata.evaluation.player import PubEval
@@ -25,6 +27,7 @@ def sample_games() -> GamePositions:
 
 
 def choose(board: list[int], roll: tuple[int, int]) -> Position:
+    """The position after PubEval's play, with the opponent on roll."""
     chosen = PubEval().choose_plays(np.array([board], np.int8), np.array([roll], np.int8))
     return Position(chosen[0].tolist())
 
@@ -32,33 +35,31 @@ def choose(board: list[int], roll: tuple[int, int]) -> Position:
 def test_weights_begin_and_end_as_published() -> None:
     assert weights().shape == (2, 122)
     assert (weights() * 100_000).round().astype(int).tolist() == [CONTACT, RACE]
-    # the first and last numbers of the published files
-    assert weights()[:, 0].tolist() == [0.25696, 0]
-    assert weights()[:, -1].tolist() == [-2.75800, 3.42040]
+    first, last = weights()[:, 0].tolist(), weights()[:, -1].tolist()
+    assert first == [0.25696, 0]
+    assert last == [-2.75800, 3.42040]
 
 
-@pytest.mark.parametrize("row", [0, 1])
-def test_weights_are_the_published_ones(row: int) -> None:
-    path = shared_file("pubeval", f"{('contact', 'race')[row]}.txt")
-    assert weights()[row].tolist() == [float(word) for word in path.read_text().split()]
+@pytest.mark.parametrize(("row", "name"), [(0, "contact"), (1, "race")])
+def test_weights_are_the_published_ones(row: int, name: str) -> None:
+    numbers = shared_file("pubeval", f"{name}.txt").read_text().split()
+    assert weights()[row].tolist() == [float(number) for number in numbers]
 
 
 def test_choices_in_random_games_match_the_reference() -> None:
-    """The choice is the first play with the highest score in exact arithmetic; ties are rare."""
+    """The first play with the highest score in exact arithmetic."""
     boards, rolls = sample_games().boards, sample_games().rolls
     assert len(boards) > 5000
+    assert sum(map(is_race, boards.tolist())) > 300
     offsets, after_play = batch_plays(boards, rolls)
-    chosen = flip_boards(PubEval().choose_plays(boards, rolls)).tolist()
     candidates = after_play.tolist()
+    chosen = flip_boards(PubEval().choose_plays(boards, rolls)).tolist()
     ties = 0
-    races = 0
-    for row, before in enumerate(boards.tolist()):
-        best = best_plays(before, candidates[offsets[row] : offsets[row + 1]], CONTACT, RACE)
+    for row, board in enumerate(boards.tolist()):
+        best = best_plays(board, candidates[offsets[row] : offsets[row + 1]], CONTACT, RACE)
         assert chosen[row] == best[0]
         ties += len(best) > 1
-        races += is_race(before)
     assert ties < 100
-    assert races > 300
 
 
 # positions and rolls: two plays have the same exact score, but floating-point sums may prefer the second
@@ -77,43 +78,49 @@ def test_ties_go_to_the_first_play(board: list[int], roll: tuple[int, int]) -> N
     assert list(choose(board, roll).flip().board) == best[0]
 
 
-def test_scores_of_every_count() -> None:
-    """Scores of every count on every slot equal the reference, and the largest, of 15 checkers a side, fit into 32-bit
-    sums."""
-    for used, exact in zip(published_tables(), (CONTACT, RACE), strict=True):
-        for slot in range(26):
-            for count in range(0 if slot in (0, 25) else -15, 16):
-                board = [0] * 26
-                board[slot] = count
-                expected = score(board, exact) - 30 * exact[121]
-                assert used[slot, count & 31] == expected
-        counts = np.maximum(np.abs((np.arange(32) + 16) % 32 - 16), 1)
-        assert 2 * 15 * (np.abs(used.astype(np.int64)) / counts).max() < 1 << 31
+@pytest.mark.parametrize(("row", "exact_weights"), [(0, CONTACT), (1, RACE)])
+def test_scores_of_every_count_match_the_reference(row: int, exact_weights: Sequence[int]) -> None:
+    table = published_tables()[row]
+    for slot in range(26):
+        for count in range(0 if slot in (0, 25) else -15, 16):
+            board = [0] * 26
+            board[slot] = count
+            assert table[slot, count & 31] == score(board, exact_weights) - 30 * exact_weights[121]
 
 
-def test_races_are_recognized() -> None:
-    """Positions of games, and those with the last checkers on the bar, on neighbouring points or off, are races by
-    definition."""
-    edges = [[0] * 26 for _ in range(4)]
-    edges[0][25], edges[0][24] = 1, -1
-    edges[1][0], edges[1][1] = 1, 1
-    edges[2][12], edges[2][13] = 1, -1
-    edges[3][12], edges[3][13] = -1, 1
-    boards = np.concatenate([sample_games().boards, np.array(edges, np.int8)])
-    found = [pubeval.is_race(board) for board in boards]
-    assert found == [is_race(board) for board in boards.tolist()]
-    assert found[-4:] == [False, False, True, False]
+@pytest.mark.parametrize("table", published_tables(), ids=["contact", "race"])
+def test_largest_score_fits_into_32_bits(table: NDArray[np.int32]) -> None:
+    """Of 15 checkers a side."""
+    counts = np.maximum(np.abs((np.arange(32) + 16) % 32 - 16), 1)
+    assert 2 * 15 * (np.abs(table.astype(np.int64)) / counts).max() < 1 << 31
 
 
-def test_choices_match_values_by_hand() -> None:
-    assert (
-        choose(list(START.board), (3, 1))
-        == Position([0, -2, 0, 0, 0, 2, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0]).flip()
-    )
-    # the last checkers are borne off
-    last = Position([0, 1, 0, 0, 0, 0, 1, *[0] * 17, -15, 0])
-    assert [str(play) for play in legal_plays(last, "61")] == ["6/off 1/off", "6/off"]
-    assert game_outcome(choose(list(last.board), (6, 1))) == -2
-    # no legal play
+def test_races_of_games_match_the_reference() -> None:
+    boards = sample_games().boards
+    assert [pubeval.is_race(board) for board in boards] == [is_race(board) for board in boards.tolist()]
+
+
+@pytest.mark.parametrize(
+    ("slot", "opponent_slot", "expected"), [(25, 24, False), (1, 0, False), (12, 13, True), (13, 12, False)]
+)
+def test_sides_that_have_just_passed_are_a_race(slot: int, opponent_slot: int, expected: bool) -> None:
+    """Not with a checker on the bar."""
+    board = np.zeros(26, np.int8)
+    board[slot] = 1
+    board[opponent_slot] = 1 if opponent_slot == 0 else -1
+    assert pubeval.is_race(board) == is_race(board.tolist()) == expected
+
+
+def test_opening_play_is_the_known_one() -> None:
+    assert choose(list(START.board), (3, 1)) == START.play("8/5 6/5", "31")
+
+
+def test_last_checkers_are_borne_off() -> None:
+    board = [0, 1, 0, 0, 0, 0, 1, *[0] * 17, -15, 0]
+    assert [str(play) for play in legal_plays(Position(board), "61")] == ["6/off 1/off", "6/off"]
+    assert game_outcome(choose(board, (6, 1))) == -2, "the opponent has lost a gammon"
+
+
+def test_player_without_a_legal_play_passes() -> None:
     closed_out = [0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1]
     assert choose(closed_out, (6, 5)) == Position(closed_out).flip()

@@ -196,9 +196,9 @@ def test_one_ply_is_the_mean_after_likely_plays(most: int) -> None:
     is_contact = position_classes(boards) > PositionClass.RACE
     assert 5 < is_contact.sum() < len(boards) - 2
     chances = evaluations_ahead(random_player(0).networks, NO_TABLES, boards, 1, likely_plays(most)).chances
-    for board, found in zip(boards, chances, strict=True):
+    for board, board_chances in zip(boards, chances, strict=True):
         replies = np.concatenate([best_reply(board, roll.high, roll.low, most) for roll in ROLLS])
-        assert found.tolist() == mean_after(random_player(0).evaluate_many(replies).chances).tolist()
+        assert board_chances.tolist() == mean_after(random_player(0).evaluate_many(replies).chances).tolist()
     if most < 21:
         with_all_plays = random_player(0).with_all_plays().evaluate_ahead(boards, 1).chances
         assert (np.abs(chances - with_all_plays).max(axis=1) > 0.001).sum() > 5
@@ -209,10 +209,10 @@ def test_two_ply_is_one_ply_after_the_best_replies(most: int) -> None:
     boards = game_boards()[[300, 40]]
     networks, likely = random_player(0).networks, likely_plays(most)
     chances = evaluations_ahead(networks, NO_TABLES, boards, 2, likely).chances
-    for board, found in zip(boards, chances, strict=True):
+    for board, board_chances in zip(boards, chances, strict=True):
         replies = np.concatenate([best_reply(board, roll.high, roll.low, most) for roll in ROLLS])
         expected = mean_after(evaluations_ahead(networks, NO_TABLES, replies, 1, likely).chances)
-        assert found.tolist() == expected.tolist()
+        assert board_chances.tolist() == expected.tolist()
 
 
 def best_reply(board: Boards, die: int, other_die: int, most: int) -> Boards:
@@ -356,8 +356,8 @@ def test_volatility_kernel_equals_python() -> None:
     assert max(expected[:-1]) > 1.5 * np.median(expected)
     assert expected[-1] == pytest.approx(2 * 0.75 * 0.25)
     for plays, tolerance in ((ALL_PLAYS, 1e-6), (likely_plays(6), 0.02)):
-        found = [local_volatility(shipped_networks(), NO_TABLES, plays, board, scratch) for board in boards]
-        assert found == pytest.approx(expected, abs=tolerance)
+        by_kernel = [local_volatility(shipped_networks(), NO_TABLES, plays, board, scratch) for board in boards]
+        assert by_kernel == pytest.approx(expected, abs=tolerance)
 
 
 def test_finished_game_has_no_volatility() -> None:

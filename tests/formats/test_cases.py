@@ -13,10 +13,8 @@ from bgdata.formats.lines import read_bytes
 from bgdata.formats.match_files import parse_matches
 from bgdata.formats.matches import Game, missing_parts
 from bgdata.formats.met_files import parse_met
-from bgdata.formats.position_files import parse_position_list
 from bgdata.formats.replay import ReplayedFile, replay_file
 from bgdata.game.identifiers import parse_identifier
-from bgdata.matches.kinds.shared.match_rows import file_rows
 from tests.command_line import output_of, run
 from tests.formats.samples import SHARED
 from tests.subtests import each
@@ -115,45 +113,6 @@ def test_match_is_read_as_expected(name: str, games: list[str], words: str) -> N
         assert [text for text in messages if not text.startswith("the record ends at")] == []
 
 
-def test_roll_before_a_resignation_is_read_in_both_formats() -> None:
-    for name in ("match.mat", "match.sgf"):
-        (turns,) = read_case(f"06-roll-then-resign-is-stored-as-no-play/{name}").replays.values()
-        roll = turns[4]
-        assert (roll.turn.kind, roll.turn.dice, roll.play) == ("roll", (6, 6), None)
-
-
-@each(
-    ("name", "program"),
-    [
-        ("22-binary-files-of-other-programs/match.xg", "eXtreme Gammon"),
-        ("22-binary-files-of-other-programs/match.bgf", "BGBlitz"),
-        ("f15-file-is-not-what-its-name-says/xg_binary.mat", "eXtreme Gammon"),
-        ("f15-file-is-not-what-its-name-says/match.ogxm", "OpenGammon (OGXM)"),
-    ],
-)
-def test_damaged_binary_files_are_named(name: str, program: str) -> None:
-    path = case_file(name)
-    with pytest.raises(
-        CorruptFileError, match=re.escape(f"expected a whole file of {program} in {path.name}, found damage")
-    ):
-        parse_matches(path.name, path.read_bytes())
-
-
-@each(
-    ("name", "rows", "quarantined"),
-    [
-        ("24-list-of-positions-in-documented-notations/list.txt", 9, 0),
-        ("f27-position-list-duplicates-and-both-sides/list.txt", 9, 0),
-        ("f25-xg-text-with-analysis/english.txt", 1, 8),
-        ("f25-xg-text-with-analysis/comma.txt", 1, 8),
-        ("f25-xg-text-with-analysis/two.txt", 2, 16),
-    ],
-)
-def test_positions_are_counted_as_expected(name: str, rows: int, quarantined: int) -> None:
-    counts = parse_position_list(read_bytes(case_file(name))).counts
-    assert (counts.rows, counts.quarantined) == (rows, quarantined)
-
-
 def test_xgids_are_read_or_refused_as_expected() -> None:
     """XGIDs with nine fields are refused, as gnubg does, and all others are read as expected."""
     rows = [line.split("\t") for line in case_file("f23-xgid-odd-forms/xgids.tsv").read_text().splitlines()[1:]]
@@ -163,14 +122,6 @@ def test_xgids_are_read_or_refused_as_expected() -> None:
                 parse_identifier(text)
         else:
             assert parse_identifier(text)[0].id == expected.split()[0], text
-
-
-def test_three_files_have_the_same_match() -> None:
-    hashes = set()
-    for name in ("a.mat", "b_other_name.mat", "c.sgf"):
-        (match,) = file_rows(read_case(f"f18-same-match-twice/{name}"), name).matches
-        hashes.add(match.played)
-    assert len(hashes) == 1
 
 
 def test_match_equity_table_is_the_same_in_every_layout() -> None:
@@ -185,7 +136,6 @@ def test_match_equity_table_is_the_same_in_every_layout() -> None:
 
 def test_xgid_without_prefix_is_read_by_commands(tmp_path: Path) -> None:
     """An XGID that begins with a minus, without its prefix, is read as an argument and not as an option."""
-    case_file("27-xgid-without-prefix-in-the-shell/try.sh")
     text = "-b----E-C---eE---c-e----B-:0:0:1:31:0:0:0:0:10"
     expected = output_of(tmp_path, "show", f"XGID={text}")
     assert "4HPwATDgc/ABMA" in expected
@@ -195,7 +145,6 @@ def test_xgid_without_prefix_is_read_by_commands(tmp_path: Path) -> None:
 
 def test_warehouse_in_a_folder_with_an_equals_sign_is_read(tmp_path: Path) -> None:
     """A warehouse in a folder with an equals sign can be queried, although DuckDB takes such a name for a partition."""
-    case_file("12-warehouse-under-a-folder-with-an-equals-sign/try.sh")
     (tmp_path / "one.txt").write_text("4HPwATDgc/ABMA\n")
     for name in ("run=7", "variant=x"):
         output_of(tmp_path / name, "import", "positions", "--name", "p", tmp_path / "one.txt")

@@ -235,7 +235,7 @@ def plays(games: GamePositions) -> list[PlayWithMoves]:
     before = np.array([position.board for position, _, _ in legal], np.int8)
     after = np.array([play.after_play.board for *_, play in legal], np.int8)
     moves = play_kernels.checker_moves_of(before, np.array([roll for _, roll, _ in legal], np.int8), after)
-    return [PlayWithMoves(*row, as_moves(found)) for row, found in zip(legal, moves.tolist(), strict=True)]
+    return [PlayWithMoves(*row, as_moves(rows)) for row, rows in zip(legal, moves.tolist(), strict=True)]
 
 
 def as_moves(rows: list[list[int]]) -> tuple[CheckerMove, ...]:
@@ -301,8 +301,8 @@ def test_moves_of_a_known_play() -> None:
     board = np.array([START.board], np.int8)
     play = next(play for play in legal_plays(START, roll_of(3, 1)) if str(play) == "8/5 6/5")
     for roll in ([3, 1], [1, 3]):
-        found = play_kernels.checker_moves_of(board, np.array([roll]), np.array([play.after_play.board], np.int8))
-        assert found.tolist() == [[[8, 5, 0], [6, 5, 0], [-1, -1, -1], [-1, -1, -1]]]
+        moves = play_kernels.checker_moves_of(board, np.array([roll]), np.array([play.after_play.board], np.int8))
+        assert moves.tolist() == [[[8, 5, 0], [6, 5, 0], [-1, -1, -1], [-1, -1, -1]]]
     assert BAR == 25
 
 

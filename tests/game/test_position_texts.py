@@ -156,10 +156,9 @@ def test_identifiers_in_long_texts_are_found_within_limits() -> None:
     assert identifiers_in("x " * 50_000 + XGID) == []
 
 
-@each("text", [XG_TEXT, f"{OPENING}:N0N:31:W:R:0:0:0:1", f"see {XGID}.", "/position/4HPwATDgc/ABMA?roll=31"])
-def test_commands_read_positions_in_texts(player_root: Path, text: str) -> None:
-    """A command about a position takes a text with an identifier inside; all commands read positions by the same
-    function."""
-    for command in ("show", "eval", "hint", "cube"):
-        network = () if command == "show" else ("--network", "random")
-        assert run(player_root, command, text, *network).exit_code == 0, command
+NETWORK = ("--network", "random")
+
+
+@pytest.mark.parametrize("command", [("show",), ("eval", *NETWORK), ("hint", *NETWORK), ("cube", *NETWORK)])
+def test_commands_read_positions_in_texts(player_root: Path, command: tuple[str, ...]) -> None:
+    assert run(player_root, *command, XG_TEXT).exit_code == 0

@@ -1,4 +1,4 @@
-"""Imports of missing, empty or damaged files; killed imports; what verify finds later."""
+"""Imports of missing or empty files, and what `verify` finds later."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.errors import MissingTableError, NoRowsError, StorageError, UsageError
-from bgdata.game.position import START
 from bgdata.measures.kinds.shared import benchmarks_compute as _benchmarks
 from bgdata.store.progress import Silence
 from bgdata.store.verify import verify
@@ -19,12 +18,9 @@ from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run
 from tests.formats import samples
 from tests.imports.importing import IMPORTED, Imports, rows
-from tests.store import processes
-from tests.store.toy import whole_versions
 from tests.subtests import Subtests, each
 
 each_kind = each("kind", list(IMPORTED))
-POSITION_TEXT = f"{START.id}\n{START.id[:13]}\n# x\n\nnonsense\n"
 
 
 WITHOUT_ROWS = {  # by content: what the error says was found
@@ -136,24 +132,6 @@ def test_missing_files_are_refused(imports: Imports) -> None:
     with pytest.raises(UsageError, match="expected no files for bearoff_gammon, which is computed, got x"):
         imports.warehouse.build("bearoff_gammon", RaceParameters(3), files=[Path("x")])
     assert list(imports.warehouse.versions()) == []
-
-
-def import_and_die(folder: Path, kill_at: int) -> None:
-    """Import in another process and die at change `kill_at` of a file."""
-    imports = Imports(folder)
-    processes.die_at_change(imports.warehouse.root, kill_at)
-    imports.text("positions", POSITION_TEXT, "x")
-
-
-def test_killed_import_is_resumed(memory_path: Path) -> None:
-    expected = Imports(memory_path / "undisturbed").text("positions", POSITION_TEXT, "x").name
-    for kill_at in (4, 17, 30):  # early, in the middle and late among the changes of files
-        imports = Imports(memory_path / str(kill_at))
-        assert processes.run(import_and_die, imports.folder, kill_at) != 0
-        assert whole_versions(imports.warehouse) in ([], [expected])
-        assert imports.text("positions", POSITION_TEXT, "x").name == expected
-        assert list(imports.warehouse.staging.iterdir()) == []
-        assert verify_problems(imports.warehouse) == []
 
 
 def test_repair_of_an_import_asks_for_its_files(imports: Imports) -> None:

@@ -89,7 +89,7 @@ def all_rows(imports: Imports, table: Table) -> list[list[tuple[Any, ...]]]:
 def check_verified(imports: Imports, table: Table) -> None:
     """A version has no fault."""
     findings = list(verify(imports.warehouse, [table], seed=1, progress=Silence()))
-    assert [each.text for each in findings if each.status is Status.FAILED] == []
+    assert [finding.text for finding in findings if finding.status is Status.FAILED] == []
 
 
 @each_kind

@@ -54,8 +54,8 @@ def game_of(corpus: CubefulCorpus, number: int, rules: CubefulRules) -> Recorded
     turns = zip(corpus.boards[rows], corpus.after_play[rows], corpus.records[rows].tolist(), strict=True)
     for board, after, (player, action, on_roll, die, other, value, owner) in turns:
         dice = (die, other) if die else None
-        given = stakes(on_roll, Cube(value, OWNERS[owner]))
-        acts.append(Act(KINDS[action], player, on_roll, board, given, dice, after if dice else None))
+        stakes_before = stakes(on_roll, Cube(value, OWNERS[owner]))
+        acts.append(Act(KINDS[action], player, on_roll, board, stakes_before, dice, after if dice else None))
     return RecordedGame(stakes(0, Cube()), acts, points * (1 - 2 * winner))
 
 

@@ -61,46 +61,53 @@ def test_boxes_are_asked_after_longer_and_longer_pauses(box: int, pause: int) ->
 def test_due_questions_come_first() -> None:
     """Due questions of low boxes come first, then new ones, the greatest loss first; those that are not due are left
     out."""
-    old, failed, learned, small, great = (
-        question(roll, loss) for roll, loss in (("21", 0.1), ("31", 0.2), ("41", 0.9), ("51", 0.1), ("61", 0.5))
-    )
+    due, failed, learned = question("21", 0.1), question("31", 0.2), question("41", 0.9)
+    small_loss, great_loss = question("51", 0.1), question("61", 0.5)
     results = Results(
-        10, {old.key: Result(2, 3, 1, 5), failed.key: Result(1, 1, 1, 9), learned.key: Result(5, 5, 0, 9)}
+        10, {due.key: Result(2, 3, 1, 5), failed.key: Result(1, 1, 1, 9), learned.key: Result(5, 5, 0, 9)}
     )
-    asked = [small, great, learned, failed, old]
-    assert choose_questions(asked, results, 9) == [failed, old, great, small]
-    assert choose_questions(asked, results, 2) == [failed, old]
-    assert choose_questions([small, small], results, 9) == [small]
+    questions = [small_loss, great_loss, learned, failed, due]
+    assert choose_questions(questions, results, 9) == [failed, due, great_loss, small_loss]
+    assert choose_questions(questions, results, 2) == [failed, due]
+    assert choose_questions([small_loss, small_loss], results, 9) == [small_loss]
 
 
 def test_questions_are_filtered() -> None:
-    """Questions are filtered by theme, phase, subject and loss."""
-    play, double, end = question("31", 0.1), question("00", 0.2, subject="double"), question("21", 0.3, text=BEAR_OFF)
-    every = [play, double, end]
+    play, double, bearoff = (
+        question("31", 0.1),
+        question("00", 0.2, subject="double"),
+        question("21", 0.3, text=BEAR_OFF),
+    )
 
-    def kept(**options: object) -> list[Question]:
-        return filter_questions(every, **({"theme": None, "phase": None, "is_cube": None, "least_loss": 0.0} | options))  # type: ignore[arg-type]
+    def filtered(
+        theme: str | None = None, phase: str | None = None, is_cube: bool | None = None, least_loss: float = 0.0
+    ) -> list[Question]:
+        questions = [play, double, bearoff]
+        return filter_questions(questions, theme=theme, phase=phase, is_cube=is_cube, least_loss=least_loss)
 
-    assert kept() == every
-    assert kept(theme="opening") == [play, double]
-    assert kept(phase="race") == kept(theme="bear-off") == [end]
-    assert kept(is_cube=True) == [double]
-    assert kept(is_cube=False) == [play, end]
-    assert kept(least_loss=0.2) == [double, end]
+    assert filtered() == [play, double, bearoff]
+    assert filtered(theme="opening") == [play, double]
+    assert filtered(theme="bear-off") == [bearoff]
+    assert filtered(phase="race") == [bearoff]
+    assert filtered(is_cube=True) == [double]
+    assert filtered(is_cube=False) == [play, bearoff]
+    assert filtered(least_loss=0.2) == [double, bearoff]
 
 
-def test_key_is_that_of_the_decision() -> None:
-    assert question("31", 0.1).key == Question(START.format("31"), "play", 0.5, "elsewhere", "8/5 6/5").key
-    assert len({question("31", 0.1).key, question("13", 0.1, subject="double").key, question("32", 0.1).key}) == 3
+def test_key_depends_on_the_decision_alone() -> None:
+    play = question("31", 0.1)
+    assert play.key == Question(START.format("31"), "play", 0.5, "elsewhere", "8/5 6/5").key
+    assert play.key != question("13", 0.1, subject="double").key
+    assert play.key != question("32", 0.1).key
 
 
 def test_order_of_answers_depends_on_the_seed_alone() -> None:
-    plays = tuple(Answer(str(number), 0.0, number / 10) for number in range(5))
-    asked = Question(START.format("31"), "play", 0.1, "here", answers=plays)
-    orders = {tuple(each.text for each in asked.shuffled_answers(seed)) for seed in range(20)}
+    answers = tuple(Answer(str(number), 0.0, number / 10) for number in range(5))
+    play = Question(START.format("31"), "play", 0.1, "here", answers=answers)
+    assert play.shuffled_answers(3) == play.shuffled_answers(3)
+    assert set(play.shuffled_answers(3)) == set(answers)
+    orders = {tuple(play.shuffled_answers(seed)) for seed in range(20)}
     assert len(orders) > 10
-    assert asked.shuffled_answers(3) == asked.shuffled_answers(3)
-    assert sorted(asked.shuffled_answers(3), key=lambda each: each.text) == list(plays)
 
 
 def test_cube_answers_are_ordered_by_value() -> None:
@@ -111,31 +118,36 @@ def test_cube_answers_are_ordered_by_value() -> None:
     assert [(answer.text, answer.loss) for answer in too_good] == [("no double", 0), ("double", pytest.approx(0.2))]
 
 
-def test_typed_answers_are_recognized() -> None:
-    shown = [Answer("8/5 6/5", 0.1, 0.0), Answer("no double", 0.0, 0.1)]
-    for text, place in (("1", 0), ("8/5  6/5", 0), (" 2 ", 1), ("n", 1), ("No Double", 1)):
-        assert answer_of(text.strip(), shown) is shown[place]
-    for text in ("0", "3", "", "8/5", "-1", "9" * 30):
-        assert answer_of(text, shown) is None
+@each(
+    ("typed", "index"),
+    [("1", 0), ("8/5  6/5", 0), ("2", 1), ("n", 1), ("No Double", 1),
+     ("0", None), ("3", None), ("", None), ("8/5", None), ("-1", None), ("9" * 30, None)],
+)  # fmt: skip
+def test_typed_answers_are_recognized(typed: str, index: int | None) -> None:
+    """An answer is its number, its text or the beginning of a cube action."""
+    answers = [Answer("8/5 6/5", 0.1, 0.0), Answer("no double", 0.0, 0.1)]
+    assert answer_of(typed, answers) is (None if index is None else answers[index])
 
 
-def test_player_evaluates_answers() -> None:
-    """The player's answers are the best plays and the one that was made; in a match, equities are normalised."""
+def test_answers_are_the_best_plays_and_the_one_made() -> None:
     player = LookaheadPlayer(pips_player())
-    money = with_answers(Question(START.format("31"), "play", 0.2, "here", made="24/20"), player, CubeRules())
-    texts = [answer.text for answer in money.answers]
-    assert len(texts) == MOST_PLAYS + ("24/20" not in texts[:MOST_PLAYS])
+    play = with_answers(Question(START.format("31"), "play", 0.2, "here", made="24/20"), player, CubeRules())
+    texts = [answer.text for answer in play.answers]
     assert "24/20" in texts
-    losses = [answer.loss for answer in money.answers]
+    assert len(texts) == MOST_PLAYS + ("24/20" not in texts[:MOST_PLAYS])
+    losses = [answer.loss for answer in play.answers]
     assert losses == sorted(losses)
     assert losses[0] == 0
-    assert money.judge == player.label
-    match = Question("XGID=-b----E-C---eE---c-e----B-:1:1:1:00:2:0:0:5:10", "double", 0.2, "here")
-    cube = with_answers(match, player, CubeRules(met=published_met()))
-    assert {answer.text for answer in cube.answers} == {"no double", "double"}
-    values = [float(text) for text in re.findall(r"[+-][0-9.]+", cube.detail)]
-    assert values[2] == 1.0
-    assert all(-3 < value < 3 for value in values)
+    assert play.judge == player.label
+
+
+def test_equities_of_a_match_are_normalised() -> None:
+    double = Question("XGID=-b----E-C---eE---c-e----B-:1:1:1:00:2:0:0:5:10", "double", 0.2, "here")
+    judged = with_answers(double, LookaheadPlayer(pips_player()), CubeRules(met=published_met()))
+    assert {answer.text for answer in judged.answers} == {"no double", "double"}
+    equities = [float(text) for text in re.findall(r"[+-][0-9.]+", judged.detail)]
+    assert equities[2] == 1.0  # of a pass
+    assert max(map(abs, equities)) < 3
 
 
 def test_results_are_read_again(tmp_path: Path) -> None:

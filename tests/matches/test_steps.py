@@ -31,39 +31,46 @@ CUT_RECORD = """\
 
 
 def session() -> Match:
-    """A session of seven money games."""
+    """A session of eight money games."""
     return parse_mat(MAT.replace("$", "").encode()).matches[0]
 
 
-def test_acts_of_a_session_have_stakes() -> None:
+def cut_match() -> Match:
+    """A match to 3 at 0-1, whose record ends after a take."""
+    (match,) = parse_mat(CUT_RECORD.replace("right : 2", "right : 1").encode()).matches
+    return match
+
+
+def test_acts_of_a_session_have_the_stakes_before_them() -> None:
     """Acts have the stakes before them: answers the cube before the double, also after beavers; rolls the current
     cube."""
-    found = replayed_situations([session()], "session")
-    assert [each.record.result for each in found] == [8, -8, -2, 4, 8, -1, *(each.record.result for each in found[6:])]
-    kinds = [act.kind for act in found[3].record.acts]
-    assert kinds[-4:] == [ActKind.DOUBLE, ActKind.BEAVER, ActKind.BEAVER, ActKind.PASS]
-    for each in found:
-        assert each.record.stakes == Stakes(Money(is_jacoby=False))
-        offered = None
-        for act in each.record.acts:
+    records = [situation.record for situation in replayed_situations([session()], "session")]
+    assert [record.result for record in records][:6] == [8, -8, -2, 4, 8, -1]
+    last_kinds = [act.kind for act in records[3].acts[-4:]]
+    assert last_kinds == [ActKind.DOUBLE, ActKind.BEAVER, ActKind.BEAVER, ActKind.PASS]
+    for record in records:
+        assert record.stakes == Stakes(Money(is_jacoby=False))
+        for act in record.acts:
             if act.kind is ActKind.DOUBLE:
-                offered = act.stakes
+                stakes_of_double = act.stakes
             elif act.kind is not ActKind.ROLL:
-                assert act.stakes == offered
-    rolled = found[0].record.acts[-2]  # after a beaver, which was taken
-    assert (rolled.kind, rolled.stakes.cube) == (ActKind.ROLL, Cube(4, CubeOwner.OPPONENT).flip())
+                assert act.stakes == stakes_of_double
+    roll_after_beaver = records[0].acts[-2]
+    assert roll_after_beaver.kind == ActKind.ROLL
+    assert roll_after_beaver.stakes.cube == Cube(4, CubeOwner.ON_ROLL)
 
 
 @pytest.mark.parametrize(
-    ("is_said", "asked", "is_jacoby"),
+    ("is_recorded", "option", "is_jacoby"),
     [(False, None, False), (True, None, True), (True, False, False), (False, True, True)],
 )
-def test_jacoby_rule_is_taken_from_the_record(is_said: bool, asked: bool | None, is_jacoby: bool) -> None:
-    """The Jacoby rule is taken from the record, unless it is set explicitly."""
-    told = replace(session(), info=(JACOBY,) * is_said)
-    for each in replayed_situations([told], "session", is_jacoby=asked):
-        assert each.record.stakes == Stakes(Money(is_jacoby))
-        assert {act.stakes.score for act in each.record.acts} == {Money(is_jacoby)}
+def test_jacoby_rule_is_that_of_the_record_or_the_option(
+    is_recorded: bool, option: bool | None, is_jacoby: bool
+) -> None:
+    match = replace(session(), info=(JACOBY,) * is_recorded)
+    for situation in replayed_situations([match], "session", is_jacoby=option):
+        assert situation.record.stakes == Stakes(Money(is_jacoby))
+        assert {act.stakes.score for act in situation.record.acts} == {Money(is_jacoby)}
 
 
 def test_crawford_game_is_the_first_at_one_point() -> None:
@@ -76,13 +83,16 @@ def test_crawford_game_is_the_first_at_one_point() -> None:
 
 
 def test_game_with_a_double_is_not_the_crawford_game() -> None:
-    """A game with a double is not the Crawford game, as a record may begin later; a mark in the file takes
-    precedence."""
+    """A game with a double is not the Crawford game, as a record may begin later; nor is the game after it."""
     (match,) = parse_mat(CUT_RECORD.encode()).matches
     assert replayed_situations([match], "cut")[0].record.stakes == Stakes(MatchScore(3, 1))
-    later = replace(match.games[0], number=2, turns=match.games[0].turns[:2])
-    games = with_crawford(replace(match, games=(*match.games, later))).games
+    next_game = replace(match.games[0], number=2, turns=match.games[0].turns[:2])
+    games = with_crawford(replace(match, games=(*match.games, next_game))).games
     assert [game.is_crawford for game in games] == [False, False]
+
+
+def test_double_in_a_recorded_crawford_game_is_refused() -> None:
+    (match,) = parse_mat(CUT_RECORD.encode()).matches
     recorded = replace(match, games=(replace(match.games[0], is_crawford=True),))
     message = r"^expected no double in the Crawford game, in line 6: left double \(game 1 of cut\)$"
     with pytest.raises(InvalidGameError, match=message):
@@ -90,8 +100,7 @@ def test_game_with_a_double_is_not_the_crawford_game() -> None:
 
 
 def test_stakes_are_from_the_view_of_the_player_on_roll() -> None:
-    file = parse_mat(CUT_RECORD.replace("right : 2", "right : 1").encode())
-    first, second, double, take = replayed_situations(list(file.matches), "cut")[0].record.acts
+    first, second, double, take = replayed_situations([cut_match()], "cut")[0].record.acts
     assert first.stakes.score == MatchScore(3, 2)
     assert second.stakes.score == MatchScore(2, 3)
     assert double.kind == ActKind.DOUBLE
@@ -114,23 +123,14 @@ def test_invalid_records_are_refused(change: tuple[str, str], message: str) -> N
         replayed_situations(list(parse_mat(CUT_RECORD.replace(*change).encode()).matches), "cut")
 
 
-def test_judging_without_a_fitting_met_raises() -> None:
+def test_match_is_judged_with_a_match_equity_table_of_its_length() -> None:
     player = LookaheadPlayer(pips_player())
-    match = list(parse_mat(CUT_RECORD.replace("right : 2", "right : 1").encode()).matches)
-    (judged,) = judge_all(player, CubeRules(met=published_met()), replayed_situations(match, "cut"), Silence())
-    assert (judged.judged.result, len(judged.judged.acts)) == (None, 4)
+    situations = replayed_situations([cut_match()], "cut")
+    (game,) = judge_all(player, CubeRules(met=published_met()), situations, Silence())
+    assert game.judged.result is None
+    assert len(game.judged.acts) == 4
     with pytest.raises(InvalidParameterError, match=r"^expected a match equity table for a match, got none at "):
-        judge_all(player, CubeRules(), replayed_situations(match, "cut"), Silence())
-    long = [replace(match[0], length=20)]
+        judge_all(player, CubeRules(), situations, Silence())
+    long_match = replayed_situations([replace(cut_match(), length=20)], "cut")
     with pytest.raises(UsageError, match=r"^expected a match equity table to 20-away, got "):
-        judge_all(player, CubeRules(met=published_met()), replayed_situations(long, "cut"), Silence())
-
-
-def test_money_session_is_judged_with_beavers() -> None:
-    player = LookaheadPlayer(pips_player())
-    games = judge_all(player, CubeRules(has_beavers=True), replayed_situations([session()], "session"), Silence())
-    assert [game.judged.result for game in games] == [
-        each.record.result for each in replayed_situations([session()], "session")
-    ]
-    kinds = {act.act.kind for game in games for act in game.judged.acts}
-    assert kinds == set(ActKind)
+        judge_all(player, CubeRules(met=published_met()), long_match, Silence())

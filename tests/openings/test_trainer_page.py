@@ -37,8 +37,8 @@ def test_page_has_no_values_before_an_answer(client: TestClient, ask: str) -> No
         assert question["verdict"] is None
         assert question["plays"] == []
         assert (question["first_play"] is None) == (ask == "first")
-    asked = {(question["first_roll"], question["first_play"], question["roll"]) for question in questions}
-    assert len(asked) == len(questions)
+    different = {(question["first_roll"], question["first_play"], question["roll"]) for question in questions}
+    assert len(different) == len(questions)
 
 
 @pytest.mark.parametrize("ask", ["first", "replies"])

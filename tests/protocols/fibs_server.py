@@ -321,7 +321,7 @@ class _Session:
             play = self.asked(plays)
         else:
             play = self.server.random.choice(plays)
-            self.say(f"{OPPONENT} moves {self.shown(play)} .")
+            self.say(f"{OPPONENT} moves {self.format_play(play)} .")
         self.server.plays.append((side, str(roll), sorted(move[:2] for move in play.moves)))
         match.position, match.turn, match.dice = play.next_position, 1 - side, None
         if is_over(match.position):
@@ -341,7 +341,7 @@ class _Session:
         while (words := self.command()) == ["roll"]:
             self.say("** You did already roll the dice.")
         for play in plays:
-            steps = [step.split("-") for step in self.shown(play, 0).split()]
+            steps = [step.split("-") for step in self.format_play(play, 0).split()]
             if words[0] == "move" and sorted(words[1:]) == sorted("-".join(step) for step in steps):
                 return play
         self.say("** You can't move like that.")
@@ -358,14 +358,14 @@ class _Session:
     def color(self) -> int:
         return 1 if self.match.games % 3 else -1
 
-    def shown(self, play: Play, side: int = 1) -> str:
+    def format_play(self, play: Play, side: int = 1) -> str:
         """A play in the server's notation, `13-8 6-5`, or `24-1` if an illegal play is due."""
         if side == 1 and self.fault("illegal play"):
             return "24-1"
         is_up = (self.direction if side == 0 else -self.direction) > 0
         names = {25: "bar", 0: "off"}
-        place = {p: names.get(p) or str(25 - p if is_up else p) for p in range(26)}
-        return " ".join(f"{place[start]}-{place[end]}" for start, end, _ in play.moves)
+        points = {p: names.get(p) or str(25 - p if is_up else p) for p in range(26)}
+        return " ".join(f"{points[start]}-{points[end]}" for start, end, _ in play.moves)
 
     def fault(self, name: str) -> bool:
         """Whether the fault called `name` is due; it happens once."""

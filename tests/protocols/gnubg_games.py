@@ -57,9 +57,9 @@ class Act(NamedTuple):
 def gnubg_script(port: int, **settings: object) -> str:
     """A script that makes gnubg play a match to `length` points or a session of `games` games, in which the program at
     the port plays side `side`. `extra` contains more settings of gnubg."""
-    chosen = {"side": 0, "length": 0, "games": 1, "seed": 1, "noise": 0, "extra": []} | settings
-    script = SCRIPT.replace("OTHER", str(1 - int(str(chosen["side"])))).replace("PORT", str(port))
-    for name, value in chosen.items():
+    values = {"side": 0, "length": 0, "games": 1, "seed": 1, "noise": 0, "extra": []} | settings
+    script = SCRIPT.replace("OTHER", str(1 - int(str(values["side"])))).replace("PORT", str(port))
+    for name, value in values.items():
         script = script.replace(name.upper(), json.dumps(value))
     return script
 

@@ -66,7 +66,6 @@ def test_resignation_after_the_roll_depends_on_its_plays() -> None:
 
 
 def test_resignation_follows_the_jacoby_rule() -> None:
-    """Under the Jacoby rule, resigning a single game is enough while the cube is centered, even if a gammon is lost."""
     assert losing_player(1.0).accepts(START, Stakes(Money(is_jacoby=True)), 1)
     assert not losing_player(1.0).accepts(START, Stakes(Money(is_jacoby=False)), 1)
 
@@ -75,14 +74,14 @@ def test_rolled_out_plays_keep_their_values(player_root: Path, monkeypatch: pyte
     """Plays that are rolled out need not follow each other in the ranking: not all plays are searched to the same
     depth."""
     player = bgdata.open_player(player_root, "random")
+    assert isinstance(player.evaluator, NetworkPlayer)
     roll = parse_roll("31")
     best, second, third, *_, worst = player.rank_plays(START, roll, MONEY)
-    given = [replace(row, loss=loss) for row, loss in ((best, 0.0), (second, 0.01), (worst, 0.2), (third, 0.1))]
-    monkeypatch.setattr(LookaheadPlayer, "rank_plays", lambda *_, **__: given)
-    decisions = Decisions(player, trials=72)
-    found = {action.play: action.worth for action in decisions.rank(START, roll, MONEY)}
-    assert set(found) == {best.play, second.play, third.play}
-    assert isinstance(player.evaluator, NetworkPlayer)
-    starts = list(play_starts(given, MONEY, 0.16, 5).values())
-    rolled = roll_out_with_cube(starts, player.evaluator.chooser, CubeRules(), Limits(72))
-    assert [found[each.play].value for each in (best, second, third)] == (-rolled.values).tolist()
+    ranking = [replace(best, loss=0.0), replace(second, loss=0.01), replace(worst, loss=0.2), replace(third, loss=0.1)]
+    monkeypatch.setattr(LookaheadPlayer, "rank_plays", lambda *_, **__: ranking)
+    rows = Decisions(player, trials=72).rank(START, roll, MONEY)
+    values = {row.play: row.worth.value for row in rows}
+    starts = list(play_starts(ranking, MONEY, 0.16, 5).values())  # without the worst play, which loses more than 0.16
+    rollouts = roll_out_with_cube(starts, player.evaluator.chooser, CubeRules(), Limits(72))
+    assert values.keys() == {best.play, second.play, third.play}
+    assert [values[row.play] for row in (best, second, third)] == (-rollouts.values).tolist()

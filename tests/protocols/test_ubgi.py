@@ -53,18 +53,18 @@ def simple_engine() -> UbgiEngine:
 
 
 def test_conversation_for_money_has_known_answers(engine: UbgiEngine) -> None:
-    """A conversation from `ubgi` to `quit` in money play has the known answers."""
     hello = engine.answers("ubgi")
     assert hello[0] == "id name bgdata diverse-19"
     assert hello[-2:] == ["proto 0.2", "ubgiok"]
     assert engine.answers("isready") == ["readyok"]
-    for silent in ("newgame", f"position gnubgid {START.id}", "dice 3 1", ""):
-        assert engine.answers(silent) == []
+    for line in ("newgame", f"position gnubgid {START.id}", "dice 3 1", ""):
+        assert engine.answers(line) == []
     *infos, best = engine.answers("go chequer")
     assert best == "bestmove 8/5 6/5"
     assert len(infos) == 5
     assert infos[0].startswith("info multipv 1 score 0.")
-    assert engine.answers("go role chequer")[-1] == engine.answers("go")[-1] == best
+    assert engine.answers("go role chequer")[-1] == best
+    assert engine.answers("go")[-1] == best
     assert engine.answers("go cube")[-1] == "bestcube nodouble"
     assert engine.answers("go turn")[-1] == "bestturn cube=nodouble move=8/5 6/5"
     (chances,) = engine.answers("go eval")
@@ -75,16 +75,15 @@ def test_conversation_for_money_has_known_answers(engine: UbgiEngine) -> None:
 
 
 def test_plies_trials_and_seeds_can_be_set(engine: UbgiEngine) -> None:
-    """Plies, trials and seeds change answers, whether they are set for the engine or for one question."""
     for line in (f"position gnubgid {START.id}", "dice 6 2", "set engine.ply 2"):
         assert engine.answers(line) == []
     assert engine.answers("get engine.ply") == ["value engine.ply 2"]
-    one_ply = engine.answers("go")
-    assert engine.answers("go ply 1") != one_ply == engine.answers("go ply 2")
-    first, again, other = (engine.answers(f"go trials 72 seed {seed}") for seed in (1, 1, 2))
-    assert first == again != other
-    assert "error 0.0" in first[0]
-    assert "error 0.000000" not in first[0]
+    assert engine.answers("go") == engine.answers("go ply 2") != engine.answers("go ply 1")
+    rollout = engine.answers("go trials 72 seed 1")
+    assert engine.answers("go trials 72 seed 1") == rollout
+    assert engine.answers("go trials 72 seed 2") != rollout
+    assert "error 0.0" in rollout[0]
+    assert "error 0.000000" not in rollout[0]
     assert engine.answers("go cube trials 72 seed 1")[-1] == "bestcube nodouble"
     assert engine.answers("go trials 70")[0].startswith("error bad_value expected a multiple of 36 trials")
 
@@ -102,11 +101,13 @@ def test_example_session_of_the_page_is_repeated(engine: UbgiEngine) -> None:
     """The engine answers as the documentation shows: typed lines are not indented there, replies are. Of rollouts only
     the last line is compared, because values depend on the tables present."""
     (session,) = re.findall(r"```\n(ubgi\n.*?)```", PAGE.read_text(), re.DOTALL)
-    for part in re.split(r"^(?=\S)", session, flags=re.MULTILINE)[1:]:
-        typed, *shown = part.splitlines()
-        answers = engine.answers(typed)
-        first = -1 if "trials" in typed else 0
-        assert answers[first:] == [line.strip() for line in shown[first:]]
+    for exchange in re.split(r"^(?=\S)", session, flags=re.MULTILINE)[1:]:
+        typed, *replies = exchange.splitlines()
+        answers, expected = engine.answers(typed), [line.strip() for line in replies]
+        if "trials" in typed:
+            assert answers[-1] == expected[-1]
+        else:
+            assert answers == expected
 
 
 def position_of(stakes: Stakes, position: Position = START, *, is_doubled: bool = False) -> str:
@@ -187,43 +188,48 @@ def cube_values(answers: list[str]) -> dict[str, float]:
     return dict(zip(words[::2], map(float, words[1::2]), strict=True))
 
 
-def test_conversation_at_a_score_is_in_mwc(match_engine: UbgiEngine) -> None:
-    """In a match, values are match winning chances: at 2-away 2-away one roll decides the match after double and
-    take."""
+def test_values_of_a_match_are_winning_chances(match_engine: UbgiEngine) -> None:
+    """At 2-away 2-away one roll decides the match after double and take."""
     ask = match_engine.answers
     assert ask("newgame") == ask(position_of(Stakes(MatchScore(2, 2)), LIKELY)) == []
-    told = ask("go cube")
-    values = cube_values(told)
+    answers = ask("go cube")
+    values = cube_values(answers)
     assert values["double_take"] == pytest.approx(26 / 36, abs=1e-4)
     assert 0.65 < values["double_pass"] < 0.71 < values["double_take"]
-    assert told[-1] == "bestcube double"
+    assert answers[-1] == "bestcube double"
     assert ask("dice 2 1") == []
     *infos, best = ask("go")
     assert best == "bestmove 2/off 2/1"
-    assert all(re.fullmatch(r"info multipv \d score 0\.\d{6} mwc error 0\.000000 pv .*", info) for info in infos)
+    for info in infos:
+        assert re.fullmatch(r"info multipv \d score 0\.\d{6} mwc error 0\.000000 pv .*", info)
     assert ask("go turn")[-1] == "bestturn cube=double move=2/off 2/1"
-    assert ask(position_of(Stakes(MatchScore(1, 3, is_crawford=True)), LIKELY)) == []
-    told = ask("go cube")
-    assert set(cube_values(told)) == {"no_double", "error"}
-    assert told[-1] == "bestcube nodouble"
-    assert ask("newgame") == []
-    assert ask("go cube") == ["error bad_state missing position"]
+
+
+def test_crawford_game_has_no_double(match_engine: UbgiEngine) -> None:
+    assert match_engine.answers(position_of(Stakes(MatchScore(1, 3, is_crawford=True)), LIKELY)) == []
+    answers = match_engine.answers("go cube")
+    assert cube_values(answers).keys() == {"no_double", "error"}
+    assert answers[-1] == "bestcube nodouble"
+    assert match_engine.answers("newgame") == []
+    assert match_engine.answers("go cube") == ["error bad_state missing position"]
 
 
 @each("change", list(CHANGES))
 def test_every_xgid_field_matters(match_engine: UbgiEngine, change: str) -> None:
     """Two positions whose XGIDs differ in one field get different answers."""
-    answers = []
-    for state in CHANGES[change][:2]:
-        ended = state if state.roll or change != "roll" else replace(state, roll=parse_roll("42"))
-        lines = [f"position xgid {format_xgid(Position(CONTACT), ended)}", "go chequer", "go cube", "go turn"]
-        answers.append([answer for line in lines for answer in match_engine.answers(line)])
-    assert answers[0] != answers[1]
-    assert not [answer for lines in answers for answer in lines if answer.startswith("error")]
+
+    def answers(state: MatchState) -> list[str]:
+        if change == "roll" and not state.roll:
+            state = replace(state, roll=parse_roll("42"))
+        lines = [f"position xgid {format_xgid(Position(CONTACT), state)}", "go chequer", "go cube", "go turn"]
+        return [answer for line in lines for answer in match_engine.answers(line)]
+
+    first, second = map(answers, CHANGES[change][:2])
+    assert first != second
+    assert not [answer for answer in first + second if answer.startswith("error")]
 
 
 def test_engine_without_a_table_refuses_matches(engine: UbgiEngine) -> None:
-    """An engine without a match equity table plays for money only, and its error says so."""
     assert engine.answers(position_of(Stakes(MatchScore(2, 2)), LIKELY)) == []
     message = "error bad_value expected a match equity table for a match, got none"
     assert engine.answers("go cube")[0].startswith(message)
@@ -231,9 +237,9 @@ def test_engine_without_a_table_refuses_matches(engine: UbgiEngine) -> None:
 
 def test_keys_are_listed_and_set() -> None:
     engine = simple_engine()
-    told = engine.answers("keys")
-    assert [line.split()[1] for line in told] == ["game.variant", *KEYS]
-    assert "key engine.seed int 0..4611686018427387904 0 ! of the dice of rollouts" in told
+    lines = engine.answers("keys")
+    assert [line.split()[1] for line in lines] == ["game.variant", *KEYS]
+    assert "key engine.seed int 0..4611686018427387904 0 ! of the dice of rollouts" in lines
     for line in ("set game.jacoby true", "setoption name game.beavers value on", "set game.variant backgammon"):
         assert engine.answers(line) == []
     assert engine.answers("get game.jacoby") == ["value game.jacoby true"]
@@ -266,7 +272,6 @@ def test_invalid_lines_get_errors(line: str, error: str) -> None:
 
 
 def test_limits_of_every_key_can_be_set() -> None:
-    """The smallest and largest values that `keys` lists can be set and read back."""
     engine = simple_engine()
     for name, key in KEYS.items():
         for number in (key.least, key.most) if key.kind == "int" else ():
@@ -292,7 +297,6 @@ UNANSWERED = ("newgame", "stop", "position", "dice", "set", "setoption")
 
 
 def test_every_line_is_answered_or_changes_the_state() -> None:
-    """Ten thousand random lines of valid words are answered, or change the state of the engine."""
     chance = random.Random(5)
     engine = simple_engine()
     errors = 0
@@ -345,8 +349,8 @@ BOARD, ROLL = np.array([START.board], np.int8), np.array([[3, 1]], np.int8)
 def test_any_engine_plays(answer: str, tmp_path: Path) -> None:
     player = open_named_player(tiny_engine_file(tmp_path, f'"{answer}"'))
     assert player.label == "tiny-0ply"
-    chosen = parse_play("8/5 6/5", START, "31").next_position.board
-    assert player.choose_plays(BOARD, ROLL).tolist() == [list(chosen)]
+    expected = parse_play("8/5 6/5", START, "31").next_position.board
+    assert player.choose_plays(BOARD, ROLL).tolist() == [list(expected)]
     assert len(player.version) == 8
 
 
@@ -355,27 +359,26 @@ def test_our_engine_is_a_player_and_evaluator(player_root: Path, tmp_path: Path)
     """Through a process of its own, the engine gives the answers of the player that it runs."""
     path = tmp_path / "ours.ubgi"
     path.write_text(f"# ours\n{sys.executable} -m bgdata --warehouse {player_root} ubgi\nengine.seed 3\n")
-    player = open_named_player(str(path), 1)
-    direct = open_player(player_root, ply=1)
-    assert player.label == "ours-1ply"
-    found, expected = LookaheadPlayer(player).evaluate(START), direct.evaluate(START)  # type: ignore[arg-type]
-    assert found.win == expected.win
-    assert player.choose_plays(BOARD, ROLL).tolist() == direct.choose_plays(BOARD, ROLL).tolist()
+    engine = open_named_player(str(path), 1)
+    player = open_player(player_root, ply=1)
+    assert engine.label == "ours-1ply"
+    assert LookaheadPlayer(engine).evaluate(START).win == player.evaluate(START).win  # type: ignore[arg-type]
+    assert engine.choose_plays(BOARD, ROLL).tolist() == player.choose_plays(BOARD, ROLL).tolist()
 
 
 def test_command_answers_on_pipes(player_root: Path) -> None:
     """The command answers on pipes, though the input contains bytes that are not text, and ends within a line."""
     command = [sys.executable, "-m", "bgdata", "--warehouse", str(player_root), "ubgi"]
-    done = subprocess.run(command, input=b"isready\n\xff\xfe\nisready\nisrea", capture_output=True, check=False)
-    assert done.stdout.decode().splitlines()[0] == "readyok"
-    assert done.stdout.decode().splitlines()[1].startswith("error bad_command expected a line of text, got ")
-    assert done.stdout.decode().splitlines()[2:] == ["readyok"]
-    assert done.returncode == 1
-    assert b"expected the asking program to end its last line, found it gone after 'isrea'" in done.stderr
+    result = subprocess.run(command, input=b"isready\n\xff\xfe\nisready\nisrea", capture_output=True, check=False)
+    first, second, third = result.stdout.decode().splitlines()
+    assert first == "readyok"
+    assert second.startswith("error bad_command expected a line of text, got ")
+    assert third == "readyok"
+    assert result.returncode == 1
+    assert b"expected the asking program to end its last line, found it gone after 'isrea'" in result.stderr
 
 
 def test_line_of_100_megabytes_gets_one_error() -> None:
-    """A line of 100 MB gets one error, and uses little memory."""
     ours, theirs = socket.socketpair()
     chunk = b"9" * (1 << 16)
 

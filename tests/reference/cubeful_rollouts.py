@@ -33,6 +33,8 @@ class Trials:
     is_jacoby: bool = False
     # (board, roll, cube, its owner, score; as the player sees them) -> board after the play; None: the best by `value`
     choose: Callable[[Board, Roll, int, str, Score], Board] | None = None
+    # (board, cube, its owner, score; as the player on roll, who may double, sees them) -> its exact value, where known
+    ending: Callable[[Board, int, str, Score], float | None] = lambda *_state: None
 
     def trial(self, board: Board, start: tuple[int, int, bool], place_of: Callable[[int], int]) -> tuple[float, float]:
         """(value, luck) of player 0. `start` is the cube, its owner and whether player 0 may double at once; `place_of`
@@ -43,6 +45,9 @@ class Trials:
             sign = 1 if player == 0 else -1
             mine = self.score if player == 0 else turned_score(self.score)
             whose = OWNERS[owner if player == 0 or owner < 0 else 1 - owner]
+            known = self.ending(board, cube, whose, mine) if may_double else None
+            if known is not None:
+                return sign * known, luck
             if may_double and whose != "opponent" and cube < 64 and not self.score.is_crawford:
                 (chances,), _ = self.evaluate([board])
                 now, taken, passed = self.model(chances, cube, whose, mine)

@@ -27,19 +27,19 @@ create table benchmark_plays (
 """
 
 
-def some_decisions(count: int, seed: int) -> list[Plays]:
+def random_decisions(count: int, seed: int) -> list[Plays]:
     """Decisions of 1 to 4 plays, whose noise is partly shared."""
     generator = np.random.default_rng(seed)
-    found = []
+    decisions = []
     for n_plays in generator.integers(1, 5, count):
         blocks = generator.normal(0, 0.1, (n_plays, 12)) + generator.normal(0, 0.1, 12)
         blocks -= generator.exponential(0.1, n_plays)[:, None]
-        found.append(Plays(blocks[np.argsort(-blocks.mean(axis=1))]))
-    return found
+        decisions.append(Plays(blocks[np.argsort(-blocks.mean(axis=1))]))
+    return decisions
 
 
-def some_choices(decisions: list[Plays], seed: int) -> Choices:
-    """A play for each player and decision, listed or not; the best play is more frequent."""
+def random_choices(decisions: list[Plays], seed: int) -> Choices:
+    """A rank for each player and decision, None for a play that is not listed; the best play is more frequent."""
     generator = np.random.default_rng(seed)
     return {
         player: [
@@ -75,7 +75,7 @@ def add_scores(
     variant: str = SET,
 ) -> None:
     """Add the choices of players."""
-    for player, places in choices.items():
+    for player, ranks in choices.items():
         name = f"{player}-{variant}-{digest}"
         manifest = {
             "dataset": "benchmark_scores", "variant": name,
@@ -83,26 +83,26 @@ def add_scores(
             "parameters": {"player": player, "ply": 1, "version": f"{player}1"},
         }  # fmt: skip
         connection.execute("insert into manifests values (?, 'r2', true)", [json.dumps(manifest)])
-        for number, (plays, place) in enumerate(zip(decisions, places, strict=True)):
-            loss = plays.losses[-1 if place is None else place]
-            row = [name, number, f"p{place}", place, loss]
+        for number, (plays, rank) in enumerate(zip(decisions, ranks, strict=True)):
+            loss = plays.losses[-1 if rank is None else rank]
+            row = [name, number, f"p{rank}", rank, loss]
             connection.execute("insert into benchmark_scores values (?, ?, ?, ?, ?)", row)
 
 
 @pytest.fixture
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     """An empty catalog with the view and the view that it reads."""
-    with duckdb.connect() as found:
-        found.execute(TABLES)
+    with duckdb.connect() as catalog:
+        catalog.execute(TABLES)
         for name in ("benchmark_choices", "benchmark_differences"):
-            found.execute((SQL / "measures" / "views" / f"{name}.sql").read_text())
-        yield found
+            catalog.execute((SQL / "measures" / "views" / f"{name}.sql").read_text())
+        yield catalog
 
 
 def rows_of(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], dict[str, Any]]:
     """The rows of the view by player and other player."""
-    found = connection.sql("from benchmark_differences")
-    rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+    view = connection.sql("from benchmark_differences")
+    rows = [dict(zip(view.columns, row, strict=True)) for row in view.fetchall()]
     by_players = {(row["player"], row["other_player"]): row for row in rows}
     assert len(by_players) == len(rows)
     return by_players
@@ -112,29 +112,28 @@ def rows_of(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], dict
 def test_differences_match_the_reference(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
     """Differences between players equal a plain computation, are opposite numbers for the two orders, and include
     decisions with unlisted plays and with a single play."""
-    decisions = some_decisions(40, seed)
-    choices = some_choices(decisions, seed + 100)
+    decisions = random_decisions(40, seed)
+    choices = random_choices(decisions, seed + 100)
     add_set(connection, decisions)
     add_scores(connection, decisions, choices)
-    found = rows_of(connection)
-    assert set(found) == set(permutations(PLAYERS, 2))
-    for (player, other), row in found.items():
+    rows = rows_of(connection)
+    assert set(rows) == set(permutations(PLAYERS, 2))
+    for (player, other), row in rows.items():
         expected = paired(decisions, choices[player], choices[other])
-        assert (row["decisions"], row["same_choices"]) == (40, expected.same_choices)
+        assert row["decisions"] == 40
+        assert row["same_choices"] == expected.same_choices
         assert 0 < expected.same_choices < 40
         assert row["difference"] == pytest.approx(expected.difference, abs=1e-9)
         assert row["standard_error"] == pytest.approx(expected.standard_error)
         assert expected.rollout_standard_error < row["rollout_standard_error"] < 2 * expected.rollout_standard_error
-        assert row["ply"] == 1
-        assert row["player_version"] == f"{player}1"
-        assert row["other_ply"] == 1
-        assert row["other_version"] == f"{other}1"
+        assert (row["ply"], row["player_version"]) == (1, f"{player}1")
+        assert (row["other_ply"], row["other_version"]) == (1, f"{other}1")
         assert (row["benchmark"], row["benchmark_version"]) == (f"rollout_decisions/{SET}", "r1")
 
 
 def test_noise_is_exact_against_the_best_play(connection: duckdb.DuckDBPyConnection) -> None:
     """Equal choices have no noise, and the noise of a loss against the best play is that of the blocks of rollouts."""
-    decisions = [plays for plays in some_decisions(30, 9) if len(plays.blocks) > 2]
+    decisions = [plays for plays in random_decisions(30, 9) if len(plays.blocks) > 2]
     best: list[int | None] = [0] * len(decisions)
     second: list[int | None] = [number % 2 for number in range(len(decisions))]
     add_set(connection, decisions)
@@ -155,10 +154,10 @@ def test_noise_is_the_lower_of_two_bounds(connection: duckdb.DuckDBPyConnection)
     decisions = [Plays(means + deviations * generator.normal(0, 1, (3, 12))) for _ in range(20)]
     add_set(connection, decisions)
     add_scores(connection, decisions, {"a": [1] * 20, "b": [2] * 20})
-    bounds = [plays.standard_error(1) + plays.standard_error(2) for plays in decisions]
-    others = [plays.difference_error(1, 0) + plays.difference_error(2, 0) for plays in decisions]
-    assert (np.array(bounds) < others).all()
-    expected = 1000 * np.sqrt(np.square(bounds).sum()) / 20
+    by_equities = np.array([plays.standard_error(1) + plays.standard_error(2) for plays in decisions])
+    by_losses = np.array([plays.difference_error(1, 0) + plays.difference_error(2, 0) for plays in decisions])
+    assert (by_equities < by_losses).all()
+    expected = 1000 * np.sqrt(np.square(by_equities).sum()) / 20
     assert rows_of(connection)["a", "b"]["rollout_standard_error"] == pytest.approx(expected)
 
 
@@ -169,8 +168,8 @@ def test_standard_error_includes_the_noise(connection: duckdb.DuckDBPyConnection
     for _ in range(400):
         blocks = generator.normal(0, 0.1, (3, 12))
         decisions.append(Plays(blocks[np.argsort(-blocks.mean(axis=1))]))
-    places = [generator.permutation(3) for _ in decisions]  # random, independent of the rollouts
-    choices: Choices = {name: [int(each[n]) for each in places] for n, name in enumerate(PLAYERS[:2])}
+    ranks = [generator.permutation(3) for _ in decisions]  # random, independent of the rollouts
+    choices: Choices = {"a": [int(row[0]) for row in ranks], "b": [int(row[1]) for row in ranks]}
     add_set(connection, decisions)
     add_scores(connection, decisions, choices)
     row = rows_of(connection)["a", "b"]
@@ -180,8 +179,8 @@ def test_standard_error_includes_the_noise(connection: duckdb.DuckDBPyConnection
 
 
 def test_noise_of_imported_rollouts_is_null(connection: duckdb.DuckDBPyConnection) -> None:
-    decisions = some_decisions(10, 3)
-    choices = some_choices(decisions, 4)
+    decisions = random_decisions(10, 3)
+    choices = random_choices(decisions, 4)
     add_set(connection, decisions, errors=False)
     add_scores(connection, decisions, choices)
     row = rows_of(connection)["a", "b"]
@@ -190,7 +189,7 @@ def test_noise_of_imported_rollouts_is_null(connection: duckdb.DuckDBPyConnectio
 
 
 def test_one_decision_has_no_standard_error(connection: duckdb.DuckDBPyConnection) -> None:
-    decisions = some_decisions(5, 2)[:1]
+    decisions = random_decisions(5, 2)[:1]
     add_set(connection, decisions)
     add_scores(connection, decisions, {"a": [0], "b": [None]})
     row = rows_of(connection)["a", "b"]
@@ -199,8 +198,8 @@ def test_one_decision_has_no_standard_error(connection: duckdb.DuckDBPyConnectio
 
 def test_players_on_different_decisions_are_not_compared(connection: duckdb.DuckDBPyConnection) -> None:
     """Scores on another version of a benchmark, on a missing one, and on another benchmark are not compared."""
-    decisions = some_decisions(6, 1)
-    choices = some_choices(decisions, 2)
+    decisions = random_decisions(6, 1)
+    choices = random_choices(decisions, 2)
     add_set(connection, decisions)
     add_set(connection, decisions, "t")
     add_scores(connection, decisions, {"a": choices["a"]})
@@ -211,28 +210,19 @@ def test_players_on_different_decisions_are_not_compared(connection: duckdb.Duck
     assert set(rows_of(connection)) == {("a", "c"), ("c", "a")}
 
 
-def test_view_in_a_warehouse_equals_the_choices(warehouse: Warehouse) -> None:
-    """In a warehouse, the view gives the differences between players on imported decisions and on those that bgdata
-    made."""
-    query = (
-        "select * from benchmark_differences where player = 'random' and other_player = 'pubeval' order by benchmark"
-    )
-    for kind in ("gnubg_benchmark", "rollout_decisions"):
-        (table,) = warehouse.current(kind)
-        scores = [
-            warehouse.build("benchmark_scores", ScoreParameters.on(table, name, 0, version))
-            for name, version in (("random", "1"), ("pubeval", "2"))
-        ]
-        with warehouse.connect() as connection:
-            found = connection.sql(f"from ({query}) where benchmark_version = '{table.folder.name}'")
-            (row,) = (dict(zip(found.columns, each, strict=True)) for each in found.fetchall())
-        losses, chosen = ([score.array(name) for score in scores] for name in ("losses", "chosen"))
-        difference = 1000 * (losses[0] - losses[1])
-        assert row["decisions"] == len(difference)
-        assert row["same_choices"] == (chosen[0] == chosen[1]).all(axis=1).sum()
-        assert row["difference"] == pytest.approx(difference.mean())
-        if kind == "gnubg_benchmark":  # a single decision, imported
-            assert (row["standard_error"], row["rollout_standard_error"]) == (None, None)
-        else:
-            assert row["standard_error"] == pytest.approx(difference.std(ddof=1) / len(difference) ** 0.5)
-            assert row["rollout_standard_error"] > 0
+@pytest.mark.parametrize("kind", ["gnubg_benchmark", "rollout_decisions"])
+def test_view_in_a_warehouse_equals_the_choices(warehouse: Warehouse, kind: str) -> None:
+    (table,) = warehouse.current(kind)
+    random = warehouse.build("benchmark_scores", ScoreParameters.on(table, "random", 0, "1"))
+    pubeval = warehouse.build("benchmark_scores", ScoreParameters.on(table, "pubeval", 0, "2"))
+    query = "from benchmark_differences where player = 'random' and other_player = 'pubeval' and benchmark_version = $v"
+    (row,) = warehouse.rows(query, {"v": table.folder.name})
+    differences = 1000 * (random.array("losses") - pubeval.array("losses"))
+    assert row["decisions"] == len(differences)
+    assert row["same_choices"] == (random.array("chosen") == pubeval.array("chosen")).all(axis=1).sum()
+    assert row["difference"] == pytest.approx(differences.mean())
+    if kind == "gnubg_benchmark":  # a single decision, imported
+        assert (row["standard_error"], row["rollout_standard_error"]) == (None, None)
+    else:
+        assert row["standard_error"] == pytest.approx(differences.std(ddof=1) / len(differences) ** 0.5)
+        assert row["rollout_standard_error"] > 0

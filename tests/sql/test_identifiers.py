@@ -4,8 +4,10 @@ import functools
 from typing import Any
 
 import duckdb
+import numpy as np
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError, InvalidRollError, InvalidScoreError
 from bgdata.game.dice import roll_of
@@ -15,7 +17,7 @@ from bgdata.game.match_state import MatchState, format_gnubg_id, format_match_id
 from bgdata.game.position import START, Position
 from bgdata.game.themes import NO_THEME, Theme, position_themes
 from tests.random_games import GamePositions, random_game_positions
-from tests.sql.test_positions import NO_BOARDS
+from tests.sql.test_positions import INVALID_BOARDS
 from tests.subtests import each
 
 Connection = duckdb.DuckDBPyConnection
@@ -49,22 +51,20 @@ def values(connection: Connection, expression: str, boards: list[Any]) -> list[A
     return [row[0] for row in rows]
 
 
-def state(given: dict[str, Any]) -> MatchState | None:
+def match_state(arguments: dict[str, Any]) -> MatchState | None:
     """The match of these arguments in Python, None where there is none."""
-    if (given["die1"] is None) != (given["die2"] is None):
+    die1, die2 = arguments["die1"], arguments["die2"]
+    away, opponent_away, length = arguments["away"], arguments["opponent_away"], arguments["match_length"]
+    is_match = bool(away or opponent_away or length)
+    if (die1 is None) != (die2 is None):
+        return None
+    if arguments["is_jacoby" if is_match else "is_crawford"]:
         return None
     try:
-        roll = None if given["die1"] is None else roll_of(given["die1"], given["die2"])
-        is_match = given["away"] or given["opponent_away"] or given["match_length"]
-        if (is_match and given["is_jacoby"]) or (not is_match and given["is_crawford"]):
-            return None
-        score = (
-            MatchScore(given["away"], given["opponent_away"], given["is_crawford"])
-            if is_match
-            else Money(given["is_jacoby"])
-        )
-        stakes = Stakes(score, Cube(given["cube_value"], CubeOwner(given["cube_owner"])))
-        return MatchState.from_stakes(stakes, roll=roll, length=given["match_length"])
+        roll = None if die1 is None else roll_of(die1, die2)
+        match = MatchScore(away, opponent_away, arguments["is_crawford"]) if is_match else Money(arguments["is_jacoby"])
+        stakes = Stakes(match, Cube(arguments["cube_value"], CubeOwner(arguments["cube_owner"])))
+        return MatchState.from_stakes(stakes, roll=roll, length=length)
     except (InvalidRollError, InvalidScoreError, ValueError):
         return None
 
@@ -77,16 +77,17 @@ def python_ids(position: Position, match: MatchState) -> tuple[str, str | None, 
         return format_xgid(position, match), None, None
 
 
-def open_gammon_id(position: Position, given: dict[str, Any]) -> str:
+def open_gammon_id(position: Position, arguments: dict[str, Any]) -> str:
     """The OpenGammon ID, computed as simply as possible; the player on roll is black."""
     letters = "0123456789abcdefghijklmnop"
-    own = "".join(letters[point] * max(position.board[point], 0) for point in range(1, 26))
-    other = letters[0] * position.board[0]
-    other += "".join(letters[point] * max(-position.board[point], 0) for point in range(1, 25))
-    owner = {"centered": "N", "on_roll": "B", "opponent": "W"}[given["cube_owner"]]
-    cube = f"{owner}{given['cube_value'].bit_length() - 1}N"
-    dice = sorted((given["die1"], given["die2"]), reverse=True) if given["die1"] else []
-    return ":".join([other, own, cube, *["".join(map(str, dice))] * bool(dice)])
+    black = "".join(letters[point] * max(position.board[point], 0) for point in range(1, 26))
+    white = letters[0] * position.board[0]
+    white += "".join(letters[point] * max(-position.board[point], 0) for point in range(1, 25))
+    owner = {"centered": "N", "on_roll": "B", "opponent": "W"}[arguments["cube_owner"]]
+    parts = [white, black, f"{owner}{arguments['cube_value'].bit_length() - 1}N"]
+    if arguments["die1"]:
+        parts.append("".join(map(str, sorted((arguments["die1"], arguments["die2"]), reverse=True))))
+    return ":".join(parts)
 
 
 small_numbers = st.integers(0, 6)
@@ -104,51 +105,48 @@ sensible_arguments = st.fixed_dictionaries({
     "cube_value": st.sampled_from([2, 4, 8, 1024]), "cube_owner": st.sampled_from(["on_roll", "opponent"]),
     "away": st.integers(1, 11), "opponent_away": st.integers(1, 11),
     "match_length": st.sampled_from([None, 11, 13, 64, 65]), "is_crawford": st.just(False), "is_jacoby": st.just(False),
-}).map(lambda given: given | {"die2": given["die2"] if given["die1"] else None})  # fmt: skip
+}).map(lambda arguments: arguments | {"die2": arguments["die2"] if arguments["die1"] else None})  # fmt: skip
 
 
 @few_examples
-@given(row=st.integers(0, 3000), given_=scores | sensible_arguments)
-@example(row=0, given_=MONEY)
-@example(row=0, given_=MONEY | {"is_jacoby": True})
-@example(row=0, given_=MONEY | {"away": 1, "opponent_away": 4, "is_crawford": True, "match_length": 5})
-@example(row=0, given_=MONEY | {"away": 1, "opponent_away": 1, "is_crawford": True})
-@example(row=0, given_=MONEY | {"away": 3, "opponent_away": 4, "cube_value": 2})
-@example(row=0, given_=MONEY | {"match_length": 5})
-@example(row=0, given_=MONEY | {"is_crawford": True})
-def test_identifiers_of_any_match_equal_python(connection: Connection, row: int, given_: dict[str, Any]) -> None:
+@given(row=st.integers(0, 3000), arguments=scores | sensible_arguments)
+@example(row=0, arguments=MONEY)
+@example(row=0, arguments=MONEY | {"is_jacoby": True})
+@example(row=0, arguments=MONEY | {"away": 1, "opponent_away": 4, "is_crawford": True, "match_length": 5})
+@example(row=0, arguments=MONEY | {"away": 1, "opponent_away": 1, "is_crawford": True})
+@example(row=0, arguments=MONEY | {"away": 3, "opponent_away": 4, "cube_value": 2})
+@example(row=0, arguments=MONEY | {"match_length": 5})
+@example(row=0, arguments=MONEY | {"is_crawford": True})
+def test_identifiers_of_any_match_equal_python(connection: Connection, row: int, arguments: dict[str, Any]) -> None:
     """SQL writes the identifiers of Python, and null where Python raises an error."""
     position = Position(games().boards[row].tolist())
-    (found,) = connection.execute(
+    identifiers = connection.execute(
         f"select xgid($board::tinyint[], {ARGUMENTS}, {SCORE}), gnubg_id($board::tinyint[], {ARGUMENTS}, {SCORE}), "
         f"match_id({ARGUMENTS}, {SCORE})",
-        {**given_, "board": list(position.board)},
-    ).fetchall()
-    match = state(given_)
-    assert found == (python_ids(position, match) if match else (None, None, None))
+        {**arguments, "board": list(position.board)},
+    ).fetchone()
+    match = match_state(arguments)
+    assert identifiers == (python_ids(position, match) if match else (None, None, None))
 
 
 @few_examples
-@given(row=st.integers(0, 3000), given_=scores | sensible_arguments)
-def test_opengammon_ids_hold_any_cube(connection: Connection, row: int, given_: dict[str, Any]) -> None:
-    given_ = given_ | {
-        name: MONEY[name] for name in ("away", "opponent_away", "match_length", "is_crawford", "is_jacoby")
-    }
+@given(row=st.integers(0, 3000), arguments=scores | sensible_arguments)
+def test_opengammon_ids_hold_any_cube(connection: Connection, row: int, arguments: dict[str, Any]) -> None:
+    """Only cubes up to 512 can be written."""
     position = Position(games().boards[row].tolist())
-    wanted = {name: given_[name] for name in ("die1", "die2", "cube_value", "cube_owner")}
-    (found,) = connection.execute(
-        f"select ogid($board::tinyint[], {ARGUMENTS})", {**wanted, "board": list(position.board)}
-    ).fetchall()
-    is_written = state(given_) is not None and given_["cube_value"] <= 512
-    assert found == (open_gammon_id(position, given_) if is_written else None,)
+    dice_and_cube = {name: arguments[name] for name in ("die1", "die2", "cube_value", "cube_owner")}
+    (identifier,) = connection.execute(
+        f"select ogid($board::tinyint[], {ARGUMENTS})", {**dice_and_cube, "board": list(position.board)}
+    ).fetchall()[0]
+    if match_state(MONEY | dice_and_cube) is None or arguments["cube_value"] > 512:
+        assert identifier is None
+    else:
+        assert identifier == open_gammon_id(position, arguments)
 
 
 def test_identifiers_of_the_start(connection: Connection) -> None:
-    """Identifiers of the start are those that other programs write."""
-    found = connection.execute(
-        "select xgid($1), gnubg_id($1), ogid($1), ogid($1, 3, 1)", [list(START.board)]
-    ).fetchone()
-    assert found == (
+    query = "select xgid($1), gnubg_id($1), ogid($1), ogid($1, 3, 1)"
+    assert connection.execute(query, [list(START.board)]).fetchone() == (
         "XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10",
         "4HPwATDgc/ABMA:cAkAAAAAAAAE",
         "11ccccchhhjjjjj:66666888dddddoo:N0N",
@@ -159,55 +157,54 @@ def test_identifiers_of_the_start(connection: Connection) -> None:
 def test_identifiers_of_random_games_equal_python(connection: Connection) -> None:
     boards = games().boards.tolist()
     assert len(boards) > 9000
-    match = MatchState()
-    expected = [
-        (format_xgid(position, match), format_gnubg_id(position, match), open_gammon_id(position, MONEY))
-        for position in map(Position, boards)
-    ]
-    found = [values(connection, f"{name}(x)", boards) for name in ("xgid", "gnubg_id", "ogid")]
-    assert list(zip(*found, strict=True)) == expected
+    positions = list(map(Position, boards))
+    assert values(connection, "xgid(x)", boards) == [format_xgid(position, MatchState()) for position in positions]
+    expected = [format_gnubg_id(position, MatchState()) for position in positions]
+    assert values(connection, "gnubg_id(x)", boards) == expected
+    assert values(connection, "ogid(x)", boards) == [open_gammon_id(position, MONEY) for position in positions]
+
+
+def theme_labels(boards: NDArray[np.int8]) -> list[str | None]:
+    """The theme of each board in Python, None without one."""
+    return [None if theme == NO_THEME else Theme(theme).label for theme in position_themes(boards).tolist()]
 
 
 def test_themes_of_random_games_equal_python(connection: Connection) -> None:
-    boards = games().boards.tolist()
-    expected = [None if each == NO_THEME else Theme(each).label for each in position_themes(games().boards).tolist()]
-    assert values(connection, "theme(x)", boards) == expected
-    assert len({*expected}) > 10
+    expected = theme_labels(games().boards)
+    assert len(set(expected)) > 10
+    assert values(connection, "theme(x)", games().boards.tolist()) == expected
 
 
 counts = st.lists(st.integers(-4, 5), min_size=24, max_size=24)
 
 
 @settings(few_examples, max_examples=300)
-@given(points=counts, bars=st.tuples(st.integers(0, 2), st.integers(0, 2)), kept=st.integers(0, 15))
-@example(points=[0] * 24, bars=(0, 0), kept=0)
-@example(points=[0, 0, 2, 2, 2, 2, *[0] * 11, 2, 2, 2, 2, 2, -2, -2], bars=(0, 0), kept=15)
+@given(points=counts, bars=st.tuples(st.integers(0, 2), st.integers(0, 2)), most=st.integers(0, 15))
+@example(points=[0] * 24, bars=(0, 0), most=0)
+@example(points=[0, 0, 2, 2, 2, 2, *[0] * 11, 2, 2, 2, 2, 2, -2, -2], bars=(0, 0), most=15)
 def test_themes_of_any_board_equal_python(
-    connection: Connection, points: list[int], bars: tuple[int, int], kept: int
+    connection: Connection, points: list[int], bars: tuple[int, int], most: int
 ) -> None:
-    """Themes of random boards, which are rarer than in random games, equal those of Python. Checkers beyond `kept` on a
-    side are taken away."""
-    board, left = [bars[0], *points, bars[1]], [kept - bars[1], kept - bars[0]]
+    """Themes of boards that are rare in games equal those of Python. A side has at most `most` checkers; others are
+    taken away."""
+    board = [bars[0], *points, bars[1]]
+    free = {1: most - bars[1], -1: most - bars[0]}  # checkers that may still be placed, by side
     for point in range(1, 25):
-        side = 0 if board[point] > 0 else 1
-        checkers = max(0, min(abs(board[point]), left[side]))
-        board[point], left[side] = (checkers if side == 0 else -checkers), left[side] - checkers
+        side = 1 if board[point] > 0 else -1
+        checkers = max(0, min(abs(board[point]), free[side]))
+        board[point] = side * checkers
+        free[side] -= checkers
     try:
-        boards = Position(board).board
+        expected = theme_labels(np.array([Position(board).board], np.int8))
     except InvalidPositionError:
-        assert values(connection, "theme(x)", [board]) == [None]
-        return
-    import numpy as np
-
-    (number,) = position_themes(np.array([boards], np.int8)).tolist()
-    assert values(connection, "theme(x)", [board]) == [None if number == NO_THEME else Theme(number).label]
+        expected = [None]
+    assert values(connection, "theme(x)", [board]) == expected
 
 
 @each("name", ["xgid", "gnubg_id", "ogid", "theme"])
-def test_lists_that_are_no_boards_give_null(connection: Connection, name: str) -> None:
-    assert values(connection, f"{name}(x)", NO_BOARDS) == [None] * len(NO_BOARDS)
-    (bare,) = connection.sql(f"select {name}(null)").fetchall()
-    assert bare == (None,)
+def test_invalid_boards_give_null(connection: Connection, name: str) -> None:
+    assert values(connection, f"{name}(x)", INVALID_BOARDS) == [None] * len(INVALID_BOARDS)
+    assert connection.sql(f"select {name}(null)").fetchall() == [(None,)]
 
 
 @each(

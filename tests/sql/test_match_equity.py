@@ -25,26 +25,29 @@ def met(small_root: Path) -> MatchEquity:
 def test_mwc_macro_equals_python(connection: duckdb.DuckDBPyConnection, met: MatchEquity) -> None:
     """`mwc` equals Python, and takes the caller's columns even if they are named like those of the view."""
     rows = connection.sql(
-        "select away, opponent_away, is_post_crawford, mwc, mwc(met, away, opponent_away, is_post_crawford) as found "
+        "select away, opponent_away, is_post_crawford, mwc, mwc(met, away, opponent_away, is_post_crawford) "
         f"from match_equity where met = '{NAME}'"
     ).fetchall()
     assert len(rows) == 16 + 7
-    for away, opponent_away, is_post_crawford, mwc, found in rows:
-        assert found == mwc == met.mwc(away, opponent_away, is_post_crawford=is_post_crawford)
+    for away, opponent_away, is_post_crawford, column, macro in rows:
+        expected = met.mwc(away, opponent_away, is_post_crawford=is_post_crawford)
+        assert column == expected
+        assert macro == expected
     query = f"select mwc('{NAME}', 0, 2), mwc('{NAME}', 2, -1), mwc('{NAME}', null, 2), mwc(null, 1, 2)"
     assert connection.sql(query).fetchall() == [(1.0, 0.0, None, None)]
 
 
 def test_take_points_and_gammon_values(connection: duckdb.DuckDBPyConnection, met: MatchEquity) -> None:
-    own = f"'{NAME}', a, b"
-    found = connection.sql(
-        f"select a, b, cube, take_point({own}, cube_value := cube), "
-        f"take_point({own}, cube, win_gammon_share := 0.2, lose_gammon_share := 0.3), "
-        f"gammon_value({own}, cube_value := cube), mwc_after({own}, cube), mwc_after({own}, -2) "
+    score_arguments = f"'{NAME}', a, b"
+    rows = connection.sql(
+        f"select a, b, cube, take_point({score_arguments}, cube_value := cube), "
+        f"take_point({score_arguments}, cube, win_gammon_share := 0.2, lose_gammon_share := 0.3), "
+        f"gammon_value({score_arguments}, cube_value := cube), mwc_after({score_arguments}, cube), "
+        f"mwc_after({score_arguments}, -2) "
         "from range(1, 5) as own(a), range(1, 5) as other(b), range(1, 3) as cubes(cube)"
     ).fetchall()
-    assert len(found) == 16 * 2
-    for away, opponent_away, cube_value, take_point, with_gammons, gammon_value, won, lost in found:
+    assert len(rows) == 16 * 2
+    for away, opponent_away, cube_value, take_point, with_gammons, gammon_value, won, lost in rows:
         score = MatchScore(away, opponent_away)
         assert take_point == pytest.approx(met.take_point(score, cube_value))
         expected = met.take_point(score, cube_value, win_gammon_share=0.2, lose_gammon_share=0.3)
@@ -75,15 +78,16 @@ def test_score_beyond_the_table_is_refused(small_root: Path) -> None:
 def test_view_has_the_differences_between_tables(
     connection: duckdb.DuckDBPyConnection, small_root: Path, met: MatchEquity
 ) -> None:
-    sample = find_met(bgdata.open_warehouse(small_root), "sample")
+    other_met = find_met(bgdata.open_warehouse(small_root), "sample")
     rows = connection.sql(
         "select is_post_crawford, away, opponent_away, mwc, other_mwc, difference from match_equity_differences "
         f"where met = '{NAME}' and other_met = 'sample'"
     ).fetchall()
     assert len(rows) == 4 + 3
     for is_post_crawford, away, opponent_away, mwc, other_mwc, difference in rows:
-        here, there = (each.mwc(away, opponent_away, is_post_crawford=is_post_crawford) for each in (met, sample))
-        assert (mwc, other_mwc, difference) == (here, there, here - there)
+        assert mwc == met.mwc(away, opponent_away, is_post_crawford=is_post_crawford)
+        assert other_mwc == other_met.mwc(away, opponent_away, is_post_crawford=is_post_crawford)
+        assert difference == mwc - other_mwc
     same = "select count(*) from match_equity_differences where met = other_met"
     assert connection.sql(same).fetchall() == [(0,)]
 
@@ -99,7 +103,6 @@ def test_view_has_the_differences_between_tables(
     ],
 )
 def test_damaged_table_is_refused(small_root: Path, name: str, value: float | None, message: str) -> None:
-    """A truncated array, or one with an impossible value, raises an error."""
     table = bgdata.open_warehouse(small_root).open("match_equity", "published-12")
     arrays = {key: np.array(values) for key, values in table.arrays().items()}
     if value is None:

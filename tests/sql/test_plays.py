@@ -15,7 +15,7 @@ from tests.reference.plays import boards_after
 from tests.subtests import each
 
 Board = list[int]
-PLACES = {  # checkers by slot of the board: 0 the opponent's bar, 25 the own one
+RULES = {  # checkers by slot of the board: 0 the opponent's bar, 25 the own one
     "only one die, the higher": {13: 1, 7: 0, 2: -2, 5: 1, 4: -2, 24: -1},
     "both on the bar": {25: 2, 0: 1, 6: 3, 20: -2, 24: -1, 18: -2},
     "bar and a blot to hit": {25: 1, 22: -1, 13: 2, 1: -2},
@@ -29,17 +29,19 @@ PLACES = {  # checkers by slot of the board: 0 the opponent's bar, 25 the own on
     "a wall": {24: 2, 13: 1, **dict.fromkeys(range(17, 23), -2)},
     "blots everywhere": {24: 1, 23: -1, 21: -1, 19: -1, 17: -1, 12: 1, 11: -1, 9: -1, 7: -1, 6: 1},
 }
-OVER = ([0] * 26, [0, 3, *[0] * 24], [*[0] * 24, -3, 0])
+FINISHED = ([0] * 26, [0, 3, *[0] * 24], [*[0] * 24, -3, 0])
 
 
 @functools.cache
 def random_boards() -> list[Board]:
-    """Positions of random games."""
-    found: list[Board] = random_game_positions(60, seed=31).boards.tolist()[::58]
-    return found
+    """About a hundred positions of random games."""
+    boards: list[Board] = random_game_positions(60, seed=31).boards.tolist()[::58]
+    assert len(boards) > 95
+    return boards
 
 
 def board_of(checkers: dict[int, int]) -> Board:
+    """The board with these numbers of checkers by slot."""
     return [checkers.get(slot, 0) for slot in range(26)]
 
 
@@ -52,8 +54,10 @@ def macros() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def answers(connection: duckdb.DuckDBPyConnection, boards: list[Board]) -> dict[tuple[str, int, int], list[list[str]]]:
-    """[play, next Position ID] of every legal play of all rolls, by Position ID and roll."""
+def sql_plays(
+    connection: duckdb.DuckDBPyConnection, boards: list[Board]
+) -> dict[tuple[str, int, int], list[tuple[str, str]]]:
+    """(play, next Position ID) of every legal play of all rolls, by Position ID and roll."""
     ids = sorted({Position(board).id for board in boards})
     rows = connection.execute(
         "select id, high, low, list_transform(legal_plays(id, high, low), lambda legal: [legal.play, "
@@ -61,44 +65,44 @@ def answers(connection: duckdb.DuckDBPyConnection, boards: list[Board]) -> dict[
         "range(1, 7) as b(low) where high >= low",
         [ids],
     ).fetchall()
-    assert len(rows) == 21 * len(ids)
-    return {(id_, high, low): found for id_, high, low, found in rows}
+    assert len(rows) == len(ROLLS) * len(ids)
+    return {(id_, high, low): [(text, next_id) for text, next_id in plays] for id_, high, low, plays in rows}
 
 
-def all_boards() -> dict[str, list[Board]]:
-    return {"games": random_boards(), "rules": [board_of(places) for places in PLACES.values()], "over": list(OVER)}
+def compared_boards() -> dict[str, list[Board]]:
+    """Boards by kind."""
+    return {
+        "random games": random_boards(),
+        "difficult rules": [board_of(checkers) for checkers in RULES.values()],
+        "finished games": list(FINISHED),
+    }
 
 
 @pytest.mark.slow
-@each("boards", all_boards)
+@each("boards", compared_boards)
 def test_plays_of_all_rolls_match_the_reference(macros: duckdb.DuckDBPyConnection, boards: list[Board]) -> None:
-    found = answers(macros, boards)
-    for (id_, high, low), listed in found.items():
+    for (id_, high, low), plays in sql_plays(macros, boards).items():
         position = Position(id_)
-        results = {Position(board).flip().id for board in boards_after(position.board, high, low)}
-        assert {following for _, following in listed} == results, (id_, high, low)
-        assert len(listed) == len(results)
-        assert [text for text, _ in listed] == [str(play) for play in legal_plays(position, f"{high}{low}")]
-    assert len(ROLLS) * len({tuple(board) for board in boards}) == len(found)
+        expected_ids = {Position(board).flip().id for board in boards_after(position.board, high, low)}
+        assert {next_id for _, next_id in plays} == expected_ids, (id_, high, low)
+        assert len(plays) == len(expected_ids)
+        assert [text for text, _ in plays] == [str(play) for play in legal_plays(position, f"{high}{low}")]
 
 
-def test_positions_cover_the_difficult_rules(macros: duckdb.DuckDBPyConnection) -> None:
-    """The compared positions include every difficult rule, without which the test of all rolls could pass."""
-    found = answers(macros, [board_of(each) for each in PLACES.values()])
-    texts = {text for listed in found.values() for text, _ in listed}
+def test_compared_positions_include_the_difficult_rules(macros: duckdb.DuckDBPyConnection) -> None:
+    plays = sql_plays(macros, [board_of(checkers) for checkers in RULES.values()])
+    texts = {text for plays_of_roll in plays.values() for text, _ in plays_of_roll}
     assert "no play" in texts
-    assert {"bar/22*", "bar/19"} & texts
-    assert any("(2)" in text for text in texts)
-    assert any("*/" in text for text in texts)
+    assert "bar/22*" in texts or "bar/19" in texts
+    for part in ("(2)", "*/", "off"):
+        assert any(part in text for text in texts)
     assert any(text.count("*") > 1 for text in texts)
-    assert any("off" in text for text in texts)
-    blocked = Position(board_of({24: 1, 13: -2, 1: -1}))
-    ((forced, _),) = answers(macros, [list(blocked.board)])[blocked.id, 6, 5]
-    assert forced == "24/18"  # 24/19 could be played as well, but one die alone must be the higher
 
 
-def test_more_than_a_thousand_positions_are_compared() -> None:
-    assert 21 * len(random_boards()) > 2000
+def test_higher_die_must_be_played_if_only_one_can_be(macros: duckdb.DuckDBPyConnection) -> None:
+    position = Position(board_of({24: 1, 13: -2, 1: -1}))
+    ((text, _),) = sql_plays(macros, [list(position.board)])[position.id, 6, 5]
+    assert text == "24/18"  # not 24/19
 
 
 @each("roll", [(None, 1), (1, None), (0, 1), (7, 1), (-1, 2)])
@@ -114,7 +118,7 @@ def test_invalid_id_is_null(macros: duckdb.DuckDBPyConnection, position_id: str 
 
 
 def test_text_of_a_play(macros: duckdb.DuckDBPyConnection) -> None:
+    query = "select play_text(?, 1, 3, ?)"
     for play in legal_plays(START, "31"):
-        found = macros.execute("select play_text(?, 1, 3, ?)", [START.id, play.next_position.id]).fetchall()
-        assert found == [(str(play),)]
-    assert macros.execute("select play_text(?, 3, 1, ?)", [START.id, START.id]).fetchall() == [(None,)]
+        assert macros.execute(query, [START.id, play.next_position.id]).fetchall() == [(str(play),)]
+    assert macros.execute(query, [START.id, START.id]).fetchall() == [(None,)]

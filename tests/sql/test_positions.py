@@ -41,7 +41,13 @@ def column(connection: Connection, expression: str, type_: str, values: list[Any
     return [row[0] for row in rows]
 
 
-def python_answers(position: Position) -> tuple[Any, ...]:
+def sql_results(connection: Connection, boards: list[Any]) -> list[tuple[Any, ...]]:
+    """The results of FUNCTIONS in SQL, for each board in order."""
+    columns = [column(connection, f"{name}(x)", "tinyint[]", boards) for name in FUNCTIONS]
+    return list(zip(*columns, strict=True))
+
+
+def python_results(position: Position) -> tuple[Any, ...]:
     """The expected results of FUNCTIONS."""
     name = position_class(position).name.lower().partition("_")[0]
     return list(position.flip().board), name, position.id
@@ -50,49 +56,35 @@ def python_answers(position: Position) -> tuple[Any, ...]:
 def test_positions_of_random_games_equal_python(connection: Connection) -> None:
     boards = games().boards.tolist()
     assert len(boards) > 9000
-    found = [column(connection, f"{name}(x)", "tinyint[]", boards) for name in FUNCTIONS]
-    assert list(zip(*found, strict=True)) == [python_answers(position) for position in positions()]
-    assert {answer[1] for answer in zip(*found, strict=True)} == {"contact", "crashed", "race", "bearoff"}
+    expected = [python_results(position) for position in positions()]
+    assert {name for _, name, _ in expected} == {"contact", "crashed", "race", "bearoff"}
+    assert sql_results(connection, boards) == expected
     assert column(connection, "pip_count(x)", "tinyint[]", boards) == [position.pip_count for position in positions()]
     ids = [position.id for position in positions()]
     assert column(connection, "board(x)", "varchar", ids) == boards
 
 
 def test_finished_positions_equal_python(connection: Connection) -> None:
-    empty = Position((0,) * 26)
-    for board in ([0] * 26, [0, 1, *[0] * 24], [0] * 24 + [-15, 0], [*[0] * 25, 1]):
-        position = Position(board)
-        found = [column(connection, f"{name}(x)", "tinyint[]", [board])[0] for name in FUNCTIONS]
-        assert tuple(found) == python_answers(position)
-        assert found[1] == "over"
-    assert column(connection, "board(x)", "varchar", [empty.id]) == [list(empty.board)]
+    boards = [[0] * 26, [0, 1, *[0] * 24], [0] * 24 + [-15, 0], [*[0] * 25, 1]]
+    expected = [python_results(Position(board)) for board in boards]
+    assert {name for _, name, _ in expected} == {"over"}
+    assert sql_results(connection, boards) == expected
+    assert column(connection, "board(x)", "varchar", [Position([0] * 26).id]) == [[0] * 26]
 
 
 BOTH_CLOSED: Board = [1, 2, 2, 2, 2, 2, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1]
-NO_BOARDS: list[Board | None] = [
-    None,
-    [],
-    [None],
-    [None] * 26,
-    [*START.board[:25], None],
-    [None, *START.board[1:]],
-    list(START.board[:25]),
-    [*START.board, 0],
-    [-1, *START.board[1:]],
-    [*START.board[:25], -1],
-    [16, *[0] * 25],
-    [*[0] * 25, 16],
-    [15, -1, *[0] * 24],
-    [*[0] * 24, 1, 15],
-    [127] * 26,
-    [-128] * 26,
+INVALID_BOARDS: list[Board | None] = [
+    None, [], [None], [None] * 26, [*START.board[:25], None], [None, *START.board[1:]],
+    list(START.board[:25]), [*START.board, 0],  # too short and too long
+    [-1, *START.board[1:]], [*START.board[:25], -1],  # checkers on the other side's bar
+    [16, *[0] * 25], [*[0] * 25, 16], [15, -1, *[0] * 24], [*[0] * 24, 1, 15], [127] * 26, [-128] * 26,
     BOTH_CLOSED,
-]
+]  # fmt: skip
 
 
 def test_invalid_boards_give_null(connection: Connection) -> None:
     for name in FUNCTIONS:
-        assert column(connection, f"{name}(x)", "tinyint[]", NO_BOARDS) == [None] * len(NO_BOARDS)
+        assert column(connection, f"{name}(x)", "tinyint[]", INVALID_BOARDS) == [None] * len(INVALID_BOARDS)
         assert column(connection, f"{name}(x)", "integer[]", [[1000, *START.board[1:]]]) == [None]
         (bare,) = connection.sql(f"select {name}(null)").fetchall()
         assert bare == (None,)
@@ -100,25 +92,24 @@ def test_invalid_boards_give_null(connection: Connection) -> None:
 
 
 def test_corrupted_boards_equal_python(connection: Connection) -> None:
-    """SQL accepts the corrupted boards that Python accepts, and gives the same results for them."""
     chance = random.Random("boards")
-    played: list[Board] = games().boards.tolist()
-    boards = [list(chance.choice(played)) for _ in range(3000)]
+    game_boards: list[Board] = games().boards.tolist()
+    boards = [list(chance.choice(game_boards)) for _ in range(3000)]
     for board in boards:
         for _ in range(chance.randrange(1, 4)):
             board[chance.randrange(26)] = chance.choice([None, -16, -3, -1, 0, 0, 0, 0, 0, 1])
-    expected = [
-        python_answers(Position([count or 0 for count in board]))
-        if None not in board and not board_flaw([count or 0 for count in board])
-        else (None,) * 3
-        for board in boards
-    ]
-    assert 300 < sum(answer[0] is not None for answer in expected) < 2500
-    found = [column(connection, f"{name}(x)", "tinyint[]", boards) for name in FUNCTIONS]
-    assert list(zip(*found, strict=True)) == expected
+
+    def expected_results(board: Board) -> tuple[Any, ...]:
+        counts = [count for count in board if count is not None]
+        is_valid = len(counts) == 26 and not board_flaw(counts)
+        return python_results(Position(counts)) if is_valid else (None, None, None)
+
+    expected = [expected_results(board) for board in boards]
+    assert 500 < expected.count((None, None, None)) < 2700
+    assert sql_results(connection, boards) == expected
 
 
-NO_IDS = [
+INVALID_IDS = [
     *(None, "", "4HPwATDgc/ABM", "4HPwATDgc/ABMAA", "4HPwATDgc/ABMB", "4HPwATDgc-ABMA", " 4HPwATDgc/ABM"),
     *("4HPwATDgc/ABMA\0", "4HPwATDgc/ABM\n", "4HPwATDgc/ABMä", "ä" * 7, "äääääääääääääA", "AAAAAAAAAAAAAg"),
     "//////////////",
@@ -126,7 +117,7 @@ NO_IDS = [
 
 
 def test_invalid_position_ids_give_null(connection: Connection) -> None:
-    assert column(connection, "board(x)", "varchar", NO_IDS) == [None] * len(NO_IDS)
+    assert column(connection, "board(x)", "varchar", INVALID_IDS) == [None] * len(INVALID_IDS)
     assert connection.sql("select board(null)").fetchall() == [(None,)]
 
 
@@ -150,44 +141,37 @@ def test_corrupted_position_ids_equal_python(connection: Connection) -> None:
     assert column(connection, "board(x)", "varchar", texts) == expected
 
 
-def plays(connection: Connection, position_id: str | None, die1: int | None, die2: int | None) -> tuple[Any, Any]:
-    values = [position_id, die1, die2]
-    (row,) = connection.execute("select legal_plays($1, $2, $3), next_positions($1, $2, $3)", values).fetchall()
-    return row[0], row[1]
+def sql_plays(connection: Connection, ids: list[str], dice: list[tuple[int, int]]) -> list[tuple[Any, Any]]:
+    """The results of legal_plays and next_positions in SQL, for each Position ID and roll in order."""
+    return connection.execute(
+        "select legal_plays(id, die1, die2), next_positions(id, die1, die2) from (select unnest(?::varchar[]) as id, "
+        "unnest(?::integer[]) as die1, unnest(?::integer[]) as die2, unnest(range(?)) as n) order by n",
+        [ids, [die1 for die1, _ in dice], [die2 for _, die2 in dice], len(ids)],
+    ).fetchall()
 
 
 def test_plays_of_positions_of_random_games(connection: Connection) -> None:
-    chosen = random.Random("plays").sample(range(len(positions())), 400)
-    ids, rolls = [positions()[row].id for row in chosen], [games().rolls[row].tolist() for row in chosen]
-    found = connection.execute(
-        "select legal_plays(id, die1, die2), next_positions(id, die1, die2) from (select unnest(?::varchar[]) as id, "
-        "unnest(?::integer[]) as die1, unnest(?::integer[]) as die2, unnest(range(?)) as n) order by n",
-        [ids, [die for die, _ in rolls], [die for _, die in rolls], len(ids)],
-    ).fetchall()
-    for row, roll, (texts, following) in zip(chosen, rolls, found, strict=True):
-        expected = legal_plays(positions()[row], roll_of(*roll))
-        next_ids = [play.next_position.id for play in expected]
-        assert [(entry["play"], entry["next_position_id"]) for entry in texts] == list(
-            zip(map(str, expected), next_ids, strict=True)
-        )
-        assert following == next_ids
+    sample = random.Random("plays").sample(range(len(positions())), 400)
+    ids = [positions()[row].id for row in sample]
+    dice = [(int(games().rolls[row][0]), int(games().rolls[row][1])) for row in sample]
+    expected = [expected_plays(Position(id_), *roll) for id_, roll in zip(ids, dice, strict=True)]
+    assert sql_plays(connection, ids, dice) == expected
+
+
+def expected_plays(position: Position, die1: int, die2: int) -> tuple[list[dict[str, str]], list[str]]:
+    """The results of legal_plays and next_positions in Python."""
+    plays = legal_plays(position, roll_of(die1, die2))
+    next_ids = [play.next_position.id for play in plays]
+    texts = [{"play": str(play), "next_position_id": next_id} for play, next_id in zip(plays, next_ids, strict=True)]
+    return texts, next_ids
 
 
 def test_plays_of_one_position(connection: Connection) -> None:
-    found = connection.execute(
-        "select legal_plays(id, die1, die2), next_positions(id, die1, die2) from (select $1 as id, "
-        "unnest($2::integer[]) as die1, unnest($3::integer[]) as die2, unnest(range(36)) as n) order by n",
-        [START.id, *map(list, zip(*ORDERED_ROLLS, strict=True))],
-    ).fetchall()
-    for dice, (texts, following) in zip(ORDERED_ROLLS, found, strict=True):
-        expected = legal_plays(START, roll_of(*dice))
-        assert [entry["play"] for entry in texts] == [str(play) for play in expected]
-        assert following == [play.next_position.id for play in expected]
+    expected = [expected_plays(START, die1, die2) for die1, die2 in ORDERED_ROLLS]
+    assert sql_plays(connection, [START.id] * 36, list(ORDERED_ROLLS)) == expected
     closed_out = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
-    assert plays(connection, closed_out.id, 6, 5) == (
-        [{"play": "no play", "next_position_id": closed_out.flip().id}],
-        [closed_out.flip().id],
-    )
+    no_play = [{"play": "no play", "next_position_id": closed_out.flip().id}]
+    assert sql_plays(connection, [closed_out.id], [(6, 5)]) == [(no_play, [closed_out.flip().id])]
 
 
 @each(
@@ -205,4 +189,5 @@ def test_plays_of_one_position(connection: Connection) -> None:
 def test_invalid_board_or_roll_has_no_plays(
     connection: Connection, position_id: str | None, die1: int | None, die2: int | None
 ) -> None:
-    assert plays(connection, position_id, die1, die2) == (None, None)
+    query = "select legal_plays($1, $2, $3), next_positions($1, $2, $3)"
+    assert connection.execute(query, [position_id, die1, die2]).fetchall() == [(None, None)]

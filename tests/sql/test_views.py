@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pytest
@@ -46,18 +46,16 @@ def test_each_file_creates_the_view_of_its_name() -> None:
 
 def test_versions_equal_manifests(small_root: Path, fast: duckdb.DuckDBPyConnection) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    rows = fast.sql("from versions").fetchall()
-    columns = fast.sql("from versions").columns
-    shown = [dict(zip(columns, row, strict=True)) for row in rows]
-    found = {f"{row['dataset']}/{row['variant']}": row for row in shown}
-    assert {row["dataset"] for row in shown} == set(warehouse.kinds)
-    assert len(found) == len(shown) == len(list(warehouse.versions()))
+    rows = {f"{row['dataset']}/{row['variant']}": row for row in rows_by_column(fast.sql("from versions"))}
+    assert len(rows) == len(list(warehouse.versions()))
+    assert {row["dataset"] for row in rows.values()} == set(warehouse.kinds)
     for table in warehouse.versions():
         manifest = table.manifest
-        row = found[f"{manifest.dataset}/{manifest.variant}"]
+        row = rows[f"{manifest.dataset}/{manifest.variant}"]
         assert row.pop("version") == table.folder.name
         assert row.pop("is_current") is True
         assert row.pop("bytes") == sum(entry.bytes for entry in manifest.files)
+        assert row.keys() == {field.name for field in fields(Manifest)} - {"parts"}
         assert row.pop("created").isoformat() == manifest.created
         assert json.loads(row.pop("files")) == [vars(entry) for entry in manifest.files]
         assert json.loads(row.pop("raw_files")) == [vars(entry) for entry in manifest.raw_files]
@@ -67,26 +65,25 @@ def test_versions_equal_manifests(small_root: Path, fast: duckdb.DuckDBPyConnect
             assert value == getattr(manifest, name), name
 
 
+def rows_by_column(relation: duckdb.DuckDBPyRelation) -> list[dict[str, Any]]:
+    """The rows of a query, by column."""
+    return [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+
+
 def test_opening_book_has_best_and_second_best_plays(fast: duckdb.DuckDBPyConnection) -> None:
-    rows = fast.sql(
-        "select decision, play, equity, standard_error, loss, loss_standard_error, trials from openings"
-    ).fetchall()
-    found = fast.sql(
-        "select decision, play, equity, standard_error, second_play, second_loss, second_loss_standard_error, "
-        "n_candidates, games from opening_book order by decision"
-    ).fetchall()
-    ranked = {decision: [row[1:] for row in rows if row[0] == decision] for decision in range(22)}
-    for row in found:
-        plays = sorted(ranked[row[0]], key=lambda play: play[3])
-        assert row[1:4] == plays[0][:3]
-        assert row[4:7] == (plays[1][0], *plays[1][3:5])
-        assert row[7:] == (len(plays), sum(play[5] for play in plays))
-
-
-def test_versions_have_the_whole_manifest(fast: duckdb.DuckDBPyConnection) -> None:
-    columns = fast.sql("from versions").columns
-    names = {field.name for field in fields(Manifest)} - {"parts"}
-    assert set(columns) == names | {"version", "is_current", "bytes"}
+    candidates = rows_by_column(fast.sql("from openings order by loss"))
+    book = rows_by_column(fast.sql("from opening_book"))
+    assert len(book) == 22
+    for row in book:
+        plays = [play for play in candidates if play["decision"] == row["decision"]]
+        best, second = plays[:2]
+        for name in ("play", "equity", "standard_error"):
+            assert row[name] == best[name]
+        assert row["second_play"] == second["play"]
+        assert row["second_loss"] == second["loss"]
+        assert row["second_loss_standard_error"] == second["loss_standard_error"]
+        assert row["n_candidates"] == len(plays)
+        assert row["games"] == sum(play["trials"] for play in plays)
 
 
 class SecondRevision(BearoffGammon):
@@ -136,12 +133,11 @@ def test_positions_are_all_layouts(fast: duckdb.DuckDBPyConnection) -> None:
 
 def test_error_summary_equals_the_manifest(small_root: Path, fast: duckdb.DuckDBPyConnection) -> None:
     table = bgdata.open_warehouse(small_root).open("bearoff_error", "3x3")
-    rows = fast.sql("from bearoff_error_summary")
-    (found,) = [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
-    assert found.pop("variant") == "3x3"
-    assert found.pop("pairs") == table.manifest.rows
-    stated = {name: value for name, value in table.manifest.statistics.items() if not name.endswith("bound")}
-    assert found == pytest.approx(stated, rel=1e-6, abs=1e-12)
+    (row,) = rows_by_column(fast.sql("from bearoff_error_summary"))
+    assert row.pop("variant") == "3x3"
+    assert row.pop("pairs") == table.manifest.rows
+    expected = {name: value for name, value in table.manifest.statistics.items() if not name.endswith("bound")}
+    assert row == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
 def test_error_summary_has_a_row_for_each_variant(warehouse: Warehouse, tmp_path: Path) -> None:
@@ -157,78 +153,64 @@ def test_error_summary_has_a_row_for_each_variant(warehouse: Warehouse, tmp_path
 def rows_of(root: Path, query: str) -> list[dict[str, Any]]:
     """The rows of a query in a plain DuckDB client, by column."""
     with duckdb.connect(str(root / "catalog.duckdb"), read_only=True) as connection:
-        found = connection.sql(query)
-        return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+        return rows_by_column(connection.sql(query))
 
 
 def test_view_shows_both_layouts_of_each_error(small_root: Path) -> None:
-    """The view has both layouts of every pair in `bearoff_error`, their Position ID, and both equities."""
-    found = rows_of(
-        small_root,
-        "select *, position_id(bearoff_board(on_roll_points, opponent_points)) as id from bearoff_error_positions",
-    )
+    query = "select *, position_id(bearoff_board(on_roll_points, opponent_points)) as id from bearoff_error_positions"
+    rows = rows_of(small_root, query)
     one_sided, exact = bgdata.open_one_sided(small_root, 3), bgdata.open_two_sided(small_root, 3, 3)
-    assert len(found) == 19 * 19
-    for row in found:
-        sides = row["on_roll_points"], row["opponent_points"]
-        for points, index, pips in zip(sides, ("on_roll", "opponent"), ("on_roll", "opponent"), strict=True):
-            assert row[f"{index}_index"] == bgdata.position_index(points)
-            assert row[f"{pips}_pip_count"] == sum(point * count for point, count in enumerate(points, 1))
-        assert row["exact_equity"] == pytest.approx(exact.probe(*sides).cubeless, abs=3e-5)
-        chance = win_chance(*(one_sided.probe_chances(points) for points in sides))
+    assert len(rows) == 19 * 19
+    for row in rows:
+        on_roll, opponent = row["on_roll_points"], row["opponent_points"]
+        for side, points in (("on_roll", on_roll), ("opponent", opponent)):
+            assert row[f"{side}_index"] == bgdata.position_index(points)
+            assert row[f"{side}_pip_count"] == sum(point * count for point, count in enumerate(points, 1))
+        assert row["exact_equity"] == pytest.approx(exact.probe(on_roll, opponent).cubeless, abs=3e-5)
+        chance = win_chance(one_sided.probe_chances(on_roll), one_sided.probe_chances(opponent))
         assert row["one_sided_equity"] == pytest.approx(2 * chance - 1, abs=3e-5)
         assert row["difference"] == pytest.approx(row["one_sided_equity"] - row["exact_equity"], abs=1e-6)
         position = Position(row["id"])
-        assert list(position.board[1:4]) == sides[0]
-        assert list(position.flip().board[1:4]) == sides[1]
+        assert list(position.board[1:4]) == on_roll
+        assert list(position.flip().board[1:4]) == opponent
 
 
 @each(
     "layouts",
-    [
-        "[0, 0, 16], [1]",
-        "[1], [-1]",
-        "null, [1]",
-        "[1], null",
-        "[], [1]",
-        "list_resize([1], 18, 1), list_resize([1], 18, 1)",
-    ],
-)
+    ["[0, 0, 16], [1]", "[1], [-1]", "null, [1]", "[1], null", "[], [1]",
+     "list_resize([1], 18, 1), list_resize([1], 18, 1)"],
+)  # fmt: skip
 def test_invalid_layouts_have_no_board(small_root: Path, layouts: str) -> None:
     assert rows_of(small_root, f"select bearoff_board({layouts}) as board") == [{"board": None}]
 
 
 def test_benchmark_losses_have_all_decisions(small_root: Path) -> None:
-    """The view has the loss of each player in each decision, with the texts of the plays."""
-    found = rows_of(
+    rows = rows_of(
         small_root,
         "select *, play_text(position_id, die1, die2, next_position_id) as play, "
         "play_text(position_id, die1, die2, best_next_position_id) as best_play "
         "from benchmark_losses order by decision",
     )
-    kind = bgdata.all_kinds()["benchmark_scores"]
     warehouse = bgdata.open_warehouse(small_root)
-    parameters = kind.smallest
-    scores, decisions = warehouse.open(kind.name, kind.slug(parameters)), warehouse.open("gnubg_benchmark", "contact")
-    assert [row["decision"] for row in found] == list(range(len(scores.array("losses"))))
-    firsts = decisions.array("decisions_first_plays").tolist()
-    for row, loss, rank, first in zip(found, scores.array("losses"), scores.array("ranks"), firsts, strict=True):
-        assert row["player"] == "pubeval"
-        assert row["ply"] == 0
-        assert row["player_version"] == "2"
-        assert row["benchmark"] == parameters.benchmark.title
-        assert row["loss"] == loss
-        assert row["rank"] == (None if rank < 0 else rank)
+    kind = warehouse.kinds["benchmark_scores"]
+    scores = warehouse.open(kind.name, kind.slug(kind.smallest))
+    decisions = warehouse.open("gnubg_benchmark", "contact")
+    losses, ranks = scores.array("losses"), scores.array("ranks")
+    first_plays, boards = decisions.array("decisions_first_plays"), decisions.array("plays_boards")
+    assert [row["decision"] for row in rows] == list(range(len(losses)))
+    for number, row in enumerate(rows):
+        assert (row["player"], row["ply"], row["player_version"]) == ("pubeval", 0, "2")
+        assert row["benchmark"] == kind.smallest.benchmark.title
+        assert row["loss"] == losses[number]
+        assert row["rank"] == (None if ranks[number] < 0 else ranks[number])
         position = Position(row["position_id"])
-        roll = f"{row['die1']}{row['die2']}"
-        plays = {play.next_position.id: str(play) for play in legal_plays(position, roll)}
         assert row["board"] == list(position.board)
+        plays = {play.next_position.id: str(play) for play in legal_plays(position, f"{row['die1']}{row['die2']}")}
         assert row["play"] == plays[row["next_position_id"]]
         assert row["best_play"] == plays[row["best_next_position_id"]]
-        best = Position(decisions.array("plays_boards")[first].tolist())
-        assert row["best_next_position_id"] == best.id
+        assert row["best_next_position_id"] == Position(boards[first_plays[number]].tolist()).id
         if row["equity"] is not None:
-            assert row["best_equity"] - row["equity"] == pytest.approx(loss, abs=1e-9)
+            assert row["best_equity"] - row["equity"] == pytest.approx(row["loss"], abs=1e-9)
 
 
 def test_scores_of_another_benchmark_are_left_out(warehouse: Warehouse, tmp_path: Path) -> None:
@@ -248,27 +230,23 @@ def test_scores_of_another_benchmark_are_left_out(warehouse: Warehouse, tmp_path
 
 
 def test_lineage_equals_manifests_and_recipes(small_root: Path) -> None:
-    """The lineage lists the inputs in the manifests and recipes of all versions, and nothing else."""
-    found = rows_of(small_root, "from lineage")
-    versions = {table.name: table.manifest for table in bgdata.open_warehouse(small_root).versions()}
-    recorded = {
-        (name, role, text.partition("@")[0], text.partition("@")[2])
-        for name, manifest in versions.items()
-        for role, text in manifest.inputs.items()
-    }
-    shown = [
-        (f"{row['dataset']}/{row['variant']}/{row['version']}", row["role"],
-         f"{row['input_dataset']}/{row['input_variant']}", row["input_digest"])
-        for row in found if row["is_recorded"]
-    ]  # fmt: skip
-    assert len(shown) == len(set(shown))
-    assert set(shown) == recorded
-    for row in found:
-        place = f"{row['input_dataset']}/{row['input_variant']}/{row['input_version']}"
-        assert row["is_here"] == (place in versions)
+    rows = rows_of(small_root, "from lineage")
+    manifests = {table.name: table.manifest for table in bgdata.open_warehouse(small_root).versions()}
+    expected = [
+        (name, role, *text.split("@")) for name, manifest in manifests.items() for role, text in manifest.inputs.items()
+    ]
+    recorded_inputs = []
+    for row in rows:
+        name = f"{row['dataset']}/{row['variant']}/{row['version']}"
+        input_title = f"{row['input_dataset']}/{row['input_variant']}"
+        input_name = f"{input_title}/{row['input_version']}"
+        if row["is_recorded"]:
+            recorded_inputs.append((name, row["role"], input_title, row["input_digest"]))
         assert row["is_current"]
+        assert row["is_here"] == (input_name in manifests)
         if row["is_here"]:
-            assert versions[place].digest == row["input_digest"]
+            assert manifests[input_name].digest == row["input_digest"]
+    assert sorted(recorded_inputs) == sorted(expected)
 
 
 def test_lineage_of_a_network_that_names_versions(warehouse: Warehouse) -> None:
@@ -276,35 +254,47 @@ def test_lineage_of_a_network_that_names_versions(warehouse: Warehouse) -> None:
     kind = warehouse.kinds["supervised_network"]
     start = warehouse.open("network", "tiny")
     labels = warehouse.open("selfplay_labels", kind.smallest.labels[0].versions[0].variant)
-    gone = "lookahead_labels/of-another-machine/r1-01234567"
+    missing = "lookahead_labels/of-another-machine/r1-01234567"
     table = warehouse.open(kind.name, kind.slug(kind.smallest))
-    texts = {"start": start.name, "labels": f"{labels.name}:2 {gone}:1"}
+    texts = {"start": start.name, "labels": f"{labels.name}:2 {missing}:1"}
     parameters = kind.recipe_of(table.manifest).with_texts(texts).to_json()
     replace(table.manifest, parameters=parameters, inputs={}).save(table.folder)
     write_catalog(warehouse)
-    found = rows_of(warehouse.root, "from lineage where dataset = 'supervised_network' order by role, input_dataset")
-    shown = [
-        (row["role"], row["input_dataset"], row["input_version"], row["input_digest"], row["is_here"]) for row in found
-    ]
-    assert shown == [
+    rows = rows_of(warehouse.root, "from lineage where dataset = 'supervised_network' order by role, input_dataset")
+    names = ("role", "input_dataset", "input_version", "input_digest", "is_here")
+    assert [tuple(row[name] for name in names) for row in rows] == [
         ("labels", "lookahead_labels", "r1-01234567", None, False),
         ("labels", "selfplay_labels", labels.folder.name, labels.manifest.digest, True),
         ("start", "network", start.folder.name, start.manifest.digest, True),
     ]
-    walk = """
+    ancestors = """
         with recursive ancestors as (
             select *, 1 as generation from lineage where dataset = 'supervised_network'
             union
             select input.*, generation + 1 from ancestors join lineage as input
             on (input.dataset, input.variant, input.version)
              = (ancestors.input_dataset, ancestors.input_variant, ancestors.input_version))
-        select distinct generation, input_dataset from ancestors where role in ('labels', 'games') order by all"""
-    games = [row for row in rows_of(warehouse.root, walk) if row["input_dataset"] == "selfplay"]
-    assert [row["generation"] for row in games] == [2]
+        select distinct generation from ancestors
+        where role in ('labels', 'games') and input_dataset = 'selfplay'"""
+    assert rows_of(warehouse.root, ancestors) == [{"generation": 2}]
 
 
-BEAROFF_MACROS = ("best_cube_action", "bearoff_index", "binomial", "cube_value", "epc", "pip_count", "win_chance")
-ANYONE = """
+MACROS = {  # and their parameters
+    "best_cube_action": "cubeless owned centered opponent_owned cube_owner",
+    "bearoff_index": "points",
+    "binomial": "n r",
+    "cube_value": "no_double opponent_owned",
+    "epc": "mean_rolls",
+    "pip_count": "board",
+    "win_chance": "on_roll_chances opponent_chances",
+    "board": "position_id",
+    "flip": "board",
+    "position_class": "board",
+    "position_id": "board",
+    "is_in_place": "folder",
+    "files_in": "folder files",
+}
+PLAIN_CLIENT = """
 import sys
 import duckdb
 
@@ -315,10 +305,10 @@ with duckdb.connect(catalog, read_only=True, config=offline) as connection:
     names = "select {} from {} where database_name = 'catalog' and not internal order by all"
     for source, column in (("duckdb_views()", "view_name"), ("duckdb_tables()", "table_name")):
         for (name,) in connection.sql(names.format(column, source)).fetchall():
-            print(name, connection.sql(f"select count(columns(*)) from {name}").fetchall()[0][0])
+            print("view", name, connection.sql(f"select count(columns(*)) from {name}").fetchall()[0][0])
             connection.sql(f"summarize {name}").fetchall()
     for name, parameters in connection.sql(names.format("function_name, parameters", "duckdb_functions()")).fetchall():
-        print(name, " ".join(parameters))
+        print("macro", name, " ".join(parameters))
     print(connection.sql(
         "select bearoff_index([0, 1, 0]), pip_count([0, 1, 0]), epc(1.2), binomial(5, 2), win_chance([0, 1], [0, 1]), "
         "cube_value(0.25::double, 0.5::double), best_cube_action(0.1, 0.2, 0.15, 0.05)"
@@ -327,81 +317,106 @@ assert not [module for module in sys.modules if module.partition(".")[0] in ("bg
 """
 
 
-def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> None:
-    """DuckDB alone can query every view from another folder, without downloading extensions."""
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", ANYONE, str(small_root / "catalog.duckdb")],
-        capture_output=True, text=True, timeout=600, cwd=tmp_path, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    *lines, formulas = done.stdout.splitlines()
-    found = dict(line.split(" ", 1) for line in lines)
+class PlainClient(NamedTuple):
+    """What DuckDB alone finds in the catalog."""
+
+    views: dict[str, int]  # number of rows by name, of tables too
+    macros: dict[str, str]  # parameters by name
+    formulas: str  # their values
+
+
+@pytest.fixture(scope="module")
+def plain_client(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> PlainClient:
+    """DuckDB alone queries the catalog from another folder, without downloading extensions."""
+    command = [sys.executable, "-I", "-c", PLAIN_CLIENT, str(small_root / "catalog.duckdb")]
+    folder = tmp_path_factory.mktemp("elsewhere")
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=folder, check=False)
+    assert result.returncode == 0, result.stderr
+    *lines, formulas = result.stdout.splitlines()
+    rows = [line.split(" ", 2) for line in lines]
+    views = {name: int(count) for kind, name, count in rows if kind == "view"}
+    return PlainClient(views, {name: parameters for kind, name, parameters in rows if kind == "macro"}, formulas)
+
+
+def test_plain_client_evaluates_formulas(plain_client: PlainClient) -> None:
+    *numbers, action = ast.literal_eval(plain_client.formulas)
+    assert numbers == pytest.approx([2, 2, 9.8, 10, 1, 1])
+    assert action == "no double"
+
+
+def test_plain_client_reads_every_table(small_root: Path, plain_client: PlainClient) -> None:
+    """The view of each kind has the rows of all current versions, and that of a variant those of its version."""
+    views = plain_client.views
+    expected = Counter[str]()
+    for table in bgdata.open_warehouse(small_root).current():
+        main, *side_tables = bgdata.all_kinds()[table.manifest.dataset].tables
+        variant = table.manifest.variant.replace("-", "_")
+        expected[main.name] += table.manifest.rows
+        if not main.shared:
+            expected[f"{main.name}_{variant}"] += table.manifest.rows
+        for shape in side_tables:
+            assert shape.name in views
+            assert shape.shared or f"{shape.name}_{variant}" in views
+    for name, rows in expected.items():
+        assert views[name] == rows, name
+
+
+def test_plain_client_reads_every_view(small_root: Path, plain_client: PlainClient) -> None:
+    """Views that combine tables have the rows that follow from the small warehouse."""
+    views = plain_client.views
     manifests = [table.manifest for table in bgdata.open_warehouse(small_root).current()]
-    rows, tables = Counter[str](), Counter[str]()
+    rows = Counter[str]()
     for manifest in manifests:
         rows[manifest.dataset] += manifest.rows
-        tables[bgdata.all_kinds()[manifest.dataset].tables[0].name] += manifest.rows
-    for name, count in tables.items():
-        assert found.pop(name) == str(count)
-    for name in rows:
-        for shape in bgdata.all_kinds()[name].tables:
-            found.pop(shape.name, None)
-    for manifest in manifests:
-        main, *side = bgdata.all_kinds()[manifest.dataset].tables
-        for shape in (main, *side):
-            if not shape.shared:
-                variant = found.pop(f"{shape.name}_{manifest.variant.replace('-', '_')}")
-                assert shape != main or variant == str(manifest.rows)
-    assert (found.pop("selfplay_summary"), found.pop("luck_by_game")) == ("1", "0")
-    assert int(found.pop("opening_plays")) > 10
-    assert int(found.pop("all_positions")) > 10
-    assert found.pop("opening_book") == "22"  # a first roll and its replies
-    assert int(found.pop("cube_summary")) >= 1
-    assert int(found.pop("cube_benchmark_summary")) > 3  # all decisions, themes and scores
-    assert found.pop("selfplay_labels_summary") == "3"  # classes
-    assert [found.pop(f"{name}_summary") for name in ("benchmark", "game", "referee")] == ["1"] * 3
-    labelled = sum(manifest.rows for manifest in manifests if is_labelled(bgdata.all_kinds()[manifest.dataset]))
-    assert found.pop("labelled_boards") == str(labelled)
-    assert 0 < int(found.pop("leakage")) <= labelled
-    assert int(found.pop("benchmark_boards")) > 0
-    assert found.pop("bearoff_positions") == str(rows["bearoff_one_sided"])
-    assert found.pop("bearoff_error_summary") == "1"
-    assert found.pop("versions") == found.pop("manifests") == str(len(manifests))
-    assert {name: found.pop(name) for name in ("board", "flip", "position_class", "position_id")} == {
-        "board": "position_id",
-        "flip": "board",
-        "position_class": "board",
-        "position_id": "board",
+    expected = {
+        "versions": len(manifests),
+        "manifests": len(manifests),
+        "selfplay_summary": 1,
+        "luck_by_game": 0,
+        "opening_book": 22,  # a first roll and its replies
+        "selfplay_labels_summary": 3,  # classes
+        "benchmark_summary": 1,
+        "game_summary": 1,
+        "referee_summary": 1,
+        "labelled_boards": sum(n for kind, n in rows.items() if is_labelled(bgdata.all_kinds()[kind])),
+        "bearoff_positions": rows["bearoff_one_sided"],
+        "bearoff_error_summary": 1,
+        "bearoff_error_positions": rows["bearoff_error"],
+        "bearoff_match_decisions": (20 - 1) ** 2,  # pairs of layouts that are not over
+        "library": 1,
+        "my_errors": 2,
+        "players": 2,
+        "cube_decisions": rows["cube_life"],
+        "race_rule_losses": len(NAMES),
+        "benchmark_differences": 0,  # no other player to compare with
+        "benchmark_judges": 0,  # no player scored by two judges
+        "ladder_by_play": rows["ladder"],
+        "benchmark_choices": rows["benchmark_scores"],
+        "benchmark_losses": rows["benchmark_scores"],
+        "reference_errors": 6 * 2 * (1 + len(THEMES)),  # quantities, splits, and all themes together
     }
-    assert (found.pop("is_in_place"), found.pop("files_in")) == ("folder", "folder files")
-    assert [found.pop(name) for name in ("library", "my_errors", "players")] == ["1", "2", "2"]
-    assert found.pop("cube_decisions") == str(rows["cube_life"])
-    assert int(found.pop("cube_life_by_length")) > 1
-    assert found.pop("race_rule_losses") == str(len(NAMES))
-    assert found.pop("bearoff_match_decisions") == str((20 - 1) ** 2)  # pairs of layouts that are not over
-    assert "match_equity_differences" in found
-    assert found.pop("bearoff_error_positions") == str(rows["bearoff_error"])
-    assert found.pop("benchmark_differences") == "0"  # no other player to compare with
-    assert found.pop("benchmark_judges") == "0"  # no player scored by two judges
-    assert found.pop("ladder_by_play") == str(rows["ladder"])
-    assert found.pop("benchmark_choices") == found.pop("benchmark_losses") == str(rows["benchmark_scores"])
-    assert found.pop("reference_errors") == str(
-        6 * 2 * (1 + len(THEMES))
-    )  # quantities, splits, and all themes together
-    assert int(found.pop("reference_check_summary")) > 1  # themes, and all together
-    assert int(found.pop("lineage")) >= sum(len(manifest.inputs) for manifest in manifests)
-    macros = (*SQL.glob("*/macros/position*.sql"), *SQL.glob("*/lookups/*.sql"))
-    helpers = "".join(path.read_text() for path in macros)
-    known = {*BEAROFF_MACROS, "iso_date", "match_equity_differences", "player_named"}
-    assert [name for name in found if f"create macro {name}(" not in helpers and name not in known] == []
-    assert {name: found[name] for name in BEAROFF_MACROS} == {
-        "best_cube_action": "cubeless owned centered opponent_owned cube_owner",
-        "bearoff_index": "points",
-        "binomial": "n r",
-        "cube_value": "no_double opponent_owned",
-        "epc": "mean_rolls",
-        "pip_count": "board",
-        "win_chance": "on_roll_chances opponent_chances",
+    assert {name: views[name] for name in expected} == expected
+    least = {
+        "opening_plays": 11,
+        "all_positions": 11,
+        "cube_summary": 1,
+        "cube_benchmark_summary": 4,  # all decisions, themes and scores
+        "cube_index": 10,  # scores, classes, themes and owners
+        "leakage": 1,
+        "benchmark_boards": 1,
+        "cube_life_by_length": 2,
+        "reference_check_summary": 2,  # themes, and all together
+        "lineage": sum(len(manifest.inputs) for manifest in manifests),
+        "match_equity_differences": 0,
     }
-    *numbers, action = ast.literal_eval(formulas)
-    assert (numbers, action) == (pytest.approx([2, 2, 9.8, 10, 1, 1]), "no double")
+    for name, count in least.items():
+        assert views[name] >= count, name
+    assert views["leakage"] <= expected["labelled_boards"]
+    tables = {shape.name for kind in bgdata.all_kinds().values() for shape in kind.tables}
+    variants = {f"{shape.name}_{manifest.variant.replace('-', '_')}" for manifest in manifests
+                for shape in bgdata.all_kinds()[manifest.dataset].tables}  # fmt: skip
+    assert views.keys() - expected.keys() - least.keys() - tables - variants == set()
+
+
+def test_plain_client_has_the_macros(plain_client: PlainClient) -> None:
+    assert {name: plain_client.macros[name] for name in MACROS} == MACROS

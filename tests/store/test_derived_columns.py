@@ -73,20 +73,19 @@ def test_another_version_changes_the_catalog_of_older_files(old_and_new_variants
 
 
 def test_digest_does_not_depend_on_derived_columns(old_and_new_variants: Warehouse, tmp_path: Path) -> None:
-    again = toy_warehouse(tmp_path / "other", squares=MoreSquares()).build("squares", Count(9)).manifest
-    before = old_and_new_variants.open("squares", "9").manifest
-    assert (again.digest, again.recipe_key) == (before.digest, before.recipe_key)
-    assert again.files != before.files
-    assert (
-        old_and_new_variants.build("squares", Count(9)).manifest.files == before.files
-    )  # it is there: nothing is written
+    old = old_and_new_variants.open("squares", "9").manifest
+    new = toy_warehouse(tmp_path / "other", squares=MoreSquares()).build("squares", Count(9)).manifest
+    assert new.digest == old.digest
+    assert new.recipe_key == old.recipe_key
+    assert new.files != old.files
+    assert old_and_new_variants.build("squares", Count(9)).manifest.files == old.files, "nothing is written"
 
 
 def test_older_files_verify(old_and_new_variants: Warehouse) -> None:
     tables = [old_and_new_variants.open("squares", variant) for variant in ("7", "9")]
-    found = list(verify(old_and_new_variants, tables, sample_rows=3, seed=0, progress=Silence()))
-    assert {"Parquet equals the arrays", "SQL checks"} <= {each.check for each in found}
-    assert [(each.check, each.problem) for each in found if each.status is not Status.PASSED] == []
+    findings = list(verify(old_and_new_variants, tables, sample_rows=3, seed=0, progress=Silence()))
+    assert {"Parquet equals the arrays", "SQL checks"} <= {finding.check for finding in findings}
+    assert {finding.status for finding in findings} == {Status.PASSED}
 
 
 def test_older_files_are_compared_with_newer_ones(old_and_new_variants: Warehouse) -> None:
@@ -94,9 +93,11 @@ def test_older_files_are_compared_with_newer_ones(old_and_new_variants: Warehous
     with open_memory() as connection:
         for name, variant in (("before", "9"), ("after", "7")):
             define_version(connection, name, kind, kind.tables[0], old_and_new_variants.open("squares", variant))
-        found = compare_views(connection, kind.tables[0])
-    assert (found.only_before, found.only_after) == (2, 0)
-    assert {change.column: change.rows_changed for change in found.changes} == {"title": 7, "square": 0, "half": 0}
+        comparison = compare_views(connection, kind.tables[0])
+    changed_rows = {change.column: change.rows_changed for change in comparison.changes}
+    assert changed_rows == {"title": 7, "square": 0, "half": 0}
+    assert comparison.only_before == 2
+    assert comparison.only_after == 0
 
 
 def test_missing_column_that_cannot_be_derived_is_damage(old_and_new_variants: Warehouse) -> None:

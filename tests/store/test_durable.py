@@ -19,12 +19,12 @@ Events: TypeAlias = list[tuple[str, str]]
 @pytest.fixture
 def events(monkeypatch: pytest.MonkeyPatch) -> Events:
     """Syncs, renames and deletions, in order: (action, name of the file or folder)."""
-    found: Events = []
+    events: Events = []
 
-    def recorded(what: str, name: Callable[..., str], function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*given: Any, **more: Any) -> Any:
-            found.append((what, name(*given)))
-            return function(*given, **more)
+    def recorded(action: str, name_of: Callable[..., str], function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            events.append((action, name_of(*arguments)))
+            return function(*arguments, **options)
 
         return call
 
@@ -34,7 +34,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> Events:
     monkeypatch.setattr(Path, "replace", recorded("name", lambda _, target: Path(target).name, Path.replace))
     monkeypatch.setattr(Path, "rename", recorded("name", lambda _, target: Path(target).name, Path.rename))
     monkeypatch.setattr(storage, "remove_folder", recorded("delete", lambda path: path.name, storage.remove_folder))
-    return found
+    return events
 
 
 def test_file_is_synced_before_and_after_renaming(tmp_path: Path, events: Events) -> None:
@@ -58,16 +58,24 @@ def test_files_of_an_older_version_are_replaced_in_the_order_of_writing(tmp_path
     one is valid until then."""
     target = tmp_path / "version"
     target.mkdir()
-    for written, name in enumerate(("z", "a", "m")):
+    (tmp_path / "staging").mkdir()
+    for time, name in enumerate(("z", "a", "m")):
         path = tmp_path / "staging" / name
-        path.parent.mkdir(exist_ok=True)
         path.touch()
-        os.utime(path, (written, written))
+        os.utime(path, (time, time))
     publish(tmp_path / "staging", target)
-    synced = [("sync", name) for name in ("z", "a", "m")]
-    named = [("name", name) for name in ("z", "a", "m")]
-    end = [("sync", "version"), ("delete", "staging"), ("sync", tmp_path.name)]
-    assert events == [*synced, ("sync", "staging"), *named, *end]
+    assert events == [
+        ("sync", "z"),
+        ("sync", "a"),
+        ("sync", "m"),
+        ("sync", "staging"),
+        ("name", "z"),
+        ("name", "a"),
+        ("name", "m"),
+        ("sync", "version"),
+        ("delete", "staging"),
+        ("sync", tmp_path.name),
+    ]
 
 
 def test_arrays_are_synced_before_they_are_recorded(toys: Warehouse, events: Events) -> None:

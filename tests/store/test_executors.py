@@ -13,7 +13,6 @@ import pytest
 
 from bgdata.errors import MissingExtraError, UsageError, WorkerError
 from bgdata.store.executors import InProcess, open_executor
-from tests.subtests import each
 
 
 def process_and_threads() -> tuple[int, str | None]:
@@ -46,21 +45,23 @@ def test_processes_have_one_thread_each() -> None:
     assert not psutil.pid_exists(pid)
 
 
-NAMES = ["", "locally", "processes", "processes:", "processes:-1", "processes:x", "dask", "dask://", "dask://a b:1"]
-
-
-@each(
-    ("name", "message"),
+@pytest.mark.parametrize(
+    "name",
     [
-        *(
-            (name, f"the executor local, processes:N or dask://HOST:PORT, got {name!r}")
-            for name in (*NAMES, "dask://host")
-        ),
-        *((f"processes:{count}", f"1 to 1024 processes, got {count}") for count in (0, 1025)),
+        "", "locally", "processes", "processes:", "processes:-1", "processes:x", "dask", "dask://", "dask://host",
+        "dask://a b:1",
     ],
-)
-def test_invalid_executors_are_refused(name: str, message: str) -> None:
-    with pytest.raises(UsageError, match=f"^expected {message}$"), open_executor(name):
+)  # fmt: skip
+def test_unknown_executors_are_refused(name: str) -> None:
+    message = f"^expected the executor local, processes:N or dask://HOST:PORT, got {name!r}$"
+    with pytest.raises(UsageError, match=message), open_executor(name):
+        pass
+
+
+@pytest.mark.parametrize("count", [0, 1025])
+def test_invalid_numbers_of_processes_are_refused(count: int) -> None:
+    message = f"^expected 1 to 1024 processes, got {count}$"
+    with pytest.raises(UsageError, match=message), open_executor(f"processes:{count}"):
         pass
 
 
@@ -101,7 +102,6 @@ if __name__ == "__main__":
 
 
 def test_processes_end_when_their_parent_is_killed(tmp_path: Path) -> None:
-    """A worker process ends when its parent is killed."""
     script = tmp_path / "orphans.py"
     script.write_text(ORPHANS)
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}

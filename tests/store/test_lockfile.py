@@ -23,7 +23,6 @@ from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.test_manifest import MANIFEST
 from tests.store.toy import Count, Squares
-from tests.subtests import each
 
 OTHER = dataclasses.replace(MANIFEST, dataset="cubes")
 
@@ -62,32 +61,34 @@ def test_newer_format_is_refused(tmp_path: Path) -> None:
         load_lock(tmp_path / "x.lock")
 
 
-@each("hostile", ["'; drop view x; --", "../../evil", "/etc/passwd", "$(id)", "a\nb", 7, None, ["x"]])
+@pytest.mark.parametrize(
+    "hostile", ["'; drop view x; --", "../../evil", "/etc/passwd", "$(id)", "a\nb", 7, None, ["x"]]
+)
 def test_hostile_text_is_refused_in_every_field(tmp_path: Path, hostile: object) -> None:
-    """SQL, paths and values that are no strings are refused in every field of a lock entry."""
     path = tmp_path / "x.lock"
     save_lock(path, [MANIFEST])
-    whole = json.loads(path.read_bytes())
-    for name in whole["entries"][0]:
-        path.write_text(json.dumps({**whole, "entries": [{**whole["entries"][0], name: hostile}]}))
+    lock = json.loads(path.read_bytes())
+    (entry,) = lock["entries"]
+    for field in entry:
+        path.write_text(json.dumps({**lock, "entries": [{**entry, field: hostile}]}))
         with pytest.raises(ManifestFormatError, match="expected a lock file") as error:
             read_lock(path)
         assert str(error.value).isprintable()
 
 
-def lock_repeatedly(path: Path, name: str, together: Any) -> None:
+def lock_repeatedly(path: Path, name: str, barrier: Any) -> None:
     """In another process: lock a variant many times."""
-    together.wait()
+    barrier.wait()
     for _ in range(5):
         save_lock(path, [dataclasses.replace(MANIFEST, dataset=name)])
 
 
 def test_concurrent_writers_leave_one_whole_lock(memory_path: Path) -> None:
     path = memory_path / "warehouse.lock"
-    together = processes.barrier(3)
-    processes.run_all((lock_repeatedly, path, name, together) for name in ("cubes", "roots", "squares"))
+    barrier = processes.barrier(3)
+    processes.run_all((lock_repeatedly, path, name, barrier) for name in ("cubes", "roots", "squares"))
     assert len(load_lock(path)) == 1
-    assert [found.name for found in memory_path.iterdir()] == [path.name]
+    assert list(memory_path.iterdir()) == [path]
 
 
 class SquaresWithExtraVariant(Squares):
@@ -103,15 +104,15 @@ def warehouse(memory_path: Path) -> Warehouse:
 
 @pytest.fixture
 def locked_tables(warehouse: Warehouse) -> list[Table]:
-    """Both variants, and their lock."""
-    found = [warehouse.build("squares", each) for each in SquaresWithExtraVariant.defaults]
-    save_lock(warehouse.lock, [table.manifest for table in found])
-    return found
+    """squares/20 and squares/30, in the lock."""
+    tables = [warehouse.build("squares", Count(count)) for count in (20, 30)]
+    save_lock(warehouse.lock, [table.manifest for table in tables])
+    return tables
 
 
-def verdict_on(found: list[Verdict], variant: str) -> tuple[str, bool, bool]:
-    (each,) = (each for each in found if each.entry.variant == variant)
-    return each.text, each.is_same, each.is_right
+def verdict_on(warehouse: Warehouse, variant: str) -> Verdict:
+    (verdict,) = (verdict for verdict in lock_verdicts(warehouse) if verdict.entry.variant == variant)
+    return verdict
 
 
 def test_basic_variants_exclude_more() -> None:
@@ -121,8 +122,10 @@ def test_basic_variants_exclude_more() -> None:
 
 @pytest.mark.usefixtures("locked_tables")
 def test_complete_warehouse_matches_the_lock(warehouse: Warehouse) -> None:
-    found = lock_verdicts(warehouse)
-    assert [verdict_on(found, variant) for variant in ("20", "30")] == [("same", True, True)] * 2
+    for variant in ("20", "30"):
+        assert verdict_on(warehouse, variant).text == "same"
+        assert verdict_on(warehouse, variant).is_same
+        assert verdict_on(warehouse, variant).is_right
     assert missing_extra_variants(warehouse) == missing_extra_variants(warehouse, "squares") == []
 
 
@@ -130,9 +133,11 @@ def test_only_optional_variants_may_be_missing(warehouse: Warehouse, locked_tabl
     """A missing variant agrees with the lock only if `bgdata build` does not build it by default."""
     for table in locked_tables:
         table.folder.rename(warehouse.root.parent / table.folder.name)
-    found = lock_verdicts(warehouse)
-    assert verdict_on(found, "20") == ("not built", False, False)
-    assert verdict_on(found, "30") == ("not built; try: bgdata build squares", False, True)
+    assert verdict_on(warehouse, "20").text == "not built"
+    assert not verdict_on(warehouse, "20").is_right
+    assert verdict_on(warehouse, "30").text == "not built; try: bgdata build squares"
+    assert not verdict_on(warehouse, "30").is_same
+    assert verdict_on(warehouse, "30").is_right
     assert missing_extra_variants(warehouse) == missing_extra_variants(warehouse, "squares") == ["squares/30"]
     assert advice(["squares/30", "x/y"]) == "not built: squares/30, x/y; try: bgdata build --all"
 

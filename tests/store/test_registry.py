@@ -19,8 +19,8 @@ def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kinds:
     return declare_toys(tmp_path, monkeypatch)
 
 
-def loaded(kinds: Kinds) -> list[str]:
-    """The kinds whose module is imported."""
+def imported_kinds(kinds: Kinds) -> list[str]:
+    """The names of kinds whose module is imported."""
     return [name for name, module in kinds.modules.items() if module in sys.modules]
 
 
@@ -36,14 +36,14 @@ def test_names_import_nothing(kinds: Kinds, tmp_path: Path) -> None:
     assert warehouse.variants("squares") == []
     with pytest.raises(UnknownKindError, match="do you mean squares"):
         list(warehouse.versions("square"))
-    assert loaded(kinds) == []
+    assert imported_kinds(kinds) == []
 
 
 def test_only_the_opened_kind_is_imported(kinds: Kinds) -> None:
     assert kinds["squares"].name == "squares"
     assert kinds["squares"] is kinds["squares"]
     assert kinds.get("cubes") is None
-    assert loaded(kinds) == ["squares"]
+    assert imported_kinds(kinds) == ["squares"]
     assert {name: kind.name for name, kind in kinds.items()} == {name: name for name in kinds}
 
 
@@ -56,15 +56,15 @@ def test_equal_kinds_are_equal(kinds: Kinds) -> None:
 
 
 def test_pickled_warehouse_is_its_path_and_names(kinds: Kinds, tmp_path: Path) -> None:
-    for known in (kinds, bgdata.all_kinds()):
-        found = pickle.loads(pickle.dumps(Warehouse(tmp_path, known)))
-        assert (found.root, found.kinds) == (tmp_path, known)
-    given = pickle.loads(pickle.dumps(Warehouse(tmp_path, {"squares": kinds["squares"]})))
-    assert {name: kind.name for name, kind in given.kinds.items()} == {"squares": "squares"}
-    assert b"square_sums" not in pickle.dumps(bgdata.open_warehouse(tmp_path))
-    assert b"cube_life" not in pickle.dumps(bgdata.open_warehouse(tmp_path))
+    for some_kinds in (kinds, bgdata.all_kinds()):
+        unpickled = pickle.loads(pickle.dumps(Warehouse(tmp_path, some_kinds)))
+        assert unpickled.root == tmp_path
+        assert unpickled.kinds == some_kinds
+    of_declarations = pickle.loads(pickle.dumps(Warehouse(tmp_path, {"squares": kinds["squares"]})))
+    assert {name: kind.name for name, kind in of_declarations.kinds.items()} == {"squares": "squares"}
+    assert b"cube_life" not in pickle.dumps(bgdata.open_warehouse(tmp_path)), "no list of all kinds"
 
 
 def test_files_of_kinds_are_known(kinds: Kinds) -> None:
     assert {path.name for path in kinds.files()} == {"__init__.py", "squares.py", "square_sums.py"}
-    assert loaded(kinds) == []
+    assert imported_kinds(kinds) == []

@@ -6,9 +6,9 @@ import os
 import re
 import resource
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -31,42 +31,39 @@ from tests.store.test_arrays import VALUES
     ],
 )
 def test_storage_errors_name_the_reason(number: int, reason: str) -> None:
-    with pytest.raises(StorageError) as caught, storage.storage_errors("write", Path("x/y")):
+    with pytest.raises(StorageError) as error, storage.storage_errors("write", Path("x/y")):
         raise OSError(number, os.strerror(number))
-    assert str(caught.value) == f"cannot write x/y: {reason}"
-    with pytest.raises(StorageError) as caught, storage.storage_errors("write", Path("x"), "choose another file"):
+    assert str(error.value) == f"cannot write x/y: {reason}"
+
+
+def test_storage_error_may_give_other_advice() -> None:
+    with pytest.raises(StorageError) as error, storage.storage_errors("write", Path("x"), "choose another file"):
         raise OSError(errno.EACCES, "")
-    assert str(caught.value) == "cannot write x: permission denied; choose another file"
+    assert str(error.value) == "cannot write x: permission denied; choose another file"
 
 
 @pytest.mark.parametrize("error", [StorageError("first"), CheckFailedError("x"), ValueError("x"), OSError("no number")])
 def test_other_errors_are_not_changed(error: Exception) -> None:
-    with pytest.raises(type(error)) as caught, storage.storage_errors("write", Path("x")):
+    with pytest.raises(type(error)) as raised, storage.storage_errors("write", Path("x")):
         raise error
-    assert caught.value is error
+    assert raised.value is error
 
 
 def test_write_file_replaces_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    for data in (b"long before", b"after"):
-        storage.write_file(path, data)
-        assert path.read_bytes() == data
-    assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
+    storage.write_file(tmp_path / "x", b"long before")
+    storage.write_file(tmp_path / "x", b"after")
+    assert (tmp_path / "x").read_bytes() == b"after"
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
 @pytest.mark.parametrize("step", ["fsync", "open"])
 def test_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
-    """If the disk is full while a file is replaced, its old content stays."""
     path = tmp_path / "x"
     storage.write_file(path, b"before")
-
-    def full(*_: Any, **__: Any) -> None:
-        raise OSError(errno.ENOSPC, "full")
-
-    monkeypatch.setattr(os if step == "fsync" else Path, step, full)
-    with pytest.raises(StorageError, match=r"cannot write .*x: the disk is full"):
-        storage.write_file(path, b"after")
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(os if step == "fsync" else Path, step, Mock(side_effect=OSError(errno.ENOSPC, "full")))
+        with pytest.raises(StorageError, match=r"cannot write .*x: the disk is full"):
+            storage.write_file(path, b"after")
     assert path.read_bytes() == b"before"
     assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
 
@@ -104,19 +101,16 @@ def staged_version(tmp_path: Path, **files: str) -> Path:
 
 
 def test_missing_permission_of_a_folder_is_reported(tmp_path: Path) -> None:
-    """Writing into a folder without permission gives an error of one line, whatever is written."""
     staging = staged_version(tmp_path, a="1")
-    calls: list[tuple[Callable[..., None], tuple[object, ...]]] = [
-        (storage.write_file, (tmp_path / "x", b"")),
-        (save_array, (tmp_path / "x.npy", VALUES)),
-        (storage.publish, (staging, tmp_path / "x")),
-    ]
     tmp_path.chmod(0o555)
     try:
         with processes.bare_thread() as thread:
-            for function, arguments in calls:
-                with pytest.raises(StorageError, match=r"cannot (write|publish) .*: permission denied"):
-                    thread.submit(function, *arguments).result()
+            with pytest.raises(StorageError, match=r"cannot write .*: permission denied"):
+                thread.submit(storage.write_file, tmp_path / "x", b"").result()
+            with pytest.raises(StorageError, match=r"cannot write .*: permission denied"):
+                thread.submit(save_array, tmp_path / "x.npy", VALUES).result()
+            with pytest.raises(StorageError, match=r"cannot publish .*: permission denied"):
+                thread.submit(storage.publish, staging, tmp_path / "x").result()
     finally:
         tmp_path.chmod(0o755)
 
@@ -128,9 +122,13 @@ def test_publish_renames_and_protects(tmp_path: Path) -> None:
     assert not staging.exists()
     assert {path.name: path.read_text() for path in target.iterdir()} == {"a": "1", "b": "2"}
     assert {path.stat().st_mode & 0o777 for path in target.iterdir()} == {0o444}
-    for _ in range(2):
-        storage.remove_folder(target)
-        assert list(target.parent.iterdir()) == []
+
+
+def test_protected_folder_is_removed(tmp_path: Path) -> None:
+    storage.publish(staged_version(tmp_path, a="1"), tmp_path / "version")
+    for _ in range(2):  # a second time there is nothing to remove
+        storage.remove_folder(tmp_path / "version")
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_publish_replaces_files_that_are_open(tmp_path: Path) -> None:
@@ -150,9 +148,9 @@ def test_sha256_of_a_file_is_computed(tmp_path: Path) -> None:
         storage.sha256_file(tmp_path / "y")
 
 
-def append_slowly(folder: Path, together: Any, rounds: int) -> None:
+def count_under_lock(folder: Path, barrier: Any, rounds: int) -> None:
     """In another process: increment the number in a file, each time under the lock."""
-    together.wait()
+    barrier.wait()
     for _ in range(rounds):
         with storage.hold_lock(folder / "lock"):
             number = int((folder / "number").read_text())
@@ -163,9 +161,9 @@ def append_slowly(folder: Path, together: Any, rounds: int) -> None:
 def test_lock_excludes_other_processes(tmp_path: Path) -> None:
     """Only one process at a time holds a lock, although each holder deletes the lock file while others wait for it."""
     (tmp_path / "number").write_text("0")
-    together = processes.barrier(4)
-    processes.run_all([(append_slowly, tmp_path, together, 25)] * 4)
-    assert (tmp_path / "number").read_text() == "100"
+    barrier = processes.barrier(4)
+    processes.run_all([(count_under_lock, tmp_path, barrier, 25)] * 4)
+    assert (tmp_path / "number").read_text() == str(4 * 25)
     assert not (tmp_path / "lock").exists()
 
 
@@ -177,32 +175,28 @@ def hold_and_die(path: Path) -> None:
 def test_killed_holder_releases_the_lock(tmp_path: Path) -> None:
     assert processes.run(hold_and_die, tmp_path / "lock") == 3
     assert (tmp_path / "lock").exists()
-    waited = []
-    with storage.hold_lock(tmp_path / "lock", lambda: waited.append(1)):
-        assert waited == []
+    on_wait = Mock()
+    with storage.hold_lock(tmp_path / "lock", on_wait):
+        on_wait.assert_not_called()
 
 
 def test_only_free_locks_are_removed(tmp_path: Path) -> None:
-    with storage.hold_lock(tmp_path / "lock"):
-        storage.is_locked(tmp_path / "lock", remove=True)
-        assert (tmp_path / "lock").exists()
-    (tmp_path / "lock").touch()
-    storage.is_locked(tmp_path / "lock", remove=True)
-    assert not (tmp_path / "lock").exists()
-    storage.is_locked(tmp_path / "lock", remove=True)
+    lock = tmp_path / "lock"
+    with storage.hold_lock(lock):
+        assert storage.is_locked(lock, remove=True)
+        assert lock.exists()
+    lock.touch()
+    assert not storage.is_locked(lock, remove=True)
+    assert not lock.exists()
+    assert not storage.is_locked(lock, remove=True)
 
 
 def test_waiting_is_reported(tmp_path: Path) -> None:
-    waited = []
-
-    def release() -> None:
-        waited.append(1)
-        holder.__exit__(None, None, None)
-
     holder = storage.hold_lock(tmp_path / "lock")
     holder.__enter__()
+    release = Mock(side_effect=lambda: holder.__exit__(None, None, None))
     with storage.hold_lock(tmp_path / "lock", release):
-        assert waited == [1]
+        release.assert_called_once()
 
 
 def test_lock_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
@@ -214,10 +208,15 @@ def test_lock_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
         pass
 
 
-def test_sha256_lines_round_trip_and_invalid_ones_are_refused() -> None:
-    sums = {"b c.txt": "0" * 64, "a.txt": "f" * 64}
-    assert storage.parse_checksums(storage.checksum_bytes(sums)) == sorted(sums.items())
+CHECKSUMS = {"b c.txt": "0" * 64, "a.txt": "f" * 64}
+
+
+def test_checksums_round_trip() -> None:
+    assert storage.parse_checksums(storage.checksum_bytes(CHECKSUMS)) == sorted(CHECKSUMS.items())
     assert storage.parse_checksums(b"") == []
-    for line in (b"a.txt", b"0" * 63 + b"  a", b"0" * 64 + b" a", b"0" * 64 + b"  ", b"\xff"):
-        with pytest.raises(ValueError, match=re.escape(line.decode(errors="replace"))):
-            storage.parse_checksums(storage.checksum_bytes(sums) + line + b"\n")
+
+
+@pytest.mark.parametrize("line", [b"a.txt", b"0" * 63 + b"  a", b"0" * 64 + b" a", b"0" * 64 + b"  ", b"\xff"])
+def test_invalid_checksum_lines_are_refused(line: bytes) -> None:
+    with pytest.raises(ValueError, match=re.escape(line.decode(errors="replace"))):
+        storage.parse_checksums(storage.checksum_bytes(CHECKSUMS) + line + b"\n")

@@ -1,6 +1,7 @@
 """Tests of the plan that makes the package's versions again: order, resuming and errors."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,7 +15,7 @@ import bgdata
 from bgdata.errors import CorruptFileError, ExternalProgramError, UsageError
 from bgdata.warehouse import from_nothing
 from bgdata.warehouse.commands import plans
-from tests.command_line import error_of, run
+from tests.command_line import error_of, output_of, run
 
 TINY = """
 [[part]]
@@ -45,51 +46,49 @@ def write_plan(path: Path, text: str = TINY) -> Path:
 
 def test_plan_makes_every_network_without_a_gpu(tmp_path: Path) -> None:
     parts = from_nothing.read_plan()
-    names = [part.name for part in parts]
-    assert names[:2] == ["contact-160", "contact-320"]
-    assert not any("..." in part.command or "cuda" in part.command or "torch" in part.command for part in parts)
+    assert [part.name for part in parts[:2]] == ["contact-160", "contact-320"]
+    for part in parts:
+        assert not re.search(r"\.\.\.|cuda|torch", part.command)
     missing = from_nothing.missing_versions(bgdata.open_warehouse(tmp_path), parts)
-    assert {title for title in missing if title.startswith(("network/", "supervised"))} == {
-        "supervised_network/diverse-16",
-        "supervised_network/diverse-19",
-    }
+    networks = {title for title in missing if title.startswith(("network/", "supervised"))}
+    assert networks == {"supervised_network/diverse-16", "supervised_network/diverse-19"}
 
 
-def test_parts_run_once_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plan runs its parts in order. A part that has finished is not run again, unless its version was deleted; after
-    a failed part the others wait."""
+@pytest.fixture
+def commands_run(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The commands that were run as processes, each its first word."""
+    commands: list[str] = []
+    original = subprocess.run
+
+    def run_process(command: list[str], **options: Any) -> Any:
+        commands.append(command[3])
+        return original(command, **options)
+
+    monkeypatch.setattr(subprocess, "run", run_process)
+    return commands
+
+
+def test_parts_run_once_in_order(tmp_path: Path, commands_run: list[str]) -> None:
+    """A part that has finished is not run again; after a failed part the others wait."""
     warehouse = bgdata.open_warehouse(tmp_path / "made")
-    parts = from_nothing.read_plan(write_plan(tmp_path))[:2]
     warehouse.root.mkdir()
-    ran: list[list[str]] = []
-    really = subprocess.run
-
-    def count(command: list[str], **options: Any) -> Any:
-        ran.append(command[3:5])
-        return really(command, **options)
-
-    monkeypatch.setattr(subprocess, "run", count)
-    broken = [parts[0], from_nothing.Part("bad", "bearoff_gammon", 1, "build bearoff_gammon --set points=99")]
-    with pytest.raises(
-        ExternalProgramError, match=r"expected the part bad to be made, got exit code 2 of: bgdata build"
-    ):
-        list(from_nothing.run_parts(warehouse, broken))
-    made = {part.name: table for part, table in from_nothing.run_parts(warehouse, parts)}
-    assert [words[0] for words in ran] == ["selfplay", "build", "build"]
-    assert {name: table.folder.parts[-3:-1] for name, table in made.items()} == {
-        "games": ("selfplay", "random-2-seed-3"),
-        "table": ("bearoff_gammon", "2x15"),
-    }
-    assert [table.name for _, table in from_nothing.run_parts(warehouse, parts)] == [
-        table.name for table in made.values()
-    ]
-    assert len(ran) == 3
-    changed = [parts[0], replace(parts[1], command="build bearoff_gammon --set points=3")]
-    assert list(from_nothing.finished_parts(warehouse, changed)) == ["games"], (
-        "a part of another command is not finished"
-    )
-    named = from_nothing.arguments(from_nothing.read_plan(write_plan(tmp_path))[2], made)
-    assert f"version={made['games'].manifest.parameters['version']}" in named
+    games, table, sample = from_nothing.read_plan(write_plan(tmp_path))
+    failing = from_nothing.Part("bad", "bearoff_gammon", 1, "build bearoff_gammon --set points=99")
+    message = r"expected the part bad to be made, got exit code 2 of: bgdata build"
+    with pytest.raises(ExternalProgramError, match=message):
+        list(from_nothing.run_parts(warehouse, [games, failing, table]))
+    assert commands_run == ["selfplay", "build"]
+    tables = {part.name: table for part, table in from_nothing.run_parts(warehouse, [games, table])}
+    assert commands_run == ["selfplay", "build", "build"]
+    assert tables["games"].name.startswith("selfplay/random-2-seed-3/")
+    assert tables["table"].name.startswith("bearoff_gammon/2x15/")
+    tables_again = {part.name: table.name for part, table in from_nothing.run_parts(warehouse, [games, table])}
+    assert tables_again == {name: table.name for name, table in tables.items()}
+    assert len(commands_run) == 3
+    arguments = from_nothing.arguments(sample, tables)
+    assert f"version={tables['games'].manifest.parameters['version']}" in arguments
+    with_other_command = replace(table, command="build bearoff_gammon --set points=3")
+    assert list(from_nothing.finished_parts(warehouse, [games, with_other_command])) == ["games"]
 
 
 @pytest.mark.parametrize(
@@ -135,39 +134,44 @@ def test_damaged_record_is_refused(tmp_path: Path) -> None:
     assert from_nothing.finished_parts(warehouse, parts) == {}
 
 
-def test_command_runs_and_prints_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`bgdata rebuild --from-nothing` prints and runs plans, or only some of their parts; options that do not fit
-    together are refused."""
+def test_dry_run_prints_the_plan(tmp_path: Path) -> None:
     result = run(tmp_path, "rebuild", "--from-nothing", "--dry-run")
     assert result.exit_code == 1
     assert result.stdout.splitlines()[1].split()[:3] == ["contact-160", "76", "network/contact-160"]
     assert "no part makes " in result.stderr
-    result = run(tmp_path, "rebuild", "--from-nothing", "--dry-run", "--part", "taught-320", "--format", "json")
-    assert result.exit_code == 0
-    assert [row["part"] for row in json.loads(result.stdout)][-1] == "taught-320"
-    for words in (
-        *(["--dry-run"], ["--part", "games"], ["--from-nothing", "--check"], ["--from-nothing", "network"]),
-        *(["--plan", "player-33", "--all"], ["--plan", "player-33", "--from-nothing"]),
-    ):
-        assert error_of(run(tmp_path, "rebuild", *words), 2).startswith("expected --")
-    result = run(tmp_path, "rebuild", "--plan", "player-33", "--dry-run", "--part", "sl")
-    assert [line.split()[0] for line in result.stdout.splitlines()[1:-1]] == [
-        "td",
-        "games",
-        "positions",
-        "labels",
-        "sl",
-    ]
-    assert result.exit_code == 0
+
+
+def test_dry_run_prints_a_part_and_its_needs(tmp_path: Path) -> None:
+    rows = output_of(tmp_path, "rebuild", "--from-nothing", "--dry-run", "--part", "taught-320", "--format", "json")
+    assert json.loads(rows)[-1]["part"] == "taught-320"
+    text = output_of(tmp_path, "rebuild", "--plan", "player-33", "--dry-run", "--part", "sl")
+    _, *lines, _ = text.splitlines()
+    assert [line.split()[0] for line in lines] == ["td", "games", "positions", "labels", "sl"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--dry-run",
+        "--part games",
+        "--from-nothing --check",
+        "--from-nothing network",
+        "--plan player-33 --all",
+        "--plan player-33 --from-nothing",
+    ],
+)
+def test_contradicting_options_are_refused(tmp_path: Path, options: str) -> None:
+    assert error_of(run(tmp_path, "rebuild", *options.split()), 2).startswith("expected --")
+
+
+def test_command_runs_a_part_and_its_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plans, "PLAN", write_plan(tmp_path))
-    result = run(tmp_path / "made", "rebuild", "--from-nothing", "--part", "table")
-    assert result.exit_code == 0, result.stderr
-    assert result.stdout.splitlines()[-1] == "2 parts, 0.0 hours of two cores"
+    output = output_of(tmp_path / "made", "rebuild", "--from-nothing", "--part", "table")
+    assert output.splitlines()[-1] == "2 parts, 0.0 hours of two cores"
     assert (tmp_path / "made" / from_nothing.STATE).exists()
 
 
 def test_published_figures_are_numbers(tmp_path: Path) -> None:
-    """The query of a part gives published figures beside ours, as numbers that JSON can express."""
     query = (
         "select 'rows' as figure, count(*) as ours, null as standard_error, 0.079 as published "
         "from bearoff_gammon where variant = $variant"
@@ -201,8 +205,6 @@ TINY_PLAYER = (
 
 @pytest.mark.slow
 def test_plan_of_the_player_of_2012_runs_in_small(tmp_path: Path) -> None:
-    """With small sizes, every part of the plan for the player of 2012 runs and makes its version, and every published
-    figure has ours beside it."""
     text = from_nothing.plan_path("player-33").read_text(encoding="utf-8")
     for size, tiny in TINY_PLAYER:
         assert size in text
@@ -237,26 +239,24 @@ def test_size_of_a_difference_is_given_for_floats_of_one_shape() -> None:
 
 @pytest.mark.prefect
 def test_flow_continues_what_the_command_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Prefect flow does not run a part again that the command has finished."""
-    path = write_plan(tmp_path)
-    made = tmp_path / "made"
+    path, root = write_plan(tmp_path), tmp_path / "made"
     monkeypatch.setattr(plans, "PLAN", path)
-    assert run(made, "rebuild", "--from-nothing", "--part", "games").exit_code == 0
-    before = [table.folder for table in bgdata.open_warehouse(made).versions()]
-    done = run_flow("--warehouse", str(made), "--plan", str(path), "table")
-    assert done.returncode == 0, done.stderr
-    games, table = done.stdout.splitlines()
-    assert games.strip() == f"selfplay/{'/'.join(before[0].parts[-2:])}"
-    assert table.startswith("bearoff_gammon/2x15/")
-    assert before[0] in [table.folder for table in bgdata.open_warehouse(made).versions()]
-    assert "selfplay" not in done.stderr
+    assert run(root, "rebuild", "--from-nothing", "--part", "games").exit_code == 0
+    (games,) = bgdata.open_warehouse(root).versions()
+    result = run_flow("--warehouse", str(root), "--plan", str(path), "table")
+    assert result.returncode == 0, result.stderr
+    first_line, second_line = result.stdout.splitlines()
+    assert first_line.strip() == games.name
+    assert second_line.startswith("bearoff_gammon/2x15/")
+    assert games.folder in [table.folder for table in bgdata.open_warehouse(root).versions()]
+    assert "selfplay" not in result.stderr
 
 
 @pytest.mark.prefect
 def test_unknown_part_of_a_flow_is_refused(tmp_path: Path) -> None:
-    done = run_flow("--warehouse", str(tmp_path / "made"), "--plan", str(write_plan(tmp_path)), "colour")
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == "error: expected a part among games, table, sample, got 'colour'"
+    result = run_flow("--warehouse", str(tmp_path / "made"), "--plan", str(write_plan(tmp_path)), "colour")
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[-1] == "error: expected a part among games, table, sample, got 'colour'"
 
 
 def run_flow(*words: str) -> subprocess.CompletedProcess[str]:

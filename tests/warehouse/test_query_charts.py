@@ -15,29 +15,26 @@ if TYPE_CHECKING:
 TEXTS = "select * from (values ('a', 1, 2.5), ('b', 4, -1.5), ('c', null, 0)) as t(word, n, x) order by all"
 
 
-def drawing(client: TestClient, query: str, **given: str) -> str:
+def chart_svg(client: TestClient, query: str, **parameters: str) -> str:
     """The chart on the page of a query."""
-    where = f"/sql?{urlencode({'q': query} | given)}"
+    where = f"/sql?{urlencode({'q': query} | parameters)}"
     read(client, where)
-    (found,) = re.findall(r'<svg[^>]*class="chart".*?</svg>', client.get(where).text, re.DOTALL)
-    return found
+    (svg,) = re.findall(r'<svg[^>]*class="chart".*?</svg>', client.get(where).text, re.DOTALL)
+    return str(svg)
 
 
 def test_columns_are_the_first_that_fit(client: TestClient) -> None:
-    bars = drawing(client, TEXTS, chart="bar")
+    bars = chart_svg(client, TEXTS, chart="bar")
     assert "n by word" in bars
     assert "c" not in re.findall(r">(\w)</text>", bars)  # without a value
-    assert re.findall(r"<title>(.*?)</title>", drawing(client, TEXTS, chart="bar", y="x")) == [
-        "a: 2.5",
-        "b: -1.5",
-        "c: 0",
-    ]
-    assert "x by n" in drawing(client, TEXTS, chart="line")
-    assert drawing(client, TEXTS, chart="scatter").count("<circle") == 2
+    bars_of_x = chart_svg(client, TEXTS, chart="bar", y="x")
+    assert re.findall(r"<title>(.*?)</title>", bars_of_x) == ["a: 2.5", "b: -1.5", "c: 0"]
+    assert "x by n" in chart_svg(client, TEXTS, chart="line")
+    assert chart_svg(client, TEXTS, chart="scatter").count("<circle") == 2
 
 
 def test_points_of_a_line_chart_are_sorted(client: TestClient) -> None:
-    line = drawing(client, "select 3 as a, 1 as b union all select 1, 2 union all select 2, 5", chart="line")
+    line = chart_svg(client, "select 3 as a, 1 as b union all select 1, 2 union all select 2, 5", chart="line")
     (points,) = re.findall(r'points="([^"]+)"', line)
     places = [float(point.partition(",")[0]) for point in points.split()]
     assert places == sorted(places)
@@ -46,13 +43,13 @@ def test_points_of_a_line_chart_are_sorted(client: TestClient) -> None:
 
 def test_heat_map_shows_each_cell_once(client: TestClient) -> None:
     query = "select die1, die2, count(*) as n from turns group by all order by all"
-    found = drawing(client, query, chart="heat")
-    assert found.count("<title>") == len(client.get("/sql.json", params={"q": query}).json())
-    assert "<title>die1 6, die2 6: " in found
+    svg = chart_svg(client, query, chart="heat")
+    assert svg.count("<title>") == len(client.get("/sql.json", params={"q": query}).json())
+    assert "<title>die1 6, die2 6: " in svg
 
 
 @each(
-    ("query", "given", "words"),
+    ("query", "parameters", "message"),
     [
         (TEXTS, {"chart": "pie"}, "expected a chart: line, bar, scatter, heat, got 'pie'"),
         (TEXTS, {"chart": "line", "x": "word"}, "expected numbers in the column word, got 'a'"),
@@ -69,12 +66,12 @@ def test_heat_map_shows_each_cell_once(client: TestClient) -> None:
         ("selec", {"chart": "bar"}, "expected a valid query"),
     ],
 )
-def test_invalid_chart_keeps_the_form(client: TestClient, query: str, given: dict[str, str], words: str) -> None:
-    page = read(client, f"/sql?{urlencode({'q': query, 'name': 'My query'} | given)}", 400)
-    assert words in page.text
+def test_invalid_chart_keeps_the_form(client: TestClient, query: str, parameters: dict[str, str], message: str) -> None:
+    page = read(client, f"/sql?{urlencode({'q': query, 'name': 'My query'} | parameters)}", 400)
+    assert message in page.text
     assert "My query" in page.text
     assert query in page.text
-    answer = client.get(f"/sql.json?{urlencode({'q': query} | given)}")
+    answer = client.get(f"/sql.json?{urlencode({'q': query} | parameters)}")
     assert (answer.status_code, list(answer.json())) == (400, ["error"])
 
 

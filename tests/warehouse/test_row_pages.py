@@ -43,33 +43,33 @@ SHAPE = TableShape(
 )
 
 
-def page_address(path: str, **given: Any) -> str:
+def page_address(path: str, **parameters: Any) -> str:
     """An address; lists are repeated."""
-    return f"{path}?{urlencode(given, doseq=True)}"
+    return f"{path}?{urlencode(parameters, doseq=True)}"
 
 
-def rows_at(client: TestClient, path: str, **given: Any) -> list[dict[str, Any]]:
+def rows_at(client: TestClient, path: str, **parameters: Any) -> list[dict[str, Any]]:
     """The rows of an address as JSON."""
-    answer = client.get(page_address(f"{path}.json", **given))
+    answer = client.get(page_address(f"{path}.json", **parameters))
     assert answer.status_code == 200, answer.text
-    found: list[dict[str, Any]] = answer.json()
-    return found
+    rows: list[dict[str, Any]] = answer.json()
+    return rows
 
 
-def all_rows(client: TestClient, path: str, **given: Any) -> list[dict[str, Any]]:
+def all_rows(client: TestClient, path: str, **parameters: Any) -> list[dict[str, Any]]:
     """The rows of every page."""
-    found = rows_at(client, path, **given)
+    rows = rows_at(client, path, **parameters)
     page = 2
-    while len(found) == (page - 1) * PAGE and page <= last_page(client, path, **given):
-        found += rows_at(client, path, page=page, **given)
+    while len(rows) == (page - 1) * PAGE and page <= last_page(client, path, **parameters):
+        rows += rows_at(client, path, page=page, **parameters)
         page += 1
-    return found
+    return rows
 
 
-def last_page(client: TestClient, path: str, **given: Any) -> int:
-    """The number of pages that the page says, or 1."""
-    said = re.search(r"page 1 of ([\d,]+)", read(client, page_address(path, **given)).text)
-    return int(said[1].replace(",", "")) if said else 1
+def last_page(client: TestClient, path: str, **parameters: Any) -> int:
+    """The number of pages according to the first page, or 1."""
+    match = re.search(r"page 1 of ([\d,]+)", read(client, page_address(path, **parameters)).text)
+    return int(match[1].replace(",", "")) if match else 1
 
 
 def test_pages_together_have_every_row(client: TestClient, site_root: Path) -> None:
@@ -94,42 +94,46 @@ def test_rows_are_sorted_by_a_column(client: TestClient, sort: str) -> None:
 
 
 def test_several_filters_are_combined(client: TestClient) -> None:
-    everything = all_rows(client, PAIRS)
-    found = all_rows(client, PAIRS, filter=["cubeless > 0.5", "on_roll_index <= 7", "opponent_index != 3"])
+    rows = all_rows(client, PAIRS)
     expected = [
-        row for row in everything if row["cubeless"] > 0.5 and row["on_roll_index"] <= 7 and row["opponent_index"] != 3
+        row for row in rows if row["cubeless"] > 0.5 and row["on_roll_index"] <= 7 and row["opponent_index"] != 3
     ]
-    assert found == expected
-    assert 0 < len(found) < len(everything)
+    assert 0 < len(expected) < len(rows)
+    filters = ["cubeless > 0.5", "on_roll_index <= 7", "opponent_index != 3"]
+    assert all_rows(client, PAIRS, filter=filters) == expected
+
+
+def test_missing_values_can_be_filtered(client: TestClient) -> None:
     assert all_rows(client, PAIRS, filter="cubeless is missing") == []
-    assert all_rows(client, PAIRS, filter="cubeless is known") == everything
+    assert all_rows(client, PAIRS, filter="cubeless is known") == all_rows(client, PAIRS)
     assert read(client, page_address(PAIRS, filter="cubeless is missing")).text.count("No rows.") == 1
 
 
-def test_texts_booleans_and_lists_can_be_filtered(client: TestClient) -> None:
+def test_texts_numbers_and_lists_can_be_filtered(client: TestClient) -> None:
     turns = all_rows(client, TURNS)
-    for text, chosen in {
+    board = turns[3]["board"]
+    for text, expected in {
         "class = contact": [row for row in turns if row["class"] == "contact"],
         "class contains ace": [row for row in turns if "ace" in row["class"]],
-        f"board = {turns[3]['board']}": [row for row in turns if row["board"] == turns[3]["board"]],
+        f"board = {board}": [row for row in turns if row["board"] == board],
         "die1 = 6": [row for row in turns if row["die1"] == 6],
     }.items():
-        assert all_rows(client, TURNS, filter=text) == chosen != [], text
+        assert expected != []
+        assert all_rows(client, TURNS, filter=text) == expected, text
 
 
 def test_form_redirects_to_a_short_address(client: TestClient) -> None:
     """Sending the form redirects to an address with one filter more; empty fields are left out of it."""
-    given = {"filter": "die1 = 6", "sort": "-die2", "by": "class", "is": "=", "value": "contact", "column": ""}
-    answer = client.get(page_address(TURNS, **given), follow_redirects=False)
+    fields = {"filter": "die1 = 6", "sort": "-die2", "by": "class", "is": "=", "value": "contact", "column": ""}
+    answer = client.get(page_address(TURNS, **fields), follow_redirects=False)
     assert answer.status_code == 303
-    assert dict(parse_qsl(urlsplit(answer.headers["location"]).query)) == {"filter": "class = contact", "sort": "-die2"}
     assert answer.headers["location"] == page_address(TURNS, filter=["die1 = 6", "class = contact"], sort="-die2")
-    missing = client.get(page_address(TURNS, by="play", **{"is": "is missing"}), follow_redirects=False)
-    assert missing.headers["location"] == page_address(TURNS, filter="play is missing")
+    answer = client.get(page_address(TURNS, by="play", **{"is": "is missing"}), follow_redirects=False)
+    assert answer.headers["location"] == page_address(TURNS, filter="play is missing")
 
 
 @each(
-    ("given", "words"),
+    ("parameters", "message"),
     [
         ({"filter": "nothing"}, "expected a filter such as"),
         ({"filter": "cubeless = \0"}, "expected a filter such as"),
@@ -144,13 +148,14 @@ def test_form_redirects_to_a_short_address(client: TestClient) -> None:
         ({"format": "xml"}, "expected the format rows, csv or parquet"),
     ],
 )
-def test_wrong_parameters_keep_the_form(client: TestClient, given: dict[str, str], words: str) -> None:
-    page = read(client, page_address(PAIRS, **{"filter": "cubeless > 0", "sort": "owned"} | given), 400)
-    assert words in page.text
+def test_wrong_parameters_keep_the_form(client: TestClient, parameters: dict[str, str], message: str) -> None:
+    page = read(client, page_address(PAIRS, **{"filter": "cubeless > 0", "sort": "owned"} | parameters), 400)
+    assert message in page.text
     assert {name for name, _ in page.fields} >= {"filter", "value"}
-    assert (("filter", given.get("filter", "cubeless > 0"))) in page.fields
-    answer = client.get(page_address(f"{PAIRS}.json", **given))
-    assert (answer.status_code, list(answer.json())) == (400, ["error"])
+    assert ("filter", parameters.get("filter", "cubeless > 0")) in page.fields
+    answer = client.get(page_address(f"{PAIRS}.json", **parameters))
+    assert answer.status_code == 400
+    assert list(answer.json()) == ["error"]
 
 
 def test_unknown_tables_are_refused(client: TestClient) -> None:
@@ -159,22 +164,22 @@ def test_unknown_tables_are_refused(client: TestClient) -> None:
     assert "games, turns" in read(client, "/rows/selfplay/pubeval-20-seed-3/rolls", 404).text
 
 
-def test_files_have_the_rows_that_are_shown(client: TestClient) -> None:
-    given = {"filter": ["cubeless > 0.5"], "sort": "-owned"}
-    expected = all_rows(client, PAIRS, **given)
-    text = client.get(page_address(PAIRS, format="csv", **given))
-    assert text.headers["content-disposition"] == 'attachment; filename="bearoff_two_sided.csv"'
-    (names, *lines) = csv.reader(io.StringIO(text.text))
-    assert [dict(zip(names, map(float, line), strict=True)) for line in lines] == expected
-    parquet = client.get(page_address(PAIRS, format="parquet", **given)).content
+def test_files_have_the_rows_of_the_page(client: TestClient) -> None:
+    parameters = {"filter": ["cubeless > 0.5"], "sort": "-owned"}
+    expected = all_rows(client, PAIRS, **parameters)
+    answer = client.get(page_address(PAIRS, format="csv", **parameters))
+    assert answer.headers["content-disposition"] == 'attachment; filename="bearoff_two_sided.csv"'
+    rows = csv.DictReader(io.StringIO(answer.text))
+    assert [{name: float(value) for name, value in row.items()} for row in rows] == expected
+    parquet = client.get(page_address(PAIRS, format="parquet", **parameters)).content
     assert pq.read_table(io.BytesIO(parquet)).to_pylist() == expected
 
 
 def test_query_of_the_page_gives_its_rows(client: TestClient) -> None:
-    given = {"filter": ["class = contact", "die1 = 6"], "sort": "turn"}
-    links = read(client, page_address(TURNS, **given)).links
+    parameters = {"filter": ["class = contact", "die1 = 6"], "sort": "turn"}
+    links = read(client, page_address(TURNS, **parameters)).links
     (link,) = (link for link in links if link.startswith("/sql?"))
-    assert client.get(link.replace("/sql?", "/sql.json?")).json() == rows_at(client, TURNS, **given)
+    assert client.get(link.replace("/sql?", "/sql.json?")).json() == rows_at(client, TURNS, **parameters)
 
 
 def test_values_of_a_column_are_counted_and_linked(client: TestClient) -> None:
@@ -202,8 +207,10 @@ def filters_of(link: str) -> dict[str, list[str]]:
     return {"filter": [value for name, value in parse_qsl(urlsplit(link).query) if name == "filter"]}
 
 
-def test_table_page_leads_to_its_rows(client: TestClient) -> None:
-    assert {f"{TURNS}", TURNS.replace("turns", "games")} <= set(read(client, f"/table{TURNS[5:-6]}").links)
+def test_table_page_links_to_its_rows(client: TestClient) -> None:
+    links = read(client, "/table/selfplay/pubeval-20-seed-3").links
+    assert "/rows/selfplay/pubeval-20-seed-3/turns" in links
+    assert "/rows/selfplay/pubeval-20-seed-3/games" in links
 
 
 def test_no_declared_name_needs_quotes() -> None:
@@ -226,13 +233,13 @@ def test_any_filter_is_refused_or_a_valid_condition(column: Column, operator: st
     """Whatever the value of a filter contains, the filter is refused, or its query runs and returns no other rows than
     those of the table."""
     try:
-        found = parse_filter(SHAPE, f"{column.name} {operator} {value}")
+        condition = parse_filter(SHAPE, f"{column.name} {operator} {value}")
     except UsageError:
         return
-    assert parse_filter(SHAPE, found.text) == found
+    assert parse_filter(SHAPE, condition.text) == condition
     with duckdb.connect() as connection:
         columns = ", ".join(f"{each.name} {each.type}" for each in SHAPE.columns)
         connection.execute(f"create table things (variant varchar, {columns})")
         connection.execute("insert into things values ('x', 'a', 1, 0.5, true, [1, 2]), ('y', 'a', 1, 0.5, true, [1])")
-        rows = connection.sql(RowQuery(SHAPE, "things", "x", [found], "-worth").rows).fetchall()
+        rows = connection.sql(RowQuery(SHAPE, "things", "x", [condition], "-worth").rows).fetchall()
     assert rows in ([], [("a", 1, 0.5, True, [1, 2])])

@@ -45,34 +45,34 @@ class PageReader(HTMLParser):
             self.flaws.append(f"not closed: {self._open}")
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag == "a" and "href" in given:
-            self.links.append(str(given["href"]))
-        if "id" in given:
-            self.ids.append(str(given["id"]))
-        self.flaws += [f"{name} in {tag}" for name in given if name == "style" or name.startswith("on")]
-        if tag == "style" or (tag == "script" and "src" not in given):
+        attributes = dict(attrs)
+        if tag == "a" and "href" in attributes:
+            self.links.append(str(attributes["href"]))
+        if "id" in attributes:
+            self.ids.append(str(attributes["id"]))
+        self.flaws += [f"{name} in {tag}" for name in attributes if name == "style" or name.startswith("on")]
+        if tag == "style" or (tag == "script" and "src" not in attributes):
             self.flaws.append(f"inline {tag}")
         if tag in ("link", "script"):
-            where = str(given.get("src") or given.get("href"))
+            where = str(attributes.get("src") or attributes.get("href"))
             self.flaws += [f"from elsewhere: {where}"] * (not where.startswith("/static/"))
-        if tag in ("input", "select", "textarea") and given.get("type") != "hidden":
-            is_named = "label" in self._open or "aria-label" in given or "id" in given
-            self.flaws += [f"no label for {tag} {given.get('name')}"] * (not is_named)
-        self._note_field(tag, given)
-        if tag == "svg" and "role" not in given:
+        if tag in ("input", "select", "textarea") and attributes.get("type") != "hidden":
+            is_named = "label" in self._open or "aria-label" in attributes or "id" in attributes
+            self.flaws += [f"no label for {tag} {attributes.get('name')}"] * (not is_named)
+        self._note_field(tag, attributes)
+        if tag == "svg" and "role" not in attributes:
             self.flaws.append("a picture without a role")
         if tag not in EMPTY:
             self._open.append(tag)
 
-    def _note_field(self, tag: str, given: dict[str, str | None]) -> None:
-        name = str(given.get("name"))
-        is_sent = given.get("type") != "checkbox" or "checked" in given
-        if tag == "input" and is_sent and given.get("type") != "search":
-            self.fields.append((name, str(given.get("value") or "")))
+    def _note_field(self, tag: str, attributes: dict[str, str | None]) -> None:
+        name = str(attributes.get("name"))
+        is_sent = attributes.get("type") != "checkbox" or "checked" in attributes
+        if tag == "input" and is_sent and attributes.get("type") != "search":
+            self.fields.append((name, str(attributes.get("value") or "")))
         self._choice = name if tag == "select" else self._choice
-        if tag == "option" and "selected" in given:
-            self.fields.append((self._choice, str(given.get("value"))))
+        if tag == "option" and "selected" in attributes:
+            self.fields.append((self._choice, str(attributes.get("value"))))
 
     def handle_endtag(self, tag: str) -> None:
         if not self._open or self._open.pop() != tag:
@@ -106,9 +106,9 @@ def read(client: TestClient, where: str, status: int = 200) -> PageReader:
 
 def inner_links(page: PageReader, where: str) -> list[str]:
     """Addresses that a page links to, without fragments. Raises AssertionError for a link to another site."""
-    found = [urljoin(HOST + where, link).partition("#")[0] for link in page.links]
-    assert all(link.startswith(HOST + "/") for link in found), found
-    return list(dict.fromkeys(link.removeprefix(HOST) for link in found))
+    addresses = [urljoin(HOST + where, link).partition("#")[0] for link in page.links]
+    assert all(address.startswith(HOST + "/") for address in addresses), addresses
+    return list(dict.fromkeys(address.removeprefix(HOST) for address in addresses))
 
 
 @contextmanager

@@ -27,24 +27,30 @@ from bgdata.web.charts import (
 )
 
 SVG = "{http://www.w3.org/2000/svg}"
+MIDDLE = (TOP + BOTTOM) / 2
 
 
 def lines_of(chart: Chart) -> list[list[tuple[float, float]]]:
-    found = ElementTree.fromstring(chart_svg(chart)).iter(f"{SVG}polyline")
-    return [
-        [(float(x), float(y)) for x, y in (point.split(",") for point in line.attrib["points"].split())]
-        for line in found
-    ]
+    """The points of each line of a chart, in pixels."""
+    lines = ElementTree.fromstring(chart_svg(chart)).iter(f"{SVG}polyline")
+    points = [[point.split(",") for point in line.attrib["points"].split()] for line in lines]
+    return [[(float(x), float(y)) for x, y in line] for line in points]
+
+
+def texts_of(svg: str) -> set[str | None]:
+    """All texts of a picture."""
+    return {text.text for text in ElementTree.fromstring(svg).iter(f"{SVG}text")}
 
 
 @pytest.mark.parametrize(
     ("places", "values", "options", "heights"),
     [
-        ([0, 1, 2], [4.0, 2.0, 3.0], {}, [TOP, BOTTOM, (TOP + BOTTOM) / 2]),
-        ([100, 1_000, 10_000], [0.0, 1.0, 2.0], {"is_logarithmic": True}, [BOTTOM, (TOP + BOTTOM) / 2, TOP]),
-        ([1, 2, 3], [1.0, nan, 2.0], {"from_zero": True}, [(TOP + BOTTOM) / 2, TOP]),
+        ([0, 1, 2], [4.0, 2.0, 3.0], {}, [TOP, BOTTOM, MIDDLE]),
+        ([100, 1_000, 10_000], [0.0, 1.0, 2.0], {"is_logarithmic": True}, [BOTTOM, MIDDLE, TOP]),
+        ([1, 2, 3], [1.0, nan, 2.0], {"from_zero": True}, [MIDDLE, TOP]),
         ([1, 2, 3], [1.0, inf, 2.0], {}, [BOTTOM, TOP]),
     ],
+    ids=["linear", "logarithmic", "missing", "infinite"],
 )
 def test_points_are_at_their_values(
     places: list[float], values: list[float], options: dict[str, bool], heights: list[float]
@@ -56,18 +62,16 @@ def test_points_are_at_their_values(
     if len(points) == 3:
         assert points[1][0] - points[0][0] == pytest.approx(points[2][0] - points[1][0], abs=0.11)
     if options.get("is_logarithmic"):
-        texts = {text.text for text in ElementTree.fromstring(chart_svg(chart)).iter(f"{SVG}text")}
-        assert {"100", "1k", "10k"} <= texts
+        assert {"100", "1k", "10k"} <= texts_of(chart_svg(chart))
 
 
 def test_chart_of_two_lines_has_legend_and_mark() -> None:
     lines = (Line("training", [2.0, 1.0]), Line("validation <b>", [2.0, 1.5]))
-    text = chart_svg(Chart("errors & more", "epochs", [0, 1], lines, mark=1, mark_label="kept"))
-    found = ElementTree.fromstring(text)
-    assert {"training", "validation <b>", "errors & more"} <= {each.text for each in found.iter(f"{SVG}text")}
-    (mark,) = found.iter(f"{SVG}circle")
-    place = float(mark.attrib["cx"]), float(mark.attrib["cy"])
-    assert place == lines_of(Chart("errors", "epochs", [0, 1], lines))[1][1]
+    svg = chart_svg(Chart("errors & more", "epochs", [0, 1], lines, mark=1, mark_label="kept"))
+    assert {"training", "validation <b>", "errors & more"} <= texts_of(svg)
+    (mark,) = ElementTree.fromstring(svg).iter(f"{SVG}circle")
+    last_line = lines_of(Chart("errors", "epochs", [0, 1], lines))[1]
+    assert (float(mark.attrib["cx"]), float(mark.attrib["cy"])) == last_line[1]
 
 
 @given(
@@ -76,7 +80,7 @@ def test_chart_of_two_lines_has_legend_and_mark() -> None:
     st.booleans(),
 )
 def test_drawing_stays_inside_the_picture(values: list[float], from_zero: bool, is_logarithmic: bool) -> None:
-    places = [10.0 * (place + 1) for place in range(len(values))]
+    places = [10.0 * (index + 1) for index in range(len(values))]
     chart = Chart("a", "games", places, (Line("a", values, [0.5] * len(values)),), is_logarithmic, from_zero=from_zero)
     for line in lines_of(chart):
         assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in line)
@@ -84,9 +88,9 @@ def test_drawing_stays_inside_the_picture(values: list[float], from_zero: bool, 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))
 def test_round_values_are_within_the_limits(lowest: float, width: float) -> None:
-    found = round_values(lowest, lowest + width)
-    assert 1 <= len(found) <= 6
-    assert all(lowest - 1e-3 * width <= value <= lowest + 1.01 * width for value in found)
+    values = round_values(lowest, lowest + width)
+    assert 1 <= len(values) <= 6
+    assert all(lowest - 1e-3 * width <= value <= lowest + 1.01 * width for value in values)
 
 
 def test_short_counts() -> None:
@@ -95,13 +99,14 @@ def test_short_counts() -> None:
 
 def test_bars_stand_on_zero() -> None:
     bars = [Bar("a", 4.0, "a <4>", "/x?y=1&z=2"), Bar("b", -2.0), Bar("c", 0.0), Bar("a long label", nan)]
-    found = ElementTree.fromstring(bar_chart_svg("Things", bars, "kinds"))
-    places = [float(bar.attrib[name]) for bar in found.iter(f"{SVG}rect") for name in ("y", "height")]
-    zero = TOP + (BOTTOM - TOP) * 2 / 3
-    assert places == pytest.approx([TOP, zero - TOP, zero, BOTTOM - zero, zero, 0.0], abs=0.1)
-    (link,) = found.iter(f"{SVG}a")
+    svg = bar_chart_svg("Things", bars, "kinds")
+    picture = ElementTree.fromstring(svg)
+    tops_and_heights = [float(bar.attrib[name]) for bar in picture.iter(f"{SVG}rect") for name in ("y", "height")]
+    zero = TOP + (BOTTOM - TOP) * 2 / 3  # between 4 and -2
+    assert tops_and_heights == pytest.approx([TOP, zero - TOP, zero, BOTTOM - zero, zero, 0.0], abs=0.1)
+    (link,) = picture.iter(f"{SVG}a")
     assert (link.attrib["href"], link.attrib["aria-label"]) == ("/x?y=1&z=2", "a <4>")
-    assert {"a", "b", "c", "a long la…", "Things", "kinds"} <= {text.text for text in found.iter(f"{SVG}text")}
+    assert {"a", "b", "c", "a long la…", "Things", "kinds"} <= texts_of(svg)
 
 
 def test_scattered_points_are_at_their_values_in_any_order() -> None:
@@ -114,11 +119,12 @@ def test_scattered_points_are_at_their_values_in_any_order() -> None:
 @pytest.mark.parametrize(("least", "ends"), [(-4.0, {"-4", "4"}), (1.0, {"0", "4"})])
 def test_heat_map_has_shades_and_a_scale(least: float, ends: set[str]) -> None:
     cells = {("1", "a"): 4.0, ("2", "a"): least, ("1", "b"): 2.0}
-    found = ElementTree.fromstring(heat_map_svg("Heat", cells, ("column", "row")))
-    hints = {rect.findtext(f"{SVG}title"): rect.attrib["class"] for rect in found.iter(f"{SVG}rect")}
-    assert hints["column 1, row a: 4"] == "shade5"
-    assert hints[f"column 2, row a: {least:g}"] == ("shade-5" if least < 0 else "shade1")
-    assert ends | {"column", "1", "2", "a", "b"} <= {text.text for text in found.iter(f"{SVG}text")}
+    svg = heat_map_svg("Heat", cells, ("column", "row"))
+    cells_of_svg = ElementTree.fromstring(svg).iter(f"{SVG}rect")
+    shades = {rect.findtext(f"{SVG}title"): rect.attrib["class"] for rect in cells_of_svg}
+    assert shades["column 1, row a: 4"] == "shade5"
+    assert shades[f"column 2, row a: {least:g}"] == ("shade-5" if least < 0 else "shade1")
+    assert ends | {"column", "1", "2", "a", "b"} <= texts_of(svg)
 
 
 @pytest.mark.parametrize(("least", "step"), [(0.03, 0.05), (1.0, 1.0), (260, 500), (2.1e-7, 2.5e-7)])

@@ -108,8 +108,8 @@ def api_document(client: TestClient) -> dict[str, Any]:
     """The OpenAPI document of the site."""
     answer = client.get("/openapi.json")
     assert (answer.status_code, answer.headers["content-type"]) == (200, JSON)
-    found: dict[str, Any] = answer.json()
-    return found
+    document: dict[str, Any] = answer.json()
+    return document
 
 
 def operations(api_document: dict[str, Any]) -> dict[str, Any]:
@@ -117,23 +117,23 @@ def operations(api_document: dict[str, Any]) -> dict[str, Any]:
     return {path: item["get"] for path, item in api_document["paths"].items()}
 
 
-def inside(value: object) -> list[tuple[str, Any]]:
+def pairs_inside(value: object) -> list[tuple[str, Any]]:
     """Every (name, value) of a document, at any depth."""
     if isinstance(value, list):
-        return [pair for each in value for pair in inside(each)]
+        return [pair for item in value for pair in pairs_inside(item)]
     if isinstance(value, dict):
-        return [pair for name, each in value.items() for pair in [(name, each), *inside(each)]]
+        return [pair for name, item in value.items() for pair in [(name, item), *pairs_inside(item)]]
     return []
 
 
-def check(api_document: dict[str, Any], schema: dict[str, Any], answer: object) -> None:
+def check_schema(api_document: dict[str, Any], schema: dict[str, Any], answer: object) -> None:
     """Raise ValidationError for an answer that does not match its schema."""
     from jsonschema import Draft202012Validator
 
     Draft202012Validator({**schema, "components": api_document["components"]}).validate(answer)
 
 
-def real(client: TestClient, where: str) -> str:
+def filled_address(client: TestClient, where: str) -> str:
     """An address with the versions and variants of this warehouse."""
     rows = client.get("/table.json").json()
     (scores,) = (row["variant"] for row in rows if row["dataset"] == "scores")
@@ -146,51 +146,64 @@ def test_document_has_exactly_the_addresses_with_json(client: TestClient, api_do
     answering = set[str]()
     for address in ADDRESSES:
         where = WITHOUT_JSON.get(address.path) or EXAMPLES[json_path(address)][0]
-        answer = client.get(real(client, where))
+        answer = client.get(filled_address(client, where))
         assert answer.status_code in (200, 303), where
         if answer.headers.get("content-type") == JSON:
             answering.add(json_path(address))
     assert answering == set(api_document["paths"]) == set(EXAMPLES)
 
 
-def test_document_is_valid_openapi(api_document: dict[str, Any]) -> None:
-    """The objects of the document follow the rules of OpenAPI 3.1."""
-    from jsonschema import Draft202012Validator
-
+def test_document_has_the_parts_of_openapi(api_document: dict[str, Any]) -> None:
+    """Version 3.1; names are those that generators of clients accept."""
     assert set(api_document) == {"openapi", "info", "paths", "components"}
     assert re.fullmatch(r"3\.1\.\d+", api_document["openapi"])
     assert {"title", "version"} <= set(api_document["info"])
     assert set(api_document["components"]) == {"schemas", "responses"}
-    assert all(re.fullmatch(r"[\w.-]+", name) for group in api_document["components"].values() for name in group)
-    names = [each["operationId"] for each in operations(api_document).values()]
+    for group in api_document["components"].values():
+        assert all(re.fullmatch(r"[\w.-]+", name) for name in group)
+    names = [operation["operationId"] for operation in operations(api_document).values()]
+    assert all(re.fullmatch(r"\w+", name) for name in names)
     assert len(set(names)) == len(names)
+
+
+def test_operations_are_described(api_document: dict[str, Any]) -> None:
     for path, operation in operations(api_document).items():
         assert set(api_document["paths"][path]) == {"get"}
         assert set(operation) == {"operationId", "summary", "description", "parameters", "responses"}
-        assert re.fullmatch(r"\w+", operation["operationId"])
         assert len(operation["summary"]) >= 8
         assert operation["description"]
-        for given in operation["parameters"]:
-            assert {name: type(value) for name, value in given.items()} == PARAMETERS
-            assert given["required"] == (given["in"] == "path")
-        parameters = [(given["in"], given["name"]) for given in operation["parameters"]]
-        assert len(set(parameters)) == len(parameters)
-        assert {place for place, _ in parameters} <= {"path", "query"}
-        assert {name for place, name in parameters if place == "path"} == set(re.findall(r"{(\w+)}", path)), path
         assert all(re.fullmatch(r"\d{3}", status) for status in operation["responses"])
-    answers = [answer for operation in operations(api_document).values() for answer in operation["responses"].values()]
-    for answer in (*answers, *api_document["components"]["responses"].values()):
-        assert set(answer) in ({"$ref"}, {"description", "content"})
-        assert all(re.fullmatch("[a-z]+/[a-z.-]+", kind) for kind in answer.get("content", ()))
-    for name, link in inside(api_document):
-        if name == "$ref":
-            _, *steps = link.split("/")
-            found: Any = api_document
-            for step in steps:
-                found = found[step]
-    linked = {link.rpartition("/")[2] for name, link in inside(api_document) if name == "$ref"}
-    assert linked == {name for group in api_document["components"].values() for name in group}
-    schemas = [schema for name, schema in inside(api_document) if name == "schema"]
+        answers = [*operation["responses"].values(), *api_document["components"]["responses"].values()]
+        for answer in answers:
+            assert set(answer) in ({"$ref"}, {"description", "content"})
+            assert all(re.fullmatch("[a-z]+/[a-z.-]+", kind) for kind in answer.get("content", ()))
+
+
+def test_parameters_are_described(api_document: dict[str, Any]) -> None:
+    for path, operation in operations(api_document).items():
+        for parameter in operation["parameters"]:
+            assert {name: type(value) for name, value in parameter.items()} == PARAMETERS
+            assert parameter["in"] in ("path", "query")
+            assert parameter["required"] == (parameter["in"] == "path")
+        names = [(parameter["in"], parameter["name"]) for parameter in operation["parameters"]]
+        assert len(set(names)) == len(names)
+        assert {name for kind, name in names if kind == "path"} == set(re.findall(r"{(\w+)}", path)), path
+
+
+def test_links_of_the_document_lead_to_all_components(api_document: dict[str, Any]) -> None:
+    links = [link for name, link in pairs_inside(api_document) if name == "$ref"]
+    for link in links:
+        part: Any = api_document
+        for name in link.split("/")[1:]:
+            part = part[name]
+    components = {name for group in api_document["components"].values() for name in group}
+    assert {link.rpartition("/")[2] for link in links} == components
+
+
+def test_schemas_are_valid(api_document: dict[str, Any]) -> None:
+    from jsonschema import Draft202012Validator
+
+    schemas = [schema for name, schema in pairs_inside(api_document) if name == "schema"]
     for schema in (*schemas, *api_document["components"]["schemas"].values()):
         Draft202012Validator.check_schema(schema)
         assert all(column.get("description", "x") for column in schema.get("properties", {}).values())
@@ -202,46 +215,53 @@ def test_answers_match_their_schemas(
 ) -> None:
     content = operations(api_document)[path]["responses"]["200"]["content"]
     for where in examples:
-        answer = client.get(real(client, where))
+        answer = client.get(filled_address(client, where))
         assert (answer.status_code, answer.headers["content-type"]) == (200, JSON), where
-        check(api_document, content[JSON]["schema"], answer.json())
+        check_schema(api_document, content[JSON]["schema"], answer.json())
 
 
 def test_other_content_types_are_described(client: TestClient, api_document: dict[str, Any]) -> None:
-    for path, asked in {
+    for path, examples in {
         "/sql.json": ("/sql.json?q=select 1&format=csv", "/sql.json?q=select 1&format=parquet"),
         "/rows/{kind}/{variant}/{table}.json": (f"{ROWS}.json?format=csv", f"{ROWS}.json?format=parquet"),
         "/file/{kind}/{variant}/{version}/{name}": ("/file/bearoff_two_sided/3x3/{version}/table.parquet",),
     }.items():
         content = operations(api_document)[path]["responses"]["200"]["content"]
-        types = {client.get(real(client, where)).headers["content-type"].partition(";")[0] for where in asked}
-        assert types == set(content) - {JSON}
-    several = {path for path, each in operations(api_document).items() if len(each["responses"]["200"]["content"]) > 1}
-    assert several == {"/sql.json", "/rows/{kind}/{variant}/{table}.json", "/file/{kind}/{variant}/{version}/{name}"}
+        answers = [client.get(filled_address(client, where)) for where in examples]
+        assert {answer.headers["content-type"].partition(";")[0] for answer in answers} == set(content) - {JSON}
+    with_several_types = {
+        path for path, item in operations(api_document).items() if len(item["responses"]["200"]["content"]) > 1
+    }
+    assert with_several_types == {
+        "/sql.json",
+        "/rows/{kind}/{variant}/{table}.json",
+        "/file/{kind}/{variant}/{version}/{name}",
+    }
 
 
 @each("path", list(EXAMPLES))
 def test_parameters_accept_described_values_only(client: TestClient, api_document: dict[str, Any], path: str) -> None:
     """Words of a list and integers in range are accepted in at least one example, because some need a score."""
 
-    def asked(name: str, word: object) -> list[tuple[int, str]]:
-        places = (real(client, where) for where in EXAMPLES[path])
-        answers = (client.get(f"{where}{'&' if '?' in where else '?'}{name}={word}") for where in places)
-        return [(answer.status_code, answer.text) for answer in answers]
+    def answers(name: str, value: object) -> list[tuple[int, str]]:
+        """Status and text of the answer to each example with this parameter."""
+        addresses = [filled_address(client, where) for where in EXAMPLES[path]]
+        responses = [client.get(f"{where}{'&' if '?' in where else '?'}{name}={value}") for where in addresses]
+        return [(response.status_code, response.text) for response in responses]
 
-    for given in operations(api_document)[path]["parameters"]:
-        name, schema = given["name"], given["schema"].get("items", given["schema"])
-        if given["in"] == "path":
+    for parameter in operations(api_document)[path]["parameters"]:
+        name, schema = parameter["name"], parameter["schema"].get("items", parameter["schema"])
+        if parameter["in"] == "path":
             continue
         for word in schema.get("enum", ()):
-            assert 200 in dict(asked(name, word)), (name, word)
+            assert 200 in dict(answers(name, word)), (name, word)
         if "maximum" in schema:
             bound = f"{schema['maximum']:,}"
-            assert all(bound in text for _, text in asked(name, schema["maximum"] + 1)), name
-            most = asked(name, schema["maximum"])  # a table may have less
-            assert any(status == 200 or bound not in text for status, text in most), name
+            assert all(bound in text for _, text in answers(name, schema["maximum"] + 1)), name
+            largest = answers(name, schema["maximum"])  # a table may have less
+            assert any(status == 200 or bound not in text for status, text in largest), name
         if {"enum", "minimum", "pattern"} & set(schema):
-            assert 400 in dict(asked(name, "no-such")), name
+            assert 400 in dict(answers(name, "no-such")), name
 
 
 def test_errors_match_their_schemas(client: TestClient, api_document: dict[str, Any]) -> None:
@@ -256,12 +276,12 @@ def test_errors_match_their_schemas(client: TestClient, api_document: dict[str, 
         answer = client.get(where)
         assert answer.status_code == status
         content = api_document["components"]["responses"][str(status)]["content"]
-        check(api_document, content[JSON]["schema"], answer.json())
+        check_schema(api_document, content[JSON]["schema"], answer.json())
     schema = operations(api_document)["/position/{text}.json"]["responses"]["400"]["content"][JSON]["schema"]
     for query, names in (("roll=31&play=8/1", {"error", "verdict", "legal_plays"}), ("roll=71", {"error"})):
         answer = client.get(f"/position/{START}.json?{query}")
         assert (answer.status_code, set(answer.json())) == (400, names)
-        check(api_document, schema, answer.json())
+        check_schema(api_document, schema, answer.json())
     assert "$ref" in operations(api_document)["/where/{text}.json"]["responses"]["400"]
 
 
@@ -270,17 +290,15 @@ def test_empty_warehouse_has_the_same_document(empty: TestClient, api_document: 
     assert empty.get("/openapi.json").json() == api_document
 
 
-def near(value: object) -> object:
+def approximate(value: object) -> object:
     """A value with tolerance in its numbers, because tables of other sizes differ."""
     if isinstance(value, float):
         return pytest.approx(value, abs=1e-4)
     if isinstance(value, list):
-        return [near(each) for each in value]
-    return {name: near(each) for name, each in value.items()} if isinstance(value, dict) else value
+        return [approximate(item) for item in value]
+    return {name: approximate(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 def test_examples_of_the_documentation_are_answered(client: TestClient) -> None:
-    shown = SHOWN.findall(PAGE.read_text())
-    assert len(shown) == 1
-    for where, answer in shown:
-        assert client.get(where).json() == near(json.loads(answer)), where
+    ((where, answer),) = SHOWN.findall(PAGE.read_text())
+    assert client.get(where).json() == approximate(json.loads(answer))

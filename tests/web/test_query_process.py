@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+def limited_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """A client of a site whose queries have little memory and disk space."""
     limits = Limits(sql_seconds=5.0, sql_bytes=100 << 20, sql_disk_bytes=1 << 20)
     app = create_app(bgdata.open_warehouse(tmp_path_factory.mktemp("empty")), limits)
-    with open_client(app) as found:
-        yield found
+    with open_client(app) as client:
+        yield client
 
 
 def ask(client: TestClient, query: str, form: str = "rows") -> object:
@@ -56,9 +56,9 @@ def error_for(client: TestClient, query: str, form: str = "rows") -> str:
     answer = client.get("/sql.json", params={"q": query, "format": form})
     assert answer.status_code == 400, answer.text
     assert ask(client, "select 1 as one") == [{"one": 1}]
-    found: str = answer.json()["error"]
-    assert "\n" not in found
-    return found
+    error: str = answer.json()["error"]
+    assert "\n" not in error
+    return error
 
 
 def test_rows_equal_those_of_the_command(client: TestClient, site_root: Path) -> None:
@@ -81,8 +81,8 @@ def test_results_are_files(client: TestClient) -> None:
     rows = ask(client, query)
     answer = client.get("/sql", params={"q": query, "format": "csv"})
     assert answer.headers["content-disposition"] == 'attachment; filename="query.csv"'
-    found = list(csv.DictReader(io.StringIO(answer.text)))
-    assert [{"position_id": row["position_id"], "board": json.loads(row["board"])} for row in found] == rows
+    sheet = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [{"position_id": row["position_id"], "board": json.loads(row["board"])} for row in sheet] == rows
     table = pq.read_table(io.BytesIO(client.get("/sql", params={"q": query, "format": "parquet"}).content))
     assert table.to_pylist() == rows
     assert "try: cast such columns to varchar" in error_for(client, "select interval '1 day' as x", "parquet")
@@ -216,9 +216,9 @@ LARGE = {  # too much memory before the first row; too large rows
 
 @pytest.mark.parametrize(("query", "message"), LARGE.items())
 @pytest.mark.parametrize("form", ["rows", "parquet"])
-def test_too_large_answers_are_refused(small: TestClient, query: str, message: str, form: str) -> None:
+def test_too_large_answers_are_refused(limited_client: TestClient, query: str, message: str, form: str) -> None:
     """The process stays within its memory limit."""
-    assert error_for(small, query, form).startswith(message)
+    assert error_for(limited_client, query, form).startswith(message)
 
 
 def test_error_after_thousands_of_rows_is_reported(client: TestClient) -> None:
@@ -241,10 +241,10 @@ def test_query_process_that_cannot_start_is_replaced(tmp_path: Path, monkeypatch
         queries.ask("select 1 as one")
 
 
-def test_query_process_without_memory_is_replaced(small: TestClient) -> None:
-    error_for(small, "select map([1], [list(range)]) from range(40000000)")
+def test_query_process_without_memory_is_replaced(limited_client: TestClient) -> None:
+    error_for(limited_client, "select map([1], [list(range)]) from range(40000000)")
     sorting = "select count(*) as n from (select md5(range::varchar) as b from range(50000) order by b)"
-    assert ask(small, sorting) == [{"n": 50000}]
+    assert ask(limited_client, sorting) == [{"n": 50000}]
 
 
 def test_files_of_queries_are_limited() -> None:

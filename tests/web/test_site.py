@@ -69,14 +69,14 @@ PAGES = (
 def test_every_link_has_a_page(client: TestClient) -> None:
     """Follow links from the home page through a few hundred pages, including every kind of page."""
     waiting = ["/", f"/position/{START}?roll=31", f"/position/{POSITION}", "/table/selfplay/pubeval-20-seed-3"]
-    seen = set[str]()
-    while waiting and len(seen) < 250:
+    pages = set[str]()
+    while waiting and len(pages) < 250:
         where = waiting.pop(0)
-        if where in seen or where.startswith(("/file/", "/board/", "/sql?", "/openapi.json")):
+        if where in pages or where.startswith(("/file/", "/board/", "/sql?", "/openapi.json")):
             continue
-        seen.add(where)
+        pages.add(where)
         waiting += inner_links(read(client, where), where)
-    kinds = {where.partition("?")[0].strip("/").partition("/")[0] for where in seen}
+    kinds = {where.partition("?")[0].strip("/").partition("/")[0] for where in pages}
     words = "table position claims players openings sql match-equity where cube-map race probe game"
     assert kinds >= {"", *words.split()}
 
@@ -107,18 +107,17 @@ def test_texts_are_compressed_and_files_are_not(client: TestClient) -> None:
 @each("where", PAGES)
 def test_json_is_at_the_same_address(client: TestClient, where: str) -> None:
     path, mark, query = where.partition("?")
-    by_name = client.get(f"{path}.json{mark}{query}") if path != "/" else client.get("/.json")
-    asked = client.get(where, headers={"accept": "application/json"})
-    assert by_name.headers["content-type"] == asked.headers["content-type"] == "application/json"
-    assert by_name.json() == asked.json()
+    by_address = client.get(f"{path}.json{mark}{query}") if path != "/" else client.get("/.json")
+    by_header = client.get(where, headers={"accept": "application/json"})
+    assert by_address.headers["content-type"] == by_header.headers["content-type"] == "application/json"
+    assert by_address.json() == by_header.json()
     as_page = client.get(where, headers={"accept": "text/html,application/json;q=0.9"})
     assert "text/html" in as_page.headers["content-type"]
 
 
-def test_requests_by_other_sites_are_refused(client: TestClient) -> None:
-    """A person may follow a link, but pictures, frames and scripts of other sites are refused."""
-    foreign = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}
-    for changes, code in (
+@each(
+    ("changes", "status"),
+    [
         ({}, 403),
         ({"sec-fetch-site": "same-site"}, 403),
         ({"sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}, 403),
@@ -126,23 +125,34 @@ def test_requests_by_other_sites_are_refused(client: TestClient) -> None:
         ({"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, 200),
         ({"sec-fetch-site": "same-origin"}, 200),
         ({"sec-fetch-site": "none"}, 200),
-    ):
-        answer = client.get("/", headers=foreign | changes)
-        assert answer.status_code == code, changes
-    assert "got another site" in client.get("/", headers=foreign).text
+    ],
+)
+def test_requests_by_other_sites_are_refused(client: TestClient, changes: dict[str, str], status: int) -> None:
+    """A person may follow a link, but pictures, frames and scripts of other sites are refused."""
+    picture = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}
+    answer = client.get("/", headers=picture | changes)
+    assert answer.status_code == status
+    assert ("got another site" in answer.text) == (status == 403)
+
+
+@each("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_only_get_and_head_are_allowed(client: TestClient, method: str) -> None:
+    answer = client.request(method, "/table")
+    assert answer.status_code == 405
+    assert "expected GET or HEAD" in answer.text
+
+
+@each(
+    ("host", "status"),
+    [("evil.example", 421), ("evil.example:8000", 421), ("127.0.0.1:8000", 200), ("[::1]:8000", 200)],
+)
+def test_requests_for_other_hosts_are_refused(client: TestClient, host: str, status: int) -> None:
+    assert client.get("/", headers={"host": host}).status_code == status
 
 
 def test_invalid_requests_are_refused(client: TestClient) -> None:
-    for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
-        answer = client.request(method, "/table")
-        assert answer.status_code == 405
-        assert "expected GET or HEAD" in answer.text
     assert client.request("GET", "/", content=b"x").status_code == 413
     assert client.get("/search?q=" + "x" * 9000).status_code == 414
-    assert client.get("/", headers={"host": "evil.example"}).status_code == 421
-    assert client.get("/", headers={"host": "evil.example:8000"}).status_code == 421
-    assert client.get("/", headers={"host": "127.0.0.1:8000"}).status_code == 200
-    assert client.get("/", headers={"host": "[::1]:8000"}).status_code == 200
     assert client.head("/").status_code == 200
     assert client.get("/nowhere.json").json() == {"error": "expected a page of this site, got /nowhere"}
 
@@ -180,22 +190,30 @@ def test_search_redirects_to_the_found_page(client: TestClient, text: str, where
     assert client.get(where).status_code == 200
 
 
-def test_search_finds_views_players_and_any_notation(client: TestClient) -> None:
-    """Views lead to their rows, and players to their scores."""
-    for name in ("games", "turns", "opening_book", "versions", "lineage", "bearoff_two_sided_3x3"):
-        assert search_target(client, name) == f"/sql?q=from+{name}+limit+20"
-        rows = client.get("/sql.json", params={"q": f"from {name} limit 20"}).json()
-        assert client.get(search_target(client, name), headers={"accept": "application/json"}).json() == rows
-        assert rows
-    (player, *_) = {row["player_name"] for row in client.get("/players.json").json()["scores"]}
-    found = client.get(search_target(client, player), headers={"accept": "application/json"}).json()["scores"]
-    assert {row["player_name"] for row in found} == {player}
-    (shown,) = client.get(f"/position/{START}.json?roll=31&away=3-5&plays=1").json()["show"][:1]
-    for name in ("position_id", "match_id", "gnubg_id", "xgid", "key20", "board"):
-        text = shown[name] if name != "match_id" else f"{shown['position_id']}:{shown['match_id']}"
-        where = search_target(client, text)
-        assert where.startswith("/position/"), name
-        assert client.get(f"{where}.json").json()["eval"][0]["position_id"] == START, name
+@each("name", ["games", "turns", "opening_book", "versions", "lineage", "bearoff_two_sided_3x3"])
+def test_search_for_a_view_leads_to_its_rows(client: TestClient, name: str) -> None:
+    where = search_target(client, name)
+    assert where == f"/sql?q=from+{name}+limit+20"
+    rows = client.get("/sql.json", params={"q": f"from {name} limit 20"}).json()
+    assert rows
+    assert client.get(where, headers={"accept": "application/json"}).json() == rows
+
+
+def test_search_for_a_player_leads_to_its_scores(client: TestClient) -> None:
+    player = client.get("/players.json").json()["scores"][0]["player_name"]
+    answer = client.get(search_target(client, player), headers={"accept": "application/json"})
+    assert {row["player_name"] for row in answer.json()["scores"]} == {player}
+
+
+@each("notation", ["position_id", "match_id", "gnubg_id", "xgid", "key20", "board"])
+def test_search_finds_a_position_in_any_notation(client: TestClient, notation: str) -> None:
+    notations = client.get(f"/position/{START}.json?roll=31&away=3-5&plays=1").json()["show"][0]
+    text = notations[notation]
+    if notation == "match_id":
+        text = f"{notations['position_id']}:{text}"
+    where = search_target(client, text)
+    assert where.startswith("/position/")
+    assert client.get(f"{where}.json").json()["eval"][0]["position_id"] == START
 
 
 def test_search_leads_to_the_report_of_a_player_of_matches(client: TestClient) -> None:
@@ -214,10 +232,10 @@ def test_search_knows_players_of_matches_by_alias(site_root: Path, client: TestC
         if folder.is_dir():
             (root / folder.name).symlink_to(folder)
     (root / "players.toml").write_text(f'"{player}" = ["root mean square"]\n')
-    with open_client(create_app(bgdata.open_warehouse(root)), follow_redirects=False) as named:
-        where = search_target(named, "root mean square")
+    with open_client(create_app(bgdata.open_warehouse(root)), follow_redirects=False) as client_with_alias:
+        where = search_target(client_with_alias, "root mean square")
         assert where == "/matches?player=root+mean+square"
-        assert named.get(where).status_code == 200
+        assert client_with_alias.get(where).status_code == 200
 
 
 def search_target(client: TestClient, text: str) -> str:
@@ -270,24 +288,24 @@ def test_search_finds_positions_in_texts_and_addresses(client: TestClient, text:
 
 def test_search_knows_the_addresses_of_all_pages() -> None:
     """A search does not lead to pictures, files, streams, itself, or the description of the site."""
-    left_out = {"/", "/search", "/board", "/file", "/rollout-stream", "/choices-stream", "/openapi"}
-    pages = {each.path.partition("/{")[0] for each in ADDRESSES} - left_out
+    not_pages = {"/", "/search", "/board", "/file", "/rollout-stream", "/choices-stream", "/openapi"}
+    pages = {address.path.partition("/{")[0] for address in ADDRESSES} - not_pages
     assert "/quiz" in pages
-    assert [path for path in sorted(pages) if own_address(path) != path] == []
+    for path in pages:
+        assert own_address(path) == path
 
 
 def test_search_reads_opengammon_ids(client: TestClient) -> None:
     """The side to move is offered both ways; the start is the same for both, with the cube turned."""
     rows = client.get("/search.json", params={"q": "11ccccchhhjjjjj:66666888dddddoo:W1N:31"}).json()
     assert [row["address"] for row in rows] == [
-        f"/position/{START}?roll=31&cube=2&owner={owner}" for owner in ("opponent", "on_roll")
+        f"/position/{START}?roll=31&cube=2&owner=opponent",
+        f"/position/{START}?roll=31&cube=2&owner=on_roll",
     ]
-    board, dice = list(Position(START).board), "52"
-    board[6], board[24], board[0] = 4, 3, 1
-    board[1] = -1
-    (row,) = client.get(
-        "/sql.json", params={"q": f"select ogid({board}, die1 := {dice[0]}, die2 := {dice[1]}) as id"}
-    ).json()
+    board = list(Position(START).board)
+    board[6], board[24], board[0], board[1] = 4, 3, 1, -1
+    query = f"select ogid({board}, die1 := 5, die2 := 2) as id"
+    (row,) = client.get("/sql.json", params={"q": query}).json()
     black, white = client.get("/search.json", params={"q": row["id"]}).json()
     assert black["address"].startswith(f"/position/{Position(board).id}?roll=52")
     assert white["address"].startswith(f"/position/{Position(board).flip().id}?roll=52")
@@ -310,12 +328,12 @@ def test_search_reads_opengammon_ids(client: TestClient) -> None:
 )
 def test_search_offers_what_it_half_knows(client: TestClient, text: str, expected: set[str]) -> None:
     rows = client.get("/search.json", params={"q": text}).json()
-    found = {row["address"] for row in rows}
-    assert expected <= found, found
+    addresses = {row["address"] for row in rows}
+    assert expected <= addresses, addresses
     answer = client.get("/search", params={"q": text})
     if answer.status_code == 200:
-        assert set(read(client, f"/search?q={text}").links) >= found
-    for where in found:
+        assert set(read(client, f"/search?q={text}").links) >= addresses
+    for where in addresses:
         assert client.get(where).status_code == 200, where
 
 
@@ -462,9 +480,9 @@ def test_home_page_does_not_import_slow_modules() -> None:
         "from bgdata.web.home import home; app = create_app(bgdata.open_warehouse(Path('none'))); "
         "home(app.state.site, None); print(*sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     heavy = {"dask", "matplotlib", "numba", "onnx", "onnxruntime", "pandas", "prefect", "sphinx", "torch"}
-    assert heavy.isdisjoint(done.stdout.split())
+    assert heavy.isdisjoint(result.stdout.split())
 
 
 def test_request_looks_once_whether_the_warehouse_has_changed(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -537,17 +555,17 @@ def test_sixty_concurrent_clients_are_answered(site_root: Path) -> None:
             if is_crowd:
                 connected.wait(60)
             connection.request("GET", where)
-            found = connection.getresponse()
-            body = found.read()
+            response = connection.getresponse()
+            body = response.read()
             connection.close()
-            return found.status, body
+            return response.status, body
 
         with ThreadPoolExecutor(len(addresses)) as pool:
-            found = list(pool.map(answer, addresses))
+            answers = list(pool.map(answer, addresses))
         assert len(addresses) == 60
-        assert {status for status, _ in found} == {200}
+        assert {status for status, _ in answers} == {200}
         alone = {where: answer(where, is_crowd=False) for where in dict.fromkeys(addresses)}
-        assert found == [alone[where] for where in addresses]
+        assert answers == [alone[where] for where in addresses]
 
 
 def test_names_from_others_are_escaped(warehouse: bgdata.Warehouse, tmp_path: Path) -> None:
@@ -644,19 +662,26 @@ def test_second_computation_is_refused_while_one_runs(small_root: Path) -> None:
         holder.join()
 
 
-def test_idle_connections_are_closed(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Idle connections end before the first request, during one, and after an answer."""
+REQUEST = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "answer"),
+    [(b"", b""), (b"GET / HT", b""), (REQUEST + REQUEST[:9], b"HTTP/1.1 200")],
+    ids=["before the first request", "during one", "after an answer"],
+)
+def test_idle_connections_are_closed(
+    small_root: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, answer: bytes
+) -> None:
     monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
-    whole = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
     with serving(create_app(bgdata.open_warehouse(small_root))) as port:
-        for sent in (b"", b"GET / HT", whole + whole[:9]):
-            with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
-                client.sendall(sent)
-                received = b"".join(iter(partial(client.recv, 1 << 16), b""))
-                assert received.startswith(b"HTTP/1.1 200" if whole in sent else b"")
-                assert bool(received) == (whole in sent)
-        with asked(port, "/") as answer:
-            assert answer.status == 200
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+            client.sendall(data)
+            received = b"".join(iter(partial(client.recv, 1 << 16), b""))
+        assert received.startswith(answer)
+        assert bool(received) == bool(answer)
+        with asked(port, "/") as response:
+            assert response.status == 200
 
 
 async def large(scope: Any, _: Any, send: Any) -> None:
@@ -682,20 +707,20 @@ def test_connections_with_unread_answers_are_closed(monkeypatch: pytest.MonkeyPa
         wait_until(is_answered)
 
 
-def test_many_requests_of_one_client_keep_no_other_out(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("n_others", "n_answers"), [(0, 3), (1, 1)])
+def test_many_requests_of_one_client_keep_no_other_out(
+    monkeypatch: pytest.MonkeyPatch, n_others: int, n_answers: int
+) -> None:
     """While many connections are open, each is closed after an answer, also if it has sent more requests."""
     monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
     monkeypatch.setattr(connections, "most_connections", lambda: 2)
-    with serving(large) as port:
-        for others, answers in ((0, 3), (1, 1)):
-            with ExitStack() as stack:
-                *_, client = (
-                    stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
-                    for _ in range(others + 1)
-                )
-                client.sendall(b"GET /small HTTP/1.1\r\nhost: localhost\r\n\r\n" * 3)
-                received = b"".join(iter(partial(client.recv, 1 << 16), b""))
-                assert received.count(b"HTTP/1.1 200") == answers
+    with serving(large) as port, ExitStack() as stack:
+        for _ in range(n_others):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+        client = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+        client.sendall(b"GET /small HTTP/1.1\r\nhost: localhost\r\n\r\n" * 3)
+        received = b"".join(iter(partial(client.recv, 1 << 16), b""))
+        assert received.count(b"HTTP/1.1 200") == n_answers
 
 
 def test_slowly_read_answer_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:

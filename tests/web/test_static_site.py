@@ -29,25 +29,25 @@ def test_every_link_has_a_file(site_root: Path, tmp_path: Path) -> None:
         assert navigation.count("<a ") == navigation.count("href=") == navigation.count("<a")
         assert 'class="chip">' not in text.replace('<code class="chip">', "")
         for link in page.links:
-            place, mark, name = link.partition("#")
-            target = (path.parent / place).resolve() if place else path
+            address, mark, name = link.partition("#")
+            target = (path.parent / address).resolve() if address else path
             assert target.is_file(), (path, link)
             assert not mark or name in readers[target].ids, (path, link)
-    written = {str(path.relative_to(folder)) for path in pages}
+    names = {str(path.relative_to(folder)) for path in pages}
     assert {"index.html", "table.html", "table/bearoff_two_sided/3x3.html", "openings-double-match-point-31.html",
             "match-equity-published-12.html", "players.html", "match-equity-published-12-sample.html",
-            "race-played.html"} <= written  # fmt: skip
-    assert any(name.startswith("players-") for name in written)
-    assert any(name.startswith("race-equal-") for name in written)
+            "race-played.html"} <= names  # fmt: skip
+    assert any(name.startswith("players-") for name in names)
+    assert any(name.startswith("race-equal-") for name in names)
     assert (folder / "static" / "site.css").is_file()
     for table in bgdata.open_warehouse(site_root).versions("bearoff_two_sided"):
         files = folder / "file" / table.name
         assert (files / "manifest.json").read_bytes() == table.manifest.to_bytes()
-        own = (folder / "table" / f"{table.name}.html").read_text()
+        version_page = (folder / "table" / f"{table.name}.html").read_text()
         for file in table.manifest.files:
             assert sha256_file(files / file.name) == file.sha256
-            assert file.sha256 in own
-            assert f"file/{table.name}/{file.name}" in own
+            assert file.sha256 in version_page
+            assert f"file/{table.name}/{file.name}" in version_page
 
 
 def test_file_names_of_links_are_unique() -> None:

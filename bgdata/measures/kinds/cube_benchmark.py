@@ -7,16 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
-from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
-from bgdata.equity.kinds.match_equity import PUBLISHED as PUBLISHED_TABLE
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.players import NETWORK, PROGRAMS
 from bgdata.kinds.columns import CLASS_COLUMN, POSITION_COLUMNS, TURN_COLUMN, text_declarations
-from bgdata.matches.kinds.match_analysis import METS, OWN, PUBLISHED_MET
+from bgdata.matches.kinds.match_analysis import PUBLISHED_MET
 from bgdata.measures.kinds.reference_positions import THEMES
-from bgdata.selfplay.kinds.cubeful_selfplay import DATASET as CUBEFUL_SELFPLAY
-from bgdata.selfplay.kinds.cubeful_selfplay import CubefulParameters
-from bgdata.selfplay.kinds.shared.rollouts import NETWORK_ARRAY, RollerParameters
+from bgdata.measures.kinds.shared.cube_corpora import CorporaParameters
+from bgdata.selfplay.kinds.shared.rollouts import NETWORK_ARRAY
 from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 from bgdata.store.table import published_folder, published_versions
@@ -24,13 +21,11 @@ from bgdata.store.versions import Versions
 
 PUBLISHED = Path(__file__).parents[1] / "cube_benchmark"  # <variant>/<version>/, see docs/ship.py
 JUDGES = (NETWORK, *PROGRAMS)
-MONEY_GAMES, MATCHES = "money_games", "matches"  # roles of the games
-LEAST_AWAY, MOST_AWAY = 2, 9  # points that both players may need
 ACTIONS = ("no double", "double, take", "double, pass", "too good to double")
 
 
 @dataclass(frozen=True)
-class CubeBenchmarkParameters(RollerParameters):
+class CubeBenchmarkParameters(CorporaParameters):
     """Parameters of `cube_benchmark`: the games, the number of decisions, how close they are, and the judge.
 
     Half of the decisions come from money games, half from matches, no two from one game. By the static chances of the
@@ -46,23 +41,8 @@ class CubeBenchmarkParameters(RollerParameters):
     most_trials: int = 2592
     judge: str = NETWORK
     judge_version: str = ""
-    cube: str = "0.7"
-    money_games: int = 10_000
-    matches: int = 1_500
-    length: int = MOST_AWAY
-    seed: int = 1
     decisions: int = 504
-    sample_seed: int = 0
     window: float = 0.15
-    met: str = OWN
-
-    def games(self) -> dict[str, CubefulParameters]:
-        """The parameters of the two corpora from which decisions are drawn, money games and matches, by role."""
-        network = (self.network, self.network_version, self.table_points, self.table_checkers)
-        return {
-            MONEY_GAMES: CubefulParameters(*network, self.cube, self.money_games, self.seed),
-            MATCHES: CubefulParameters(*network, self.cube, self.matches, self.seed, self.length),
-        }
 
 
 def published_cube_benchmark() -> dict[CubeBenchmarkParameters, Path]:
@@ -126,12 +106,9 @@ class CubeBenchmark(Dataset[CubeBenchmarkParameters]):
     )
 
     def slug(self, parameters: CubeBenchmarkParameters) -> str:
-        again = f"-sample-{parameters.sample_seed}" if parameters.sample_seed else ""
-        met = "" if parameters.met == OWN else f"-{parameters.met}-met"
         judge = parameters.network if parameters.judge == NETWORK else parameters.judge
-        games = f"{parameters.money_games}-and-{parameters.matches}-games-of-{parameters.network}"
-        by = f"{judge}{parameters.how_text}-{parameters.most_trials or parameters.trials}{met}"
-        return f"{parameters.decisions}-of-{games}-seed-{parameters.seed}{again}-by-{by}"
+        by = f"{judge}{parameters.how_text}-{parameters.most_trials or parameters.trials}{parameters.met_text}"
+        return f"{parameters.decisions}-of-{parameters.corpora_text}-by-{by}"
 
     def check_parameters(self, parameters: CubeBenchmarkParameters) -> None:
         if parameters.judge not in JUDGES:
@@ -141,26 +118,9 @@ class CubeBenchmark(Dataset[CubeBenchmarkParameters]):
                 f"expected a version of a program, and none of a network, got {parameters.judge_version!r} of "
                 f"{parameters.judge}"
             )
-        parameters.check_roller(0)
-        if (parameters.stop, parameters.turns) != ("exact", 0):
-            raise InvalidParameterError(
-                f"expected rollouts with the cube to end with the game, got stop={parameters.stop} and "
-                f"turns={parameters.turns}; leave both out"
-            )
-        for games in parameters.games().values():
-            CUBEFUL_SELFPLAY.check_parameters(games)
-        if not LEAST_AWAY <= parameters.length <= MOST_AWAY:
-            raise InvalidParameterError(
-                f"expected matches to {LEAST_AWAY} to {MOST_AWAY} points, got {parameters.length}"
-            )
-        if not 2 <= parameters.decisions < 1 << 31 or parameters.decisions % 2:
-            raise InvalidParameterError(f"expected an even number of decisions, from 2 on, got {parameters.decisions}")
-        if not 0 <= parameters.sample_seed < 1 << 57:
-            raise InvalidParameterError(f"expected a sample seed from 0 to 2^57 - 1, got {parameters.sample_seed}")
+        parameters.check_corpora(parameters.decisions, "decisions")
         if not 0 < parameters.window <= 2:
             raise InvalidParameterError(f"expected a window above 0, up to 2 points, got {parameters.window}")
-        if parameters.met not in METS:
-            raise InvalidParameterError(f"expected own or published as met, got {parameters.met!r}")
 
     def complete(self, parameters: CubeBenchmarkParameters, _warehouse: Versions) -> CubeBenchmarkParameters:
         """The parameters with the installed version of the judge added. Raises UnknownPlayerError if the judge is not
@@ -172,9 +132,7 @@ class CubeBenchmark(Dataset[CubeBenchmarkParameters]):
         return replace(parameters, judge_version=open_named_player(parameters.judge).version)
 
     def inputs(self, parameters: CubeBenchmarkParameters) -> Mapping[str, tuple[str, Parameters]]:
-        met = MATCH_EQUITY.defaults[0] if parameters.met == OWN else PUBLISHED_TABLE
-        games = {role: (CUBEFUL_SELFPLAY.name, recipe) for role, recipe in parameters.games().items()}
-        return {**games, **parameters.network_inputs(), "met": (MATCH_EQUITY.name, met)}
+        return parameters.cube_inputs()
 
     def published_folder(self, parameters: CubeBenchmarkParameters) -> Path | None:
         return published_folder(PUBLISHED, parameters, self.slug(parameters))

@@ -13,15 +13,12 @@ close ones that games without a decision have. Money games give one half, matche
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from bgdata.equity.cube import CubeRules, worth_of_result
-from bgdata.equity.curves import OWNER_CODES
-from bgdata.equity.doubling import CONSTANT_STRATEGY, money_equities
-from bgdata.equity.match_cube import MatchGame, match_equities
+from bgdata.equity.doubling import CONSTANT_STRATEGY
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import CheckSkippedError, InvalidParameterError, UnknownPlayerError
 from bgdata.evaluation.cube_answers import (
@@ -36,13 +33,8 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import open_player_of_version
 from bgdata.evaluation.players import NETWORK
 from bgdata.game.board_kernels import position_classes
-from bgdata.game.classes import PositionClass
-from bgdata.game.identifiers import format_xgid
-from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from bgdata.game.match_state import MatchState
-from bgdata.game.position import Position
-from bgdata.game.random import mix_bits
-from bgdata.game.themes import Theme, position_themes
+from bgdata.game.match import Money, Stakes
+from bgdata.game.themes import Theme
 from bgdata.game.xgid import parse_xgid
 from bgdata.kinds.column_values import (
     class_column,
@@ -54,18 +46,17 @@ from bgdata.kinds.column_values import (
     text_column,
 )
 from bgdata.kinds.rechecking import cheapest_rows, check_arrays, check_rows
-from bgdata.measures.kinds.cube_benchmark import (
-    ACTIONS,
-    LEAST_AWAY,
-    MATCHES,
-    MONEY_GAMES,
-    MOST_AWAY,
-    CubeBenchmarkParameters,
-)
+from bgdata.measures.kinds.cube_benchmark import ACTIONS, CubeBenchmarkParameters
 from bgdata.measures.kinds.reference_positions import THEMES
+from bgdata.measures.kinds.shared.cube_corpora import MATCHES, MONEY_GAMES
+from bgdata.measures.kinds.shared.cube_corpora_compute import (
+    OPPONENT,
+    Candidates,
+    check_number,
+    corpus_candidates,
+    model_equities,
+)
 from bgdata.selfplay.cubeful_rollout import decision_starts, roll_out_with_cube
-from bgdata.selfplay.kinds.shared.games import ACTIONS as TURN_ACTIONS
-from bgdata.selfplay.kinds.shared.games_compute import OWNERS, board_hashes, file_classes, turn_places
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, network_text, network_versions, open_roller
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
@@ -78,28 +69,6 @@ CHUNK = 1 << 12  # turns that are evaluated at a time
 REPLAYED_GAMES = 1000  # games that verify rolls out in all; at least one decision, which may take a minute
 RACES = (Theme.RACE, Theme.BEAR_OFF)
 PROGRAM_JUDGES = {"gnubg": roll_out_by_gnubg, "bgsage": roll_out_by_bgsage}
-
-
-class Candidates(NamedTuple):
-    """Turns of games before which the player on roll may double or redouble."""
-
-    boards: Array  # int8[n, 26] of the player on roll
-    away: Array  # int32[n, 2] points that the player on roll and the opponent need; 0 in money play
-    cubes: Array  # int32[n, (value, place in OWNERS)]
-    games: Array  # int32[n]
-    turns: Array  # int32[n]
-    hashes: Array  # uint64[n] ascending
-    themes: Array  # int8[n]
-
-    def rows(self, chosen: Array | slice) -> Candidates:
-        """The turns whose indexes are `chosen`, in that order."""
-        return Candidates(*(values[chosen] for values in self))
-
-    def stakes(self, row: int) -> Stakes:
-        """The stakes of turn `row` for the player on roll."""
-        (away, opponent_away), (value, owner) = self.away[row].tolist(), self.cubes[row].tolist()
-        score = MatchScore(away, opponent_away) if away else Money(is_jacoby=False)
-        return Stakes(score, Cube(value, CubeOwner(OWNERS[owner])))
 
 
 class CubeBenchmarkComputation(Computation[CubeBenchmarkParameters]):
@@ -251,30 +220,19 @@ def sample_arrays(context: Context[CubeBenchmarkParameters]) -> dict[str, Array]
     parameters, rules = context.parameters, CubeRules(met=first_met(context.inputs["met"].arrays()))
     player = open_roller(context)
     halves = [close_candidates(context.inputs[role], parameters, player, rules) for role in (MONEY_GAMES, MATCHES)]
-    wanted = parameters.decisions // 2
     for role, half in zip((MONEY_GAMES, MATCHES), halves, strict=True):
-        if len(half.games) < wanted:
-            raise InvalidParameterError(
-                f"expected {wanted:,} close cube decisions in {context.inputs[role].name}, found {len(half.games):,}; "
-                "try more games, or a larger window"
-            )
-    both = Candidates(*map(np.concatenate, zip(*halves, strict=True)))
-    both = both.rows(np.argsort(both.hashes, kind="stable"))
-    stakes = [both.stakes(row) for row in range(len(both.games))]
-    boards = np.ascontiguousarray(both.boards)
-    xgids = [
-        format_xgid(Position(board), MatchState.from_stakes(each))
-        for board, each in zip(boards.tolist(), stakes, strict=True)
-    ]
+        hint = "more games, or a larger window"
+        check_number(half, parameters.decisions // 2, "close cube decisions", context.inputs[role], hint)
+    both = halves[0].joined_with(halves[1])
     return {
-        **text_arrays("xgids", xgids),
-        "seeds": (both.hashes >> np.uint64(1)).astype(np.int64),
-        "boards": boards,
-        "classes": position_classes(boards).astype(np.uint8),
+        **text_arrays("xgids", both.xgids()),
+        "seeds": both.seeds(),
+        "boards": both.boards,
+        "classes": position_classes(both.boards).astype(np.uint8),
         "themes": both.themes.astype(np.uint8),
         "games": both.games,
         "turns": both.turns,
-        "windows": np.array([single_games(each, rules) for each in stakes]),
+        "windows": np.array([single_games(both.stakes(row), rules) for row in range(len(both.games))]),
     }
 
 
@@ -313,50 +271,14 @@ def close_rows(found: Candidates, player: NetworkPlayer, rules: CubeRules, windo
 def candidates_of(corpus: Table, parameters: CubeBenchmarkParameters) -> Candidates:
     """The turns of a corpus before which the player on roll may double, in contact positions only, in ascending order
     of hashes. Each position with the same stakes is taken once."""
-    records, first_turns = np.asarray(corpus.array("turns")), np.asarray(corpus.array("first_turns"))
-    games, turns = turn_places(first_turns, slice(0, len(records)))
-    _, action, on_roll, _, _, value, owner = records.T
-    score = np.asarray(corpus.array("games"))[games]
-    length, won = score[:, 2:3], score[:, 3:5]
-    away = np.where(length > 0, length - won, 0)
-    away = np.where(on_roll[:, None] == 0, away, away[:, ::-1])
-    classes = file_classes(np.asarray(corpus.array("turn_classes")))
-    is_contact = np.isin(classes, (PositionClass.CONTACT, PositionClass.CRASHED))
-    acts = [TURN_ACTIONS.index(name) for name in ("play", "roll", "double")]
-    may_double = np.isin(action, acts) & (turns > 0) & (owner != OWNERS.index("opponent")) & is_contact
-    if length.any():
-        may_double &= (away >= LEAST_AWAY).all(axis=1) & (away <= MOST_AWAY).all(axis=1) & (away[:, 0] > value)
-    rows = np.flatnonzero(may_double)
-    boards, cubes = np.asarray(corpus.array("turn_boards"))[rows], np.stack([value, owner], axis=1)[rows]
-    hashes, first = np.unique(stakes_hashes(boards, away[rows], cubes, parameters.sample_seed), return_index=True)
-    rows, boards = rows[first], np.ascontiguousarray(boards[first])
-    themes = position_themes(boards)
-    found = Candidates(
-        boards, away[rows].astype(np.int32), cubes[first].astype(np.int32), games[rows].astype(np.int32),
-        turns[rows].astype(np.int32), hashes, themes,
-    )  # fmt: skip
-    return found.rows(np.flatnonzero(~np.isin(themes, RACES)))
-
-
-def stakes_hashes(boards: Array, away: Array, cubes: Array, seed: int) -> Array:
-    """uint64[n]: hashes of decisions, from int8[n, 26] boards, int[n, 2] points that both players need, int[n, 2] cubes
-    (value, owner) and the seed."""
-    numbers = np.concatenate([away, cubes], axis=1).astype(np.uint64) @ np.array([1, 32, 1024, 1 << 44], np.uint64)
-    with np.errstate(over="ignore"):
-        return np.asarray(mix_bits(board_hashes(boards) + mix_bits(numbers) + mix_bits(np.full(1, seed, np.uint64))))
+    found = corpus_candidates(corpus, parameters.sample_seed)
+    return found.rows(np.flatnonzero((found.cubes[:, 1] != OPPONENT) & ~np.isin(found.themes, RACES)))
 
 
 def is_close(chances: Array, stakes: Stakes, rules: CubeRules, window: float) -> bool:
     """Whether doubling, or taking, gains or costs at most `window` points of normalised equity, by the cube model from
     float32[5] chances."""
-    owner, score, cube = OWNER_CODES[stakes.cube.owner], stakes.score, stakes.cube.value
-    if isinstance(score, Money):
-        values = money_equities(CONSTANT_STRATEGY, chances, owner, False, False)
-    else:
-        assert rules.met is not None
-        game = MatchGame(score.away, score.opponent_away, score.is_crawford)
-        values = match_equities(CONSTANT_STRATEGY, rules.met.cells, game, cube, owner, chances)
-    no_double, taken, passed = (in_points(values[place], stakes, rules) for place in (0, 1, 3))
+    no_double, taken, _, passed = model_equities(CONSTANT_STRATEGY, chances, stakes, rules)
     return bool(min(abs(min(taken, passed) - no_double), abs(taken - passed)) <= window)
 
 

@@ -78,7 +78,8 @@ def rollout(
 
     Where the position is an XGID or gnubg ID, or --cube, --away or another option says what is played for, the cube is
     in play: both sides turn it by the model and choose plays by their value with it. Without a ROLL, no double is
-    rolled out beside double and take. The cube goes up to 64, and money games end at exact tables, with --model too.
+    rolled out beside double and take. The cube goes up to 64. Games end at exact tables, or at bearoffs of up to six
+    checkers a side, which are solved for the score, with --model too.
 
     \b
       bgdata rollout 4HPwATDgc/ABMA

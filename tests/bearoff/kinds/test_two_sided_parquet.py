@@ -2,7 +2,7 @@
 
 import errno
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +23,7 @@ from bgdata.bearoff.kinds.shared.two_sided_parquet import parts_of, write_parts
 from bgdata.bearoff.layouts import all_layouts
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.errors import DigestMismatchError, StorageError, TooLargeError, UsageError
+from bgdata.store.dataset import Computed
 from bgdata.store.parquet import without_dictionaries, write_parquet
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
@@ -71,15 +72,14 @@ def read(folder: Path, sql: str) -> list[tuple[Any, ...]]:
         return connection.sql(sql.replace("parts", source)).fetchall()
 
 
-@pytest.mark.parametrize("size", [(1, 1), (3, 3), (4, 5), (6, 9), (6, 15)])
+@pytest.mark.parametrize("size", [(1, 1), (4, 5), (6, 15)])
 def test_parts_partition_players_on_roll_by_checkers(size: tuple[int, int]) -> None:
     parts = parts_of(*size)
-    begins, ends = [part.begin for part in parts], [part.end for part in parts]
-    assert [0, *ends] == [*begins, layout_count(*size)]
+    assert [0, *(part.end for part in parts)] == [*(part.begin for part in parts), layout_count(*size)]
     checkers = all_layouts(*size).sum(axis=1)
     for part in parts:
-        (found,) = np.unique(checkers[part.begin : part.end])
-        assert part.path.parent == Path(f"on_roll_checkers={found}")
+        (on_roll_checkers,) = np.unique(checkers[part.begin : part.end])
+        assert part.path.parent == Path(f"on_roll_checkers={on_roll_checkers}")
         assert (part.end - part.begin) * layout_count(*size) <= two_sided_parquet.PART_ROWS
     assert len({part.path for part in parts}) == len(parts)
 
@@ -87,18 +87,17 @@ def test_parts_partition_players_on_roll_by_checkers(size: tuple[int, int]) -> N
 @pytest.mark.parametrize("large", [False, True])
 def test_parts_have_the_rows_of_the_table(make: Callable[..., TwoSidedTable], folder: Path, large: bool) -> None:
     """The parts together have exactly the rows of the table, and the version does not change."""
-    from bgdata.store.dataset import Computed
-
     table = make(large=large)
-    before = {path.name: path.read_bytes() for path in table.table.folder.iterdir()}
+    files_before = {path.name: path.read_bytes() for path in table.table.folder.iterdir()}
     notes = Notes()
     assert write_parts(table, folder, notes) == 6
-    assert (notes.total, notes.done) == (ROWS, ROWS)
+    assert notes.total == ROWS
+    assert notes.done == ROWS
     assert sorted(files(folder)) == [f"on_roll_checkers={n}/part-0.parquet" for n in range(6)]
-    found = pa.concat_tables([pq.ParquetFile(folder / part.path).read() for part in parts_of(4, 5)])
+    written = pa.concat_tables([pq.ParquetFile(folder / part.path).read() for part in parts_of(4, 5)])
     expected = DATASET.computation.batches(Computed(SIZE, table.table.arrays()))
-    assert found.equals(without_dictionaries(pa.Table.from_batches(expected)))
-    assert {path.name: path.read_bytes() for path in table.table.folder.iterdir()} == before, "versions never change"
+    assert written.equals(without_dictionaries(pa.Table.from_batches(expected)))
+    assert {path.name: path.read_bytes() for path in table.table.folder.iterdir()} == files_before
 
 
 def test_parts_have_the_columns_of_a_small_table(make: Callable[..., TwoSidedTable], folder: Path) -> None:
@@ -115,12 +114,12 @@ def test_duckdb_reads_parts_as_one_table(table: TwoSidedTable, folder: Path) -> 
     checkers = all_layouts(4, 5).sum(axis=1)
     counts = read(folder, "select on_roll_checkers, count(*) from parts group by all order by all")
     assert counts == [(n, int((checkers == n).sum()) * len(checkers)) for n in range(6)]
-    rows = read(folder, "select * from parts order by on_roll_index, opponent_index")
-    found = np.array(rows)
-    assert (found[:, 0] == np.repeat(np.arange(len(checkers)), len(checkers))).all()
-    assert (found[:, 1] == np.tile(np.arange(len(checkers)), len(checkers))).all()
-    assert (found[:, 6] == checkers[found[:, 0].astype(int)]).all()
-    assert found[:, 2:6] == pytest.approx(table.decode(table.stored).reshape(-1, 4), abs=1e-6)
+    rows = np.array(read(folder, "select * from parts order by on_roll_index, opponent_index"))
+    on_roll, opponent, equities, on_roll_checkers = rows[:, 0], rows[:, 1], rows[:, 2:6], rows[:, 6]
+    assert (on_roll == np.repeat(np.arange(len(checkers)), len(checkers))).all()
+    assert (opponent == np.tile(np.arange(len(checkers)), len(checkers))).all()
+    assert (on_roll_checkers == checkers[on_roll.astype(int)]).all()
+    assert equities == pytest.approx(table.decode(table.stored).reshape(-1, 4), abs=1e-6)
 
 
 def test_filter_on_checkers_opens_one_folder(table: TwoSidedTable, folder: Path) -> None:
@@ -138,20 +137,19 @@ def test_partition_may_have_several_parts(table: TwoSidedTable, folder: Path, mo
     assert [part.row_group(n).num_rows // len(table.stored) for n in range(part.num_row_groups)] == [3, 3, 3, 1]
 
 
-# stopping and resuming
-
-
 def stop_after(monkeypatch: pytest.MonkeyPatch, count: int, error: BaseException) -> None:
     """Make writing raise after `count` batches."""
-    done, write = [0], pq.ParquetWriter.write_batch
+    write_batch = pq.ParquetWriter.write_batch
+    n_batches = 0
 
-    def stopping(self: Any, *arguments: Any, **options: Any) -> None:
-        done[0] += 1
-        if done[0] > count:
+    def write_until_stopped(self: Any, *arguments: Any, **options: Any) -> None:
+        nonlocal n_batches
+        n_batches += 1
+        if n_batches > count:
             raise error
-        write(self, *arguments, **options)
+        write_batch(self, *arguments, **options)
 
-    monkeypatch.setattr(pq.ParquetWriter, "write_batch", stopping)
+    monkeypatch.setattr(pq.ParquetWriter, "write_batch", write_until_stopped)
 
 
 @pytest.mark.parametrize("count", [0, 1, 5])
@@ -163,16 +161,16 @@ def test_stopped_run_resumes_after_written_parts(
         stop_after(patch, count, KeyboardInterrupt())
         with pytest.raises(KeyboardInterrupt):
             write_parts(table, folder, Silence())
-    before = files(folder)
-    assert len(before) == count
-    left = folder / "on_roll_checkers=5" / ".part-0.parquet.partial"  # left by a kill
-    left.parent.mkdir(exist_ok=True)
-    left.write_bytes(b"half")
+    whole_parts = files(folder)
+    assert len(whole_parts) == count
+    remains_of_a_kill = folder / "on_roll_checkers=5" / ".part-0.parquet.partial"
+    remains_of_a_kill.parent.mkdir(exist_ok=True)
+    remains_of_a_kill.write_bytes(b"half")
     notes = Notes()
     assert write_parts(table, folder, notes) == 6 - count
-    assert before.items() <= files(folder).items(), "written once"
-    assert notes.done == notes.total
-    assert notes.total == ROWS - sum((part.end - part.begin) for part in parts_of(4, 5)[:count]) * len(table.stored)
+    assert whole_parts.items() <= files(folder).items(), "written once"
+    written_rows = sum(part.end - part.begin for part in parts_of(4, 5)[:count]) * len(table.stored)
+    assert notes.done == notes.total == ROWS - written_rows
     assert len(files(folder)) == 6
     assert read(folder, "select count(*) from parts") == [(ROWS,)]
     assert write_parts(table, folder, Silence()) == 0
@@ -187,16 +185,14 @@ def test_full_disk_is_reported(table: TwoSidedTable, folder: Path, monkeypatch: 
 
 def test_too_little_disk_space_is_refused(table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_parts(table, folder, Silence())
-    largest = folder / "on_roll_checkers=5" / "part-0.parquet"
-    largest.unlink()
-    need = round((layout_count(4, 5) - layout_count(4, 4)) * layout_count(4, 5) * 10)
-    for free, is_enough in ((need - 100, False), (need + 100, True)):
-        monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=free))
-        if is_enough:
-            assert write_parts(table, folder, Silence()) == 1
-        else:
-            with pytest.raises(TooLargeError, match=f"kB of free disk space for the Parquet of .* in {folder}; choose"):
-                write_parts(table, folder, Silence())
+    (folder / "on_roll_checkers=5" / "part-0.parquet").unlink()
+    n_rows = (layout_count(4, 5) - layout_count(4, 4)) * layout_count(4, 5)
+    needed_bytes = 10 * n_rows
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=needed_bytes - 100))
+    with pytest.raises(TooLargeError, match=f"kB of free disk space for the Parquet of .* in {folder}; choose"):
+        write_parts(table, folder, Silence())
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=needed_bytes + 100))
+    assert write_parts(table, folder, Silence()) == 1
 
 
 def test_estimate_bounds_the_size_of_a_row_group(folder: Path) -> None:
@@ -211,36 +207,35 @@ def test_estimate_bounds_the_size_of_a_row_group(folder: Path) -> None:
     assert 9 * rows < (folder / "worst.parquet").stat().st_size < two_sided_parquet.ROW_BYTES[2] * rows
 
 
-# other files
+def truncate(folder: Path) -> Path:
+    path = folder / "on_roll_checkers=3" / "part-0.parquet"
+    path.write_bytes(path.read_bytes()[:-9])
+    return path
 
 
-def foreign_files(folder: Path, part: str) -> Iterator[Path]:
-    """Yield files that are not part of the version, in place of a part or beside it."""
-    path = folder / part
-    data = path.read_bytes()
-    path.write_bytes(data[:-9])
-    yield path
-    path.write_bytes(data)
-    other = path.with_name("part-1.parquet")
-    shutil.copyfile(path, other)
-    yield other
-    other.unlink()
-    stray = folder / "all.parquet"
-    shutil.copyfile(path, stray)
-    yield stray
-    stray.unlink()
-    shutil.copyfile(folder / "on_roll_checkers=2" / "part-0.parquet", path)
-    yield path
+def add_a_part(folder: Path) -> Path:
+    path = folder / "on_roll_checkers=3" / "part-0.parquet"
+    return Path(shutil.copyfile(path, path.with_name("part-1.parquet")))
 
 
-def test_foreign_parquet_files_are_refused(table: TwoSidedTable, folder: Path) -> None:
+def add_a_file(folder: Path) -> Path:
+    return Path(shutil.copyfile(folder / "on_roll_checkers=3" / "part-0.parquet", folder / "all.parquet"))
+
+
+def replace_by_another_part(folder: Path) -> Path:
+    path = folder / "on_roll_checkers=3" / "part-0.parquet"
+    return Path(shutil.copyfile(folder / "on_roll_checkers=2" / "part-0.parquet", path))
+
+
+@pytest.mark.parametrize("change", [truncate, add_a_part, add_a_file, replace_by_another_part])
+def test_foreign_parquet_files_are_refused(table: TwoSidedTable, folder: Path, change: Callable[[Path], Path]) -> None:
     write_parts(table, folder, Silence())
-    for path in foreign_files(folder, "on_roll_checkers=3/part-0.parquet"):
-        before = files(folder)
-        name = table.table.name
-        with pytest.raises(UsageError, match=f"expected no Parquet but that of {name} in .*: .*{path.name}; delete it"):
-            write_parts(table, folder, Silence())
-        assert files(folder) == before
+    foreign = change(folder)
+    files_before = files(folder)
+    message = f"expected no Parquet but that of {table.table.name} in .*: .*{foreign.name}; delete it"
+    with pytest.raises(UsageError, match=message):
+        write_parts(table, folder, Silence())
+    assert files(folder) == files_before
 
 
 def test_parts_of_another_version_are_refused(make: Callable[..., TwoSidedTable], folder: Path) -> None:

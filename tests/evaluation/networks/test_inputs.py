@@ -117,9 +117,9 @@ def test_inputs_match_the_reference(input_set: InputSet) -> None:
     step = 17 if input_set == InputSet.CONTACT else 3  # the reference moves checkers for its shots: slow
     boards = np.concatenate([sample_boards()[::step], sample_races()[:: 3 * step]])
     assert len(set(position_classes(boards).tolist())) >= 3
-    found = encode(input_set, boards)
-    assert found.dtype == np.int16
-    assert found.tolist() == [inputs(input_set.label, board) for board in boards.tolist()]
+    values = encode(input_set, boards)
+    assert values.dtype == np.int16
+    assert values.tolist() == [inputs(input_set.label, board) for board in boards.tolist()]
 
 
 UNUSUAL_BOARDS = {
@@ -149,91 +149,91 @@ def test_inputs_of_every_count_on_every_slot_match_the_reference() -> None:
     boards = np.zeros((len(cells), 26), np.int8)
     for board, (slot, count) in zip(boards, cells, strict=True):
         board[slot] = count
-    found = encode(InputSet.TESAURO_196, boards)
-    assert found.tolist() == [base_inputs(board) for board in boards.tolist()]
-    assert found.max() == 15 * UNIT // 2, "15 checkers on the bar"
+    values = encode(InputSet.TESAURO_196, boards)
+    assert values.tolist() == [base_inputs(board) for board in boards.tolist()]
+    assert values.max() == 15 * UNIT // 2, "15 checkers on the bar"
 
 
 def test_start_position_by_hand() -> None:
-    found = encode(InputSet.TESAURO_198, np.array([START.board], np.int8))[0] / UNIT
+    values = encode(InputSet.TESAURO_198, np.array([START.board], np.int8))[0] / UNIT
     expected = np.zeros(198)
     expected[196] = 1  # the player on roll moves
     for point, count in ((6, 5), (8, 3), (13, 5), (24, 2)):
         first, first_of_opponent = 8 * (point - 1), 8 * (25 - point - 1) + 4
         for place in (first, first_of_opponent):
             expected[place : place + 4] = [1, 1, count > 2, max(count - 3, 0) / 2]
-    assert found.tolist() == expected.tolist()
+    assert values.tolist() == expected.tolist()
 
 
 def test_contact_inputs_of_the_start_by_hand() -> None:
     """In units of 1/64."""
-    found = features_by_name(InputSet.CONTACT, list(START.board))
-    assert found["pips"] == 167 // 2
-    assert found["contact_pips"] == (24 * 2 + 13 * 5 + 8 * 3 + 6 * 5 - 15) // 2
-    assert found["gammon_pips"] == (2 * 18 + 5 * 7 + 3 * 2) // 2
-    assert found["rearmost"] == 48
-    assert found["best_anchor"] == 9
-    assert found["anchors"] == 32
-    assert found["back_game"] == 0
-    assert found["hit_chance"] == found["home_blots"] == found["exposed_blots"] == 0
-    assert found["escape_chance"] == round(64 * 15 / 36)  # 8 pips or more, over points 6 and 8, not on 13
-    assert found["longest_prime"] == 64 // 6
-    assert found["broken_prime"] == 2 * 64 // 6
-    assert found["block_in_front"] == 4 * (2 + 1 + 1)
-    assert found["dance_chance"] == round(64 / 36)
-    assert found["timing"] == 5 * 7 + 3 * 2 + 3 * 4
-    assert found["unlinked"] == 16  # the back checkers; 13 and 8 are linked to 8 and 6
-    assert found["point_making_chance"] == round(64 * 16 / 36)  # 31 42 53 61 64 and all doubles
+    values = features_by_name(InputSet.CONTACT, list(START.board))
+    assert values["pips"] == 167 // 2
+    assert values["contact_pips"] == (24 * 2 + 13 * 5 + 8 * 3 + 6 * 5 - 15) // 2
+    assert values["gammon_pips"] == (2 * 18 + 5 * 7 + 3 * 2) // 2
+    assert values["rearmost"] == 48
+    assert values["best_anchor"] == 9
+    assert values["anchors"] == 32
+    assert values["back_game"] == 0
+    assert values["hit_chance"] == values["home_blots"] == values["exposed_blots"] == 0
+    assert values["escape_chance"] == round(64 * 15 / 36)  # 8 pips or more, over points 6 and 8, not on 13
+    assert values["longest_prime"] == 64 // 6
+    assert values["broken_prime"] == 2 * 64 // 6
+    assert values["block_in_front"] == 4 * (2 + 1 + 1)
+    assert values["dance_chance"] == round(64 / 36)
+    assert values["timing"] == 5 * 7 + 3 * 2 + 3 * 4
+    assert values["unlinked"] == 16  # the back checkers; 13 and 8 are linked to 8 and 6
+    assert values["point_making_chance"] == round(64 * 16 / 36)  # 31 42 53 61 64 and all doubles
 
 
 def test_inputs_of_a_full_prime() -> None:
-    found = features_by_name(InputSet.CONTACT, UNUSUAL_BOARDS["six_prime"])
-    assert found["blockade"] == 64
-    assert found["longest_prime"] == 74
-    assert found["broken_prime"] == 64
-    assert found["opponent_escape_chance"] == 0
+    values = features_by_name(InputSet.CONTACT, UNUSUAL_BOARDS["six_prime"])
+    assert values["blockade"] == 64
+    assert values["longest_prime"] == 74
+    assert values["broken_prime"] == 64
+    assert values["opponent_escape_chance"] == 0
 
 
 def test_inputs_of_a_closed_board() -> None:
-    found = features_by_name(InputSet.CONTACT, UNUSUAL_BOARDS["closed_out"])
-    assert found["opponent_dance_chance"] == 64
-    assert found["opponent_stuck_checkers"] == 64
-    assert found["blockade_from_bar"] == 64
+    values = features_by_name(InputSet.CONTACT, UNUSUAL_BOARDS["closed_out"])
+    assert values["opponent_dance_chance"] == 64
+    assert values["opponent_stuck_checkers"] == 64
+    assert values["blockade_from_bar"] == 64
 
 
 def test_race_inputs_match_values_by_hand() -> None:
     """In units of 1/64. Seven checkers are left: two on 1, one each on 3, 4, 6, 9 and 10; the opponent has fourteen on
     its 2 and one on its 7."""
     board = [0, 2, 0, 1, 1, 0, 1, 0, 0, 1, 1, *[0] * 6, 0, -1, *[0] * 4, -14, 0, 0]
-    found = features_by_name(InputSet.RACE, board)
-    assert found["off_1_or_more"] == found["off_8_or_more"] == 64
-    assert found["off_9_or_more"] == found["off_14_or_more"] == 0
-    assert found["pips"] == 34
-    assert found["opponent_pips"] == 7 + 28
-    assert found["race_lead"] == 2
-    assert found["opponent_race_lead"] == 0
-    assert found["relative_lead"] == 256 // 34
-    assert found["outside"] == 16
-    assert found["crossovers"] == 8
-    assert found["outside_pips"] == 7
-    assert found["average_distance"] == 4 * 34 // 7
-    assert found["gaps"] == 64 * 2 // 6
-    assert found["ace_stack"] == 16
-    assert found["deuce_stack"] == 0
-    assert found["three_stack"] == 8
-    assert found["odd_checkers"] == 64
-    assert found["gammon_possible"] == found["gammon_pips"] == 0
-    assert found["opponent_gammon_possible"] == 64
-    assert found["opponent_gammon_pips"] == 1 + 2
-    assert found["opponent_backgammon_checkers"] == found["opponent_backgammon_pips"] == 0
+    values = features_by_name(InputSet.RACE, board)
+    assert values["off_1_or_more"] == values["off_8_or_more"] == 64
+    assert values["off_9_or_more"] == values["off_14_or_more"] == 0
+    assert values["pips"] == 34
+    assert values["opponent_pips"] == 7 + 28
+    assert values["race_lead"] == 2
+    assert values["opponent_race_lead"] == 0
+    assert values["relative_lead"] == 256 // 34
+    assert values["outside"] == 16
+    assert values["crossovers"] == 8
+    assert values["outside_pips"] == 7
+    assert values["average_distance"] == 4 * 34 // 7
+    assert values["gaps"] == 64 * 2 // 6
+    assert values["ace_stack"] == 16
+    assert values["deuce_stack"] == 0
+    assert values["three_stack"] == 8
+    assert values["odd_checkers"] == 64
+    assert values["gammon_possible"] == values["gammon_pips"] == 0
+    assert values["opponent_gammon_possible"] == 64
+    assert values["opponent_gammon_pips"] == 1 + 2
+    assert values["opponent_backgammon_checkers"] == values["opponent_backgammon_pips"] == 0
 
 
 @pytest.mark.parametrize(("on_six", "checkers", "pips"), [(12, 48, 4 * (1 + 1 + 6)), (11, 0, 0)])
 def test_backgammon_inputs_need_all_checkers(on_six: int, checkers: int, pips: int) -> None:
     """Three checkers are in the opponent's home board; with 11 others, one is off and no gammon is possible."""
-    found = features_by_name(InputSet.RACE, [0, 0, 0, 0, 0, 0, on_six, *[0] * 12, 2, *[0] * 4, 1, 0])
-    assert found["backgammon_checkers"] == checkers
-    assert found["backgammon_pips"] == pips
+    values = features_by_name(InputSet.RACE, [0, 0, 0, 0, 0, 0, on_six, *[0] * 12, 2, *[0] * 4, 1, 0])
+    assert values["backgammon_checkers"] == checkers
+    assert values["backgammon_pips"] == pips
 
 
 @pytest.mark.parametrize(("input_set", "limit"), [(InputSet.CONTACT, 128), (InputSet.RACE, 192)])

@@ -22,7 +22,6 @@ from bgdata.evaluation.networks.products import (
     weigh_points,
 )
 from bgdata.kernel import kernel
-from tests.subtests import each
 
 COUNTS = [1, STEP - 1, STEP, STEP + 1, 3 * STEP, 5 * STEP + 1, 1024, 1000]
 Numbers = NDArray[np.int16]
@@ -37,20 +36,20 @@ def call_add_rows(weights: Numbers, rows: Numbers, values: Numbers, n: int, befo
 
 @kernel()
 def call_weigh_points(board: NDArray[np.int8], side: int, weights: Numbers, row: int) -> int:
-    found: int = weigh_points(board, side, weights, row)
-    return found
+    total: int = weigh_points(board, side, weights, row)
+    return total
 
 
 @kernel()
 def call_count_changes(inputs: Numbers, row: int, other: int, begin: int, end: int) -> int:
-    found: int = count_changes(inputs, row, other, begin, end)
-    return found
+    n: int = count_changes(inputs, row, other, begin, end)
+    return n
 
 
 @kernel()
 def call_collect_changes(before: Numbers, after: Numbers, count: int, rows: Numbers, changes: Numbers) -> int:
-    found: int = collect_changes(before, after, count, rows, changes)
-    return found
+    n: int = collect_changes(before, after, count, rows, changes)
+    return n
 
 
 @kernel()
@@ -60,8 +59,8 @@ def call_shift_down(numbers: Sums, shift: np.int32, most: np.int32, shifted: Num
 
 @kernel()
 def call_gather_active(hidden: Numbers, count: int, active: Numbers, gathered: Numbers) -> int:
-    found: int = gather_active(hidden, count, active, gathered)
-    return found
+    n: int = gather_active(hidden, count, active, gathered)
+    return n
 
 
 @kernel()
@@ -74,46 +73,47 @@ def call_add_products(
         add_products_6(weights, place, units, active, gathered, m, sums)
 
 
-def whole(count: int) -> int:
+def rounded_up(count: int) -> int:
     """The next multiple of STEP."""
     return -(-count // STEP) * STEP
 
 
-def numbers(generator: np.random.Generator, *shape: int) -> Numbers:
+def random_numbers(generator: np.random.Generator, *shape: int) -> Numbers:
     """Random int16 numbers, including the lowest."""
-    found = generator.integers(-(1 << 15), 1 << 15, shape).astype(np.int16)
-    found.flat[0] = -(1 << 15)
-    return found
+    numbers = generator.integers(-(1 << 15), 1 << 15, shape).astype(np.int16)
+    numbers.flat[0] = -(1 << 15)
+    return numbers
 
 
-@each("count", COUNTS)
-@each("n", [0, 2, 6])
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("n", [0, 2, 6])
 def test_add_rows_equals_numpy(count: int, n: int) -> None:
-    """`add_rows` equals NumPy modulo 2^32, and leaves units after the last whole vector unchanged."""
+    """Modulo 2^32. Units after the last whole vector stay unchanged."""
     generator = np.random.default_rng(count)
-    weights = numbers(generator, 9 * count)
+    weights = random_numbers(generator, 9 * count)
     before = generator.integers(-1000, 1000, count + 3).astype(np.int32)
     rows = generator.integers(0, 9, n + 1).astype(np.int16)
-    values = numbers(generator, n + 1)
+    values = random_numbers(generator, n + 1)
     sums = np.full(count, 7, np.int32)
     call_add_rows(weights, rows, values, n, before, sums)
     expected = before[:count] + values[:n].astype(np.int64) @ weights.reshape(9, count)[rows[:n]].astype(np.int64)
-    reached = count - count % STEP
-    assert sums[:reached].tolist() == expected[:reached].astype(np.int32).tolist()
-    assert (sums[reached:] == 7).all()
+    in_vectors = count - count % STEP
+    assert sums[:in_vectors].tolist() == expected[:in_vectors].astype(np.int32).tolist()
+    assert (sums[in_vectors:] == 7).all()
 
 
-@each("count", [1, STEP - 1, STEP, 196, 260])
-@each("share", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize("count", [1, STEP - 1, STEP, 196, 260])
+@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
 def test_collect_changes_finds_each_changed_item(count: int, share: float) -> None:
-    """`collect_changes` collects each changed item once, in order, with its difference, writes a zero after them, and
-    ignores content beyond."""
+    """Once, in order, with its difference. A zero follows them; content beyond is ignored."""
     generator = np.random.default_rng(count)
-    before = (numbers(generator, whole(count)) // 2).astype(np.int16)
-    after = np.where(generator.random(whole(count)) < share, numbers(generator, whole(count)) // 2, before)
+    before = (random_numbers(generator, rounded_up(count)) // 2).astype(np.int16)
+    after = np.where(
+        generator.random(rounded_up(count)) < share, random_numbers(generator, rounded_up(count)) // 2, before
+    )
     after = after.astype(np.int16)
     after[count:] += 1
-    rows, changes = np.full(whole(count) + STEP, 99, np.int16), np.full(whole(count) + STEP, 99, np.int16)
+    rows, changes = np.full(rounded_up(count) + STEP, 99, np.int16), np.full(rounded_up(count) + STEP, 99, np.int16)
     n = call_collect_changes(before, after, count, rows, changes)
     expected = np.flatnonzero((before != after)[:count])
     assert rows[:n].tolist() == expected.tolist()
@@ -126,8 +126,7 @@ def test_collect_changes_finds_each_changed_item(count: int, share: float) -> No
 
 
 def test_weigh_points_sums_over_checkers_of_a_side() -> None:
-    """`weigh_points` sums over the checkers of each side on points 1 to 24, without the bars, up to the largest 16-bit
-    sum."""
+    """On points 1 to 24, without the bars, up to the largest 16-bit sum."""
     generator = np.random.default_rng(3)
     weights = generator.integers(-40, 40, (4, 25)).astype(np.int16)
     weights[3] = 32767 // 15
@@ -138,78 +137,76 @@ def test_weigh_points_sums_over_checkers_of_a_side() -> None:
             assert call_weigh_points(board, side, weights, row) == expected
     board = np.zeros(26, np.int8)
     board[[0, 24, 25]] = -7, 15, 9
-    assert [call_weigh_points(board, side, weights, 3) for side in (1, -1)] == [15 * (32767 // 15), 0]
+    assert call_weigh_points(board, 1, weights, 3) == 15 * (32767 // 15)
+    assert call_weigh_points(board, -1, weights, 3) == 0
 
 
 @pytest.mark.parametrize("shift", [9, 11])
 def test_shift_down_rounds_to_the_nearest(shift: int) -> None:
-    """`shift_down` gives the nearest integers, halves up, between two limits, even if adding half a unit exceeds 32
-    bits."""
+    """Halves up, between 0 and a limit, even if adding half a unit exceeds 32 bits."""
     ends = [-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257, 2**31 - 1]
-    found = np.concatenate([ends, np.random.default_rng(1).integers(-(2**22), 2**24, 3 * STEP)]).astype(np.int32)
-    shifted = np.full(len(found), -7, np.int16)
-    call_shift_down(found, np.int32(shift), np.int32(4095), shifted)
-    reached = len(found) - len(found) % STEP
-    expected = [min(max((number + (1 << shift - 1)) >> shift, 0), 4095) for number in found.tolist()]
-    assert shifted[:reached].tolist() == expected[:reached]
-    assert (shifted[reached:] == -7).all()
+    numbers = np.concatenate([ends, np.random.default_rng(1).integers(-(2**22), 2**24, 3 * STEP)]).astype(np.int32)
+    shifted = np.full(len(numbers), -7, np.int16)
+    call_shift_down(numbers, np.int32(shift), np.int32(4095), shifted)
+    in_vectors = len(numbers) - len(numbers) % STEP
+    expected = [min(max((number + (1 << shift - 1)) >> shift, 0), 4095) for number in numbers.tolist()]
+    assert shifted[:in_vectors].tolist() == expected[:in_vectors]
+    assert (shifted[in_vectors:] == -7).all()
 
 
 @pytest.mark.parametrize("count", COUNTS)
 def test_gather_active_collects_units_that_are_not_zero(count: int) -> None:
-    """`gather_active` collects each unit that is not 0 in some lane once, in order, with its numbers, and writes zeros
-    after them."""
+    """In some lane; once, in order, with its numbers. Zeros follow them."""
     generator = np.random.default_rng(count)
-    hidden = numbers(generator, LANES, whole(count))
-    hidden[:, generator.random(whole(count)) < 0.6] = 0
-    hidden[1:, generator.random(whole(count)) < 0.5] = 0
-    active, gathered = np.full(whole(count) + STEP, 99, np.int16), np.full((LANES, whole(count) + STEP), 99, np.int16)
-    m = call_gather_active(hidden, count, active, gathered)
-    units = active[:m].tolist()
+    hidden = random_numbers(generator, LANES, rounded_up(count))
+    hidden[:, generator.random(rounded_up(count)) < 0.6] = 0
+    hidden[1:, generator.random(rounded_up(count)) < 0.5] = 0
+    active, gathered = (
+        np.full(rounded_up(count) + STEP, 99, np.int16),
+        np.full((LANES, rounded_up(count) + STEP), 99, np.int16),
+    )
+    n_active = call_gather_active(hidden, count, active, gathered)
+    units = active[:n_active].tolist()
     assert units == sorted(set(units))
     assert set(np.flatnonzero(hidden[:, :count].any(axis=0)).tolist()) <= set(units) <= set(range(count))
-    assert gathered[:, :m].tolist() == hidden[:, units].tolist()
-    assert not active[m : m + STEP].any()
-    assert not gathered[:, m : m + STEP].any()
+    assert gathered[:, :n_active].tolist() == hidden[:, units].tolist()
+    assert not active[n_active : n_active + STEP].any()
+    assert not gathered[:, n_active : n_active + STEP].any()
 
 
-@each("lanes", [1, LANES])
-@each("units", [1, 5, 16, 17, 32, 46, 64, 65, 100])
+@pytest.mark.parametrize("lanes", [1, LANES])
+@pytest.mark.parametrize("units", [1, 5, 16, 17, 32, 46, 64, 65, 100])
 def test_add_products_equals_numpy(lanes: int, units: int) -> None:
-    """`add_products` equals NumPy for any number of units, from an odd or even number of units below, or none."""
+    """From an odd or even number of active units below, or none."""
     generator = np.random.default_rng(units)
-    count = 70
-    width = whole(units)
-    weights = numbers(generator, 7 + count * width)
+    n_below, offset = 70, 7
+    width = rounded_up(units)
+    weights = random_numbers(generator, offset + n_below * width)
+    packed = weights[offset:].reshape(n_below, width // STEP, STEP)
+    in_order = np.empty_like(packed)
+    in_order[:, :, UNITS] = packed
     sums = np.full((LANES, width), 3, np.int32)
-    for active in (generator.permutation(count)[:41], np.arange(count), np.empty(0, np.int64)):
-        m = len(active)
-        room = count + STEP
-        listed, gathered = np.zeros(room, np.int16), np.zeros((LANES, room), np.int16)
-        listed[:m], gathered[:, :m] = active, numbers(generator, LANES, m + 1)[:, :m]
+    for active in (generator.permutation(n_below)[:41], np.arange(n_below), np.empty(0, np.int64)):
+        n_active = len(active)
+        padded, gathered = np.zeros(n_below + STEP, np.int16), np.zeros((LANES, n_below + STEP), np.int16)
+        padded[:n_active] = active
+        gathered[:, :n_active] = random_numbers(generator, LANES, n_active + 1)[:, :n_active]
+        factors = in_order.reshape(n_below, width)[active].astype(np.int64)
         expected = sums.copy()
-        table = weights[7:].reshape(count, width // STEP, STEP)
-        in_order = np.empty_like(table)
-        in_order[:, :, UNITS] = table
-        factors = in_order.reshape(count, width)[active].astype(np.int64)
-        expected[:lanes] += (gathered[:lanes, :m].astype(np.int64) @ factors).astype(np.int32)
-        call_add_products(lanes, weights, 7, units, listed, gathered, m, sums)
+        expected[:lanes] += (gathered[:lanes, :n_active].astype(np.int64) @ factors).astype(np.int32)
+        call_add_products(lanes, weights, offset, units, padded, gathered, n_active, sums)
         assert sums[:lanes, :units].tolist() == expected[:lanes, :units].tolist()
         assert sums[lanes:].tolist() == expected[lanes:].tolist()
         sums[:] = expected
 
 
-def test_units_are_in_a_fixed_order() -> None:
-    assert sorted(UNITS.tolist()) == list(range(STEP))
-
-
 @pytest.mark.parametrize("features", ["", "+sse2,+avx,+avx2", "+sse2,+avx,+avx2,+avx512f,+avx512bw"])
 def test_tests_pass_in_code_for_older_processors(features: str) -> None:
-    """The tests of this module pass with code that leaves out some instructions, if this processor can run it."""
+    """Code that leaves out some instructions, if this processor can run it."""
     import llvmlite.binding
 
-    have = llvmlite.binding.get_host_cpu_features()
-    missing = [name for name in features.replace("+", "").split(",") if name and not have.get(name)]
+    host = llvmlite.binding.get_host_cpu_features()
+    missing = [name for name in features.replace("+", "").split(",") if name and not host.get(name)]
     if missing or "NUMBA_CPU_FEATURES" in os.environ:
         pytest.skip(f"this processor has no {' '.join(missing)}" if missing else "already in this test")
     env = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": features}

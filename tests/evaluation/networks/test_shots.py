@@ -9,11 +9,11 @@ from bgdata.evaluation.networks import shots
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
+from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
 from tests.random_games import random_game_positions
 from tests.reference.contact_inputs import escapes
 from tests.reference.contact_inputs import longest_run as slow_longest_run
-from tests.subtests import each
 
 
 def points(*numbers: int) -> int:
@@ -56,12 +56,16 @@ def test_fewest_escapes_are_found_by_square() -> None:
     assert shots.fewest_escapes(3, lone) == (min(shots.escapes_from(square, lone) for square in range(3, 16)),) * 2
 
 
-def test_runs_and_windows_of_points_are_counted() -> None:
-    for numbers in ([], [1], [24], [1, 2, 3, 24], [18, 19, 20, 21, 22, 23, 24], [1, 3, 5, 7], list(range(1, 25))):
-        held = points(*numbers)
-        assert shots.longest_run(held) == slow_longest_run(numbers)
-        most = max(len([number for number in numbers if first <= number < first + 6]) for first in range(1, 20))
-        assert shots.most_in_six(held) == most
+@pytest.mark.parametrize(
+    "numbers", [[], [1], [24], [1, 2, 3, 24], [18, 19, 20, 21, 22, 23, 24], [1, 3, 5, 7], list(range(1, 25))]
+)
+def test_runs_and_windows_of_points_are_counted(numbers: list[int]) -> None:
+    assert shots.longest_run(points(*numbers)) == slow_longest_run(numbers)
+    in_window = [len(set(numbers) & set(range(first, first + 6))) for first in range(1, 20)]
+    assert shots.most_in_six(points(*numbers)) == max(in_window)
+
+
+def test_points_within_six_in_front_are_counted() -> None:
     assert shots.points_in_front(0, points(1, 6, 7, 12, 13)) == 2 + 2 + 1 + 1
     assert shots.points_in_front(25, points(1, 24)) == 0
 
@@ -75,15 +79,15 @@ def sample_boards() -> Boards:
 def shot_counts(board: np.ndarray) -> tuple[int, int, int]:
     """Of the 36 rolls of the player on roll: those that hit, those that hit two blots, and the pips that the opponent
     loses by the best hits of all of them."""
-    ours, theirs = shots.side_sets(board)
-    movers, landings = ours.ahead & shots.FIELD, shots.FIELD & ~theirs.own_made
-    targets = theirs.own & landings
+    on_roll, opponent = shots.side_sets(board)
+    movers, landings = on_roll.ahead & shots.FIELD, shots.FIELD & ~opponent.own_made
+    targets = opponent.own & landings
     if board[25]:
         return shots.entering_shots(movers, int(board[25]), targets, landings)
     numbers = np.zeros(shots.ROLL_NUMBERS, np.int32)
     numbers[[shots.MOVERS, shots.SINGLES, shots.TARGETS, shots.LANDINGS]] = (
         movers,
-        movers & ~ours.ahead_made,
+        movers & ~on_roll.ahead_made,
         targets,
         landings,
     )
@@ -103,10 +107,10 @@ def board_of(own: dict[int, int], opponent: dict[int, int]) -> np.ndarray:
 
 
 # the well-known table of shots at one blot 1 to 23 pips away, without obstacles
-KNOWN = [11, 12, 14, 15, 15, 17, 6, 6, 5, 3, 2, 3, 0, 0, 1, 1, 0, 1, 0, 1, 0, 0, 0]
+KNOWN_SHOTS = [11, 12, 14, 15, 15, 17, 6, 6, 5, 3, 2, 3, 0, 0, 1, 1, 0, 1, 0, 1, 0, 0, 0]
 
 
-@each(("away", "rolls"), list(enumerate(KNOWN, start=1)))
+@pytest.mark.parametrize(("away", "rolls"), list(enumerate(KNOWN_SHOTS, start=1)))
 def test_shots_at_one_blot_match_the_known_table(away: int, rolls: int) -> None:
     assert shot_counts(board_of({24: 2}, {24 - away: 1})) == (rolls, 0, rolls * (24 - away))
 
@@ -139,33 +143,38 @@ def test_shots_from_the_bar_enter_first() -> None:
 
 
 def test_shots_are_legal_hits_in_99_of_100_positions() -> None:
-    """The counted shots are the legal hits in 99 of 100 positions. In the others, a hit with one die is counted
-    although another checker can play both dice, which makes it illegal."""
-    found = np.array([shot_counts(board) for board in sample_boards()])
-    expected = np.zeros_like(found)
-    for die in range(1, 7):
-        for other in range(1, die + 1):
-            offsets, after = batch_plays(
-                sample_boards(), np.tile(np.array([die, other], np.int8), (len(sample_boards()), 1))
-            )
-            before = np.repeat(sample_boards(), np.diff(offsets), axis=0)
-            hits = after[:, 0] - before[:, 0]
-            lost = (((before == -1) & (after >= 0))[:, 1:25] * np.arange(1, 25)).max(axis=1)
-            best = [np.maximum.reduceat(each, offsets[:-1]) for each in (hits > 0, hits > 1, lost)]
-            expected += np.stack(best, axis=1) * (1 if die == other else 2)
-    assert (expected.max(axis=0) > (35, 30, 400)).all()
-    assert (found >= expected).all()
-    assert (found != expected).any(axis=1).mean() < 0.01
+    """In the others, a hit with one die is counted although another checker can play both dice, which makes it
+    illegal."""
+    boards = sample_boards()
+    counts = np.array([shot_counts(board) for board in boards])
+    legal_counts = np.zeros_like(counts)
+    for roll in ROLLS:
+        offsets, after = batch_plays(boards, np.tile(np.array([roll.high, roll.low], np.int8), (len(boards), 1)))
+        before = np.repeat(boards, np.diff(offsets), axis=0)
+        hits = after[:, 0] - before[:, 0]
+        lost_pips = (((before == -1) & (after >= 0))[:, 1:25] * np.arange(1, 25)).max(axis=1)
+        by_play = np.stack([hits > 0, hits > 1, lost_pips], axis=1)
+        legal_counts += roll.weight * np.maximum.reduceat(by_play, offsets[:-1])
+    assert (legal_counts.max(axis=0) > (35, 30, 400)).all()
+    assert (counts >= legal_counts).all()
+    assert (counts != legal_counts).any(axis=1).mean() < 0.01
 
 
 def test_side_sets_have_a_bit_for_each_point() -> None:
     board = board_of({3: 2, 24: 1, 25: 1}, {1: 1, 12: 3})
     board[0] = 2
-    ours, theirs = shots.side_sets(board)
-    assert (ours.own, ours.own_made) == (1 << 3 | 1 << 24 | 1 << 25, 1 << 3)
-    assert (ours.ahead, ours.ahead_made) == (1 << 22 | 1 << 1 | 1, 1 << 22)
-    assert (theirs.own, theirs.own_made) == (1 << 24 | 1 << 13 | 1 << 25, 1 << 13)
-    assert (theirs.ahead, theirs.ahead_made) == (1 << 1 | 1 << 12 | 1, 1 << 12)
-    for points in (0, 1, shots.FIELD, 1 << 25, 0b1011000):
-        assert shots.bit_count(points) == points.bit_count()
-        assert shots.lowest(points) == ((points & -points).bit_length() - 1 if points else 64)
+    on_roll, opponent = shots.side_sets(board)
+    assert on_roll.own == points(3, 24, 25)
+    assert on_roll.own_made == points(3)
+    assert on_roll.ahead == points(22, 1, 0)
+    assert on_roll.ahead_made == points(22)
+    assert opponent.own == points(24, 13, 25)
+    assert opponent.own_made == points(13)
+    assert opponent.ahead == points(1, 12, 0)
+    assert opponent.ahead_made == points(12)
+
+
+@pytest.mark.parametrize("mask", [0, 1, shots.FIELD, 1 << 25, 0b1011000])
+def test_bits_are_counted(mask: int) -> None:
+    assert shots.bit_count(mask) == mask.bit_count()
+    assert shots.lowest(mask) == ((mask & -mask).bit_length() - 1 if mask else 64)

@@ -1,4 +1,4 @@
-"""Tests of `bgdata luck`: recorded matches turn by turn, cubeless and cubeful, and errors."""
+"""Tests of `bgdata luck`: recorded matches turn by turn, and errors."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-import bgdata
-from bgdata.equity.kinds.match_equity import PUBLISHED
 from tests.command_line import error_of, output_of, run
-from tests.formats.sessions import MAT, SGF
+from tests.formats.sessions import MAT
 
 WHOLE_GAME = """\
  1 point match
@@ -25,81 +23,69 @@ WHOLE_GAME = """\
 """
 
 
-@pytest.fixture
-def root(memory_path: Path) -> Path:
-    return memory_path
-
-
-def file(root: Path, name: str, text: str) -> Path:
+def write_record(root: Path, name: str, text: str) -> Path:
+    """Write a match file into a folder; returns its path."""
     path = root / name
     path.write_text(text.replace("$", ""))
     return path
 
 
-def test_luck_and_skill_of_turns_sum_to_games(root: Path) -> None:
-    """Luck and skill of turns sum to those of games, in a session with cubes, beavers and resignations."""
-    path = file(root, "session.mat", MAT)
-    turns = json.loads(output_of(root, "luck", path, "--format", "json"))
-    games = json.loads(output_of(root, "luck", path, "--by-game", "--format", "json"))
+def luck_rows(root: Path, *arguments: str | Path) -> list[dict[str, Any]]:
+    """The rows that `bgdata luck` prints as JSON."""
+    rows: list[dict[str, Any]] = json.loads(output_of(root, "luck", *arguments, "--format", "json"))
+    return rows
+
+
+def test_luck_and_skill_of_turns_sum_to_games(tmp_path: Path) -> None:
+    path = write_record(tmp_path, "session.mat", MAT)
+    turns = luck_rows(tmp_path, path)
+    games = luck_rows(tmp_path, path, "--by-game")
     assert [row["game_number"] for row in games] == list(range(1, 9))
     assert [row["result"] for row in games] == [2, -1, -1, 1, 1, -1, 1, -3]  # points per unit of the last cube
     assert sum(row["turns"] for row in games) == len(turns)
     for game in games:
-        own = [row for row in turns if row["game_number"] == game["game_number"]]
-        lucks = [sum(row["luck"] for row in own if row["player"] == game[f"player_{side}"]) for side in (0, 1)]
-        assert [game["luck_0"], game["luck_1"]] == pytest.approx(lucks)
-        assert game["net_luck"] == pytest.approx(lucks[0] - lucks[1])
+        turns_of_game = [row for row in turns if row["game_number"] == game["game_number"]]
+        for player in (0, 1):
+            luck = [row["luck"] for row in turns_of_game if row["player"] == game[f"player_{player}"]]
+            assert game[f"luck_{player}"] == pytest.approx(sum(luck))
+        assert game["net_luck"] == pytest.approx(game["luck_0"] - game["luck_1"])
         assert game["luck_adjusted"] == pytest.approx(game["result"] - game["net_luck"])
         assert game["result"] == pytest.approx(game["net_luck"] + game["net_skill"] + game["net_drift"])
-        assert own[0]["equity_before"] == 0
-    assert all(row["skill"] <= 0 for row in turns)
-    assert any(row["skill"] < 0 for row in turns)
+        assert turns_of_game[0]["equity_before"] == 0
+    assert max(row["skill"] for row in turns) == 0
+    assert min(row["skill"] for row in turns) < 0
 
 
-def test_csv_and_text_have_the_values_of_json(root: Path) -> None:
-    """Text and CSV have the luck and the results that JSON has."""
-    path = file(root, "session.mat", MAT)
-    turns = json.loads(output_of(root, "luck", path, "--format", "json"))
-    games = json.loads(output_of(root, "luck", path, "--by-game", "--format", "json"))
-    shown = csv.DictReader(output_of(root, "luck", path, "--format", "csv").splitlines())
-    assert [row["luck"] for row in shown] == [str(row["luck"]) for row in turns]
-    table = output_of(root, "luck", path)
-    assert re.search(r"^   1  root +21  24/23 13/11 +\+0\.000 ", table, re.MULTILINE)
-    assert re.search(r"^mean +-0\.125", table, re.MULTILINE)
-    assert "cube actions are not valued" in table
-    rows = re.findall(r"^ +\d+ +\d+ +\d+((?: +[+-]\d\.\d{3}){5})$", table, re.MULTILINE)
-    assert [float(row.split()[-1]) for row in rows] == pytest.approx(
-        [game["luck_adjusted"] for game in games], abs=6e-4
-    )
-    assert table.endswith(output_of(root, "luck", path, "--by-game"))
+def test_csv_and_text_have_the_values_of_json(tmp_path: Path) -> None:
+    path = write_record(tmp_path, "session.mat", MAT)
+    turns = luck_rows(tmp_path, path)
+    games = luck_rows(tmp_path, path, "--by-game")
+    sheet = csv.DictReader(output_of(tmp_path, "luck", path, "--format", "csv").splitlines())
+    assert [row["luck"] for row in sheet] == [str(row["luck"]) for row in turns]
+    text = output_of(tmp_path, "luck", path)
+    assert re.search(r"^   1  root +21  24/23 13/11 +\+0\.000 ", text, re.MULTILINE)
+    assert re.search(r"^mean +-0\.125", text, re.MULTILINE)
+    assert "cube actions are not valued" in text
+    figures_of_games = re.findall(r"^ +\d+ +\d+ +\d+((?: +[+-]\d\.\d{3}){5})$", text, re.MULTILINE)
+    luck_adjusted = [float(figures.split()[-1]) for figures in figures_of_games]
+    assert luck_adjusted == pytest.approx([game["luck_adjusted"] for game in games], abs=6e-4)
+    assert text.endswith(output_of(tmp_path, "luck", path, "--by-game"))
 
 
-def test_files_and_imports_give_the_same_rows(root: Path) -> None:
-    mat = file(root, "session.mat", MAT)
-    sgf = root / "session.sgf"
-    sgf.write_text(SGF)
-    options = ("--by-game", "--format", "json")
-    expected = json.loads(output_of(root, "luck", mat, *options))
-    assert json.loads(output_of(root, "luck", sgf, *options)) == expected
-    warehouse = root / "warehouse"
-    output_of(warehouse, "import", "matches", mat)
-    assert json.loads(output_of(warehouse, "luck", "matches/session", *options)) == expected
-
-
+UNFINISHED_GAME = WHOLE_GAME.partition("      Wins")[0]
 AUTOMATIC = (
     "(;FF[4]GM[6]CA[UTF-8]MI[length:0][game:0][ws:0][bs:0]PW[Al]PB[Bo]RU[Jacoby]RE[W+4R]CV[2]"
     ";W[31hefe];B[51lqst];W[double];B[take])\n"
 )
 
 
-def test_automatic_doubles_survive_the_import(root: Path) -> None:
-    path = file(root, "automatic.sgf", AUTOMATIC)
-    warehouse = root / "automatic"
-    options = ("--by-game", "--format", "json")
-    (game,) = json.loads(output_of(root, "luck", path, *options))
+def test_import_gives_the_rows_of_its_file(tmp_path: Path) -> None:
+    """A file and its import give the same row, here of a game with an automatic double."""
+    path = write_record(tmp_path, "automatic.sgf", AUTOMATIC)
+    (game,) = luck_rows(tmp_path, path, "--by-game")
     assert (game["cube_value"], game["result"]) == (4, 1)
-    output_of(warehouse, "import", "matches", path)
-    assert json.loads(output_of(warehouse, "luck", "matches/automatic", *options)) == [game]
+    output_of(tmp_path / "warehouse", "import", "matches", path)
+    assert luck_rows(tmp_path / "warehouse", "matches/automatic", "--by-game") == [game]
 
 
 ANSWERED_DOUBLE = """\
@@ -114,196 +100,70 @@ ANSWERED_DOUBLE = """\
 
 
 @pytest.mark.parametrize(("answer", "points", "cube_value"), [("Takes", 2, 2), ("Beavers => 4", 8, 4)])
-def test_record_may_end_with_an_answer(root: Path, answer: str, points: int, cube_value: int) -> None:
+def test_record_may_end_with_an_answer(tmp_path: Path, answer: str, points: int, cube_value: int) -> None:
     """If a record ends with an answer to a double, the final cube is the one after the answer."""
-    path = file(root, "answered.mat", ANSWERED_DOUBLE.format(answer, points))
-    (game,) = json.loads(output_of(root, "luck", path, "--by-game", "--format", "json"))
+    path = write_record(tmp_path, "answered.mat", ANSWERED_DOUBLE.format(answer, points))
+    (game,) = luck_rows(tmp_path, path, "--by-game")
     assert (game["cube_value"], game["result"]) == (cube_value, points / cube_value)
 
 
-def test_unfinished_game_has_no_result(root: Path) -> None:
-    path = file(root, "cut.mat", WHOLE_GAME.partition("      Wins")[0])
-    (game,) = json.loads(output_of(root, "luck", path, "--by-game", "--format", "json"))
+def test_unfinished_game_has_no_result(tmp_path: Path) -> None:
+    path = write_record(tmp_path, "cut.mat", UNFINISHED_GAME)
+    (game,) = luck_rows(tmp_path, path, "--by-game")
     assert (game["result"], game["luck_adjusted"], game["net_drift"]) == (None, None, None)
     assert game["luck_0"] > 0
-    assert re.search(r"^ +1 +2 +1 +- .* - +-$", output_of(root, "luck", path, "--by-game"), re.MULTILINE)
+    assert re.search(r"^ +1 +2 +1 +- .* - +-$", output_of(tmp_path, "luck", path, "--by-game"), re.MULTILINE)
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("player", "code", "message"),
     [
-        (("8/5 6/5", "8/5 6/4"), r"expected .*, in line 5: left play \(game 1 of .*\.mat\)"),
-        (("8/5 6/5", "8/5 nonsense"), r"expected a record of whole games in .*\.mat, found in line 5: expected .*"),
-        ((WHOLE_GAME, ""), r"expected recorded games in .*\.mat, found none"),
+        ("pubeval", 2, "expected a player that evaluates positions, got pubeval, which only chooses plays"),
+        ("nobody", 2, "expected a player among random, "),
+        ("network/none", 1, "no network/none in "),
     ],
 )
-def test_invalid_records_are_refused(root: Path, change: tuple[str, str], message: str) -> None:
-    path = file(root, "bad.mat", WHOLE_GAME.replace(*change))
-    assert re.fullmatch(message, error_of(run(root, "luck", path), 1))
+def test_invalid_players_are_refused(tmp_path: Path, player: str, code: int, message: str) -> None:
+    path = write_record(tmp_path, "whole.mat", WHOLE_GAME)
+    assert error_of(run(tmp_path, "luck", path, "--player", player), code).startswith(message)
 
 
-def test_invalid_players_and_outputs_are_refused(root: Path) -> None:
-    path = file(root, "whole.mat", WHOLE_GAME)
-    message = error_of(run(root, "luck", path, "--player", "pubeval"), 2)
-    assert message == "expected a player that evaluates positions, got pubeval, which only chooses plays"
-    assert re.match("expected a player among random, ", error_of(run(root, "luck", path, "--player", "nobody"), 2))
-    assert re.match("no network/none in ", error_of(run(root, "luck", path, "--player", "network/none"), 1))
-    assert re.match("expected a file at .*none.mat, found", error_of(run(root, "luck", root / "none.mat"), 1))
-    assert re.match(
-        "no matches/none in .*; try: bgdata import matches FILE", error_of(run(root, "luck", "matches/none"), 1)
-    )
+def test_looking_ahead_changes_the_values(tmp_path: Path) -> None:
+    path = write_record(tmp_path, "whole.mat", WHOLE_GAME)
+    at_0_ply = luck_rows(tmp_path, path, "--ply", "0")[1]["luck"]
+    at_1_ply = luck_rows(tmp_path, path, "--ply", "1")[1]["luck"]
+    assert at_0_ply != at_1_ply
+    assert at_0_ply == pytest.approx(at_1_ply, abs=0.2)
 
 
-def test_looking_ahead_changes_the_values(root: Path) -> None:
-    path = file(root, "whole.mat", WHOLE_GAME)
-    static, ahead = (
-        json.loads(output_of(root, "luck", path, "--ply", str(ply), "--format", "json"))[1] for ply in (0, 1)
-    )
-    assert static["luck"] != ahead["luck"]
-    assert static["luck"] == pytest.approx(ahead["luck"], abs=0.2)
+def test_picture_is_reproducible(tmp_path: Path) -> None:
+    path = write_record(tmp_path, "session.mat", MAT)
+    pictures = [tmp_path / "one.png", tmp_path / "two.png"]
+    for picture in pictures:
+        output_of(tmp_path, "luck", path, "--by-game", "--plot", picture)
+    assert pictures[0].read_bytes().startswith(b"\x89PNG")
+    assert pictures[0].read_bytes() == pictures[1].read_bytes()
 
 
-def test_picture_is_drawn(root: Path) -> None:
-    path = file(root, "session.mat", MAT)
-    pictures = []
-    for name in ("one.png", "two.png"):
-        output_of(root, "luck", path, "--by-game", "--plot", root / name)
-        pictures.append((root / name).read_bytes())
-    assert pictures[0].startswith(b"\x89PNG")
-    assert pictures[0] == pictures[1]
-    output_of(root, "luck", file(root, "cut.mat", WHOLE_GAME.partition("      Wins")[0]), "--plot", root / "three.png")
+def test_picture_of_an_unfinished_game_is_drawn(tmp_path: Path) -> None:
+    path = write_record(tmp_path, "cut.mat", UNFINISHED_GAME)
+    output_of(tmp_path, "luck", path, "--plot", tmp_path / "cut.png")
+    assert (tmp_path / "cut.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_each_match_of_a_file_has_its_own_players(root: Path) -> None:
-    """A file with two matches lists the luck of each with its own players; a picture of both is refused."""
-    path = file(root, "two.mat", WHOLE_GAME + WHOLE_GAME.replace("left", "Cid ").replace("right", "Ann  "))
-    games = json.loads(output_of(root, "luck", path, "--by-game", "--format", "json"))
+def test_each_match_of_a_file_has_its_own_players(tmp_path: Path) -> None:
+    two_matches = WHOLE_GAME + WHOLE_GAME.replace("left", "Cid ").replace("right", "Ann  ")
+    path = write_record(tmp_path, "two.mat", two_matches)
+    games = luck_rows(tmp_path, path, "--by-game")
     assert [(row["match"], row["player_0"], row["player_1"]) for row in games] == [
-        (0, "left", "right"), (1, "Cid", "Ann"),
-    ]  # fmt: skip
-    turns = json.loads(output_of(root, "luck", path, "--format", "json"))
-    assert [(row["match"], row["player"]) for row in turns] == [
-        (0, "left"), (0, "right"), (1, "Cid"), (1, "Ann"),
-    ]  # fmt: skip
-    table = output_of(root, "luck", path, "--by-game")
-    assert re.findall("match .*", table) == ["match 1 of 2: left against right", "match 2 of 2: Cid against Ann"]
-    assert re.findall(r"^(\S+): (\d+) rolls", table, re.MULTILINE) == [
-        ("left", "1"), ("right", "1"), ("Cid", "1"), ("Ann", "1"),
-    ]  # fmt: skip
-    assert error_of(run(root, "luck", path, "--plot", root / "x.svg"), 2) == "expected one match with --plot, got 2"
-
-
-MATCH = """\
- 3 point match
-
- Game 1
- left : 0                   right : 1
-  1) 31: 8/5 6/5                 65: 24/18 18/13
-  2) 11: 6/5 6/5 6/5 6/5         Doubles => 2
-  3)  Drops
-                                 Wins 1 point
-
- Game 2
- left : 0                   right : 2
-  1)                             31: 8/5 6/5
-  2) 64: 24/18 13/9
-"""
-MET = ("--met", "published-12")
-
-
-@pytest.fixture
-def met_root(memory_path: Path) -> Path:
-    bgdata.open_warehouse(memory_path).build("match_equity", PUBLISHED)
-    (memory_path / "match.mat").write_text(MATCH)
-    (memory_path / "session.mat").write_text(MAT.replace("$", ""))
-    return memory_path
-
-
-def rows(root: Path, *arguments: str | Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(output_of(root, *arguments, "--format", "json"))
-    return found
-
-
-@pytest.mark.parametrize(("name", "options"), [("match.mat", MET), ("session.mat", ("--jacoby",))])
-def test_cubeful_turns_equal_those_of_analyze(met_root: Path, name: str, options: tuple[str, ...]) -> None:
-    """Turns with the cube have the values and luck of `bgdata analyze`, and skill is what it calls losses."""
-    found = rows(met_root, "luck", met_root / name, "--cubeful", *options)
-    judged = rows(met_root, "analyze", met_root / name, "--ply", "0", *options)
-    assert len(found) == len(judged)
-    for row, other in zip(found, judged, strict=True):
-        same = ("game_number", "turn", "player", "act", "roll", "play", "unit", "worth_before", "worth_after", "luck")
-        assert [row[column] for column in (*same, "drift")] == [other[column] for column in (*same, "drift")]
-        assert row["skill"] == pytest.approx(-other["play_loss"] - other["cube_loss"], abs=1e-15)
-        assert row["cube_skill"] == -other["cube_loss"]
-        assert row["worth_after"] - row["worth_before"] == pytest.approx(row["luck"] + row["skill"], abs=1e-12)
-    assert any(row["cube_skill"] < 0 for row in found)
-    assert {row["act"] for row in found} >= {"roll", "double", "pass"}
-
-
-def test_cubeful_turns_sum_to_games(met_root: Path) -> None:
-    """Luck, skill and drift of turns with the cube sum to the results of games."""
-    turns = rows(met_root, "luck", met_root / "session.mat", "--cubeful")
-    games = rows(met_root, "luck", met_root / "session.mat", "--cubeful", "--by-game")
-    assert [game["result"] for game in games][:6] == [8, -8, -2, 4, 8, -1]  # the cube included
-    for game in games:
-        own = [row for row in turns if row["game_number"] == game["game_number"]]
-        for player in (0, 1):
-            acts = [row for row in own if row["player"] == game[f"player_{player}"]]
-            for name in ("luck", "skill", "cube_skill"):
-                assert game[f"{name}_{player}"] == pytest.approx(sum(row[name] for row in acts), abs=1e-9)
-        assert game["net_luck"] == pytest.approx(game["luck_0"] - game["luck_1"], abs=1e-9)
-        assert game["net_skill"] == pytest.approx(game["skill_0"] - game["skill_1"], abs=1e-9)
-        assert game["result"] == pytest.approx(game["net_luck"] + game["net_skill"] + game["net_drift"], abs=1e-9)
-        assert game["luck_adjusted"] == pytest.approx(game["result"] - game["net_luck"], abs=1e-9)
-
-
-def test_cubeful_text_has_the_rows(met_root: Path) -> None:
-    """The text has the figures of the rows, with dashes for an unfinished game."""
-    path = met_root / "match.mat"
-    shown = output_of(met_root, "luck", path, "--cubeful", *MET)
-    finished, cut = rows(met_root, "luck", path, "--cubeful", *MET, "--by-game")
-    assert shown.startswith("left against right, a match to 3; analysed by ")
-    figures = ("result", "net_luck", "net_skill", "net_drift", "luck_adjusted")
-    line = f"   1      5{''.join(f'  {100 * finished[name]:+7.2f} %' for name in figures)}"
-    assert line in shown.splitlines()
-    assert cut["result"] is cut["luck_adjusted"] is cut["net_drift"] is None
-    assert re.search(r"^ sum +- .* - +-$", shown, re.MULTILINE)
-    assert re.search(
-        r"^left: 3 rolls, luck [+-]\d+\.\d\d %, skill [+-]\d+\.\d\d %, of it the cube ", shown, re.MULTILINE
-    )
-    assert re.search(r"^   4  right  double  ", shown, re.MULTILINE)
-    assert shown.endswith(output_of(met_root, "luck", path, "--cubeful", *MET, "--by-game").partition("\n\n")[2])
-    table = csv.DictReader(output_of(met_root, "luck", path, "--cubeful", *MET, "--format", "csv").splitlines())
-    assert [row["act"] for row in table][:4] == ["roll", "roll", "roll", "double"]
-
-
-def test_rules_and_ply_change_cubeful_values(met_root: Path) -> None:
-    """The Jacoby rule and a higher ply change values, the latter a little."""
-    path = met_root / "session.mat"
-    plain, jacoby = (
-        rows(met_root, "luck", path, "--cubeful", rule, "--by-game") for rule in ("--no-jacoby", "--jacoby")
-    )
-    assert plain[0]["net_luck"] != jacoby[0]["net_luck"]
-    picture = met_root / "luck.png"
-    given = ("luck", met_root / "match.mat", "--cubeful", *MET)
-    static, ahead = (rows(met_root, *given, "--plot", picture, "--ply", ply) for ply in ("0", "1"))
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert static[1]["luck"] != ahead[1]["luck"]
-    assert static[1]["luck"] == pytest.approx(ahead[1]["luck"], abs=0.05)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--cubeful", "--player", "gnubg"), "expected network or network/NAME with --cubeful, got gnubg"),
-        (("--cubeful", "--player", "network/none"), "no network/none in "),
-        (("--cubeful", "--jacoby"), "expected money play with --jacoby, got a match to 3"),
-        (("--cubeful", "--met", "none"), "no match equity table none in "),
-        (MET, "expected --cubeful with --met, got none"),
-        (("--no-jacoby",), "expected --cubeful with --jacoby, got none"),
-        (("--beavers",), "expected --cubeful with --beavers, got none"),
-    ],
-)
-def test_invalid_arguments_are_refused(met_root: Path, options: tuple[str, ...], message: str) -> None:
-    result = run(met_root, "luck", met_root / "match.mat", *options)
-    assert error_of(result, result.exit_code).startswith(message)
+        (0, "left", "right"),
+        (1, "Cid", "Ann"),
+    ]
+    turns = luck_rows(tmp_path, path)
+    assert [row["player"] for row in turns] == ["left", "right", "Cid", "Ann"]
+    assert [row["match"] for row in turns] == [0, 0, 1, 1]
+    text = output_of(tmp_path, "luck", path, "--by-game")
+    assert re.findall("match .*", text) == ["match 1 of 2: left against right", "match 2 of 2: Cid against Ann"]
+    assert re.findall(r"^(\S+): 1 rolls", text, re.MULTILINE) == ["left", "right", "Cid", "Ann"]
+    result = run(tmp_path, "luck", path, "--plot", tmp_path / "x.svg")
+    assert error_of(result, 2) == "expected one match with --plot, got 2"

@@ -70,12 +70,10 @@ def rows(table: Table) -> list[dict[str, Any]]:
     return list(pq.read_table(table.parquet).to_pylist())
 
 
-def test_rows_have_plays_losses_and_luck(imports: Imports) -> None:
-    """Each decision of a small match is a row with its game, turn, player, score and action; only plays have luck."""
-    table = analyse_texts(imports, "m", MATCH)
-    found = rows(table)
+def test_each_decision_is_a_row(imports: Imports) -> None:
+    decisions = rows(analyse_texts(imports, "m", MATCH))
     names = ("game", "turn", "subject", "game_number", "turn_number", "player_name", "away", "opponent_away", "made")
-    assert [tuple(row[name] for name in names) for row in found] == [
+    assert [tuple(row[name] for name in names) for row in decisions] == [
         (0, 0, "play", 1, 1, "bob", 3, 3, "8/5 6/5"),
         (0, 1, "double", 1, 2, "ann", 3, 3, "no double"),
         (0, 1, "play", 1, 2, "ann", 3, 3, "24/13"),
@@ -85,27 +83,26 @@ def test_rows_have_plays_losses_and_luck(imports: Imports) -> None:
         (1, 1, "double", 2, 2, "bob", 2, 3, "no double"),
         (1, 1, "play", 2, 2, "bob", 2, 3, "8/4 6/4"),
     ]
-    assert all((row["luck"] is None) == (row["subject"] != "play") for row in found)
-    assert all((row["error"] is None) == (row["loss"] == 0) for row in found)
-    assert found[4]["xgid"].startswith("XGID=-a---BD-B---fE---c-e----B-:0:0:1:D:")
-    assert found[0]["xgid"].split(":")[4:8] == ["31", "0", "0", "0"]
-    assert {row["is_crawford"] for row in found} == {False}
+    for row in decisions:
+        assert (row["luck"] is None) == (row["subject"] != "play")
+        assert (row["error"] is None) == (row["loss"] == 0)
+        assert not row["is_crawford"]
+    answer = decisions[4]
+    assert answer["xgid"].startswith("XGID=-a---BD-B---fE---c-e----B-:0:0:1:D:")
+    assert decisions[0]["xgid"].split(":")[4:8] == ["31", "0", "0", "0"]
 
 
 def test_sums_equal_those_of_judge_all(imports: Imports) -> None:
-    """Sums over the rows of a money session and a match equal those of `judge_all`."""
     table = analyse_texts(imports, "both", MATCH, SESSION)
     context = Context(recipe("both"), imports.warehouse.made_from(table), imports.warehouse)
     player = LookaheadPlayer(open_roller(context), 0)
-    source = imports.warehouse.open("matches", "both")
+    matches = list(matches_of(imports.warehouse.open("matches", "both").arrays()))
     met = first_met(imports.warehouse.build("match_equity", PUBLISHED).arrays())
-    games = replayed_situations(list(matches_of(source.arrays())), "both")
-    judged = judge_all(player, CubeRules(met=met), games, Progress())
-    found = rows(table)
+    judged = judge_all(player, CubeRules(met=met), replayed_situations(matches, "both"), Progress())
+    decisions = rows(table)
     for number, game in enumerate(judged):
-        scores = totals_of([game.judged]).scores
-        for seat, score in enumerate(scores):
-            own = [row for row in found if row["game"] == number and row["player_name"] == game.match.players[seat]]
+        for name, score in zip(game.match.players, totals_of([game.judged]).scores, strict=True):
+            own = [row for row in decisions if row["game"] == number and row["player_name"] == name]
             plays = [row for row in own if row["subject"] == "play"]
             assert len(plays) == score.rolls
             assert sum(row["is_decision"] for row in plays) == score.unforced_plays
@@ -117,21 +114,24 @@ def test_sums_equal_those_of_judge_all(imports: Imports) -> None:
 def test_rows_equal_those_of_analyze(imports: Imports) -> None:
     """For a match, a session with beavers and games that end in exact bearoffs, each decision has the loss, luck, play
     and cube action that `bgdata analyze` gives."""
-    root = imports.warehouse.root
-    other = imports.folder / "other"
-    texts = []
+    other_root = imports.folder / "other"
+    self_play = []
     for option in ("--no-jacoby", "--jacoby"):
-        output_of(other, "selfplay", "--cube-model", "0.7", "--games", "3", option)
-    for table in bgdata.open_warehouse(other).versions("cubeful_selfplay"):
-        output_of(other, "export", "text", table.name, "--format", "mat", "-o", imports.folder / "made.mat")
-        texts.append((imports.folder / "made.mat").read_text())
+        output_of(other_root, "selfplay", "--cube-model", "0.7", "--games", "3", option)
+    for table in bgdata.open_warehouse(other_root).versions("cubeful_selfplay"):
+        path = imports.folder / "made.mat"
+        output_of(other_root, "export", "text", table.name, "--format", "mat", "-o", path)
+        self_play.append(path.read_text())
     largest: dict[str, Any] = {"table_points": 6, "table_checkers": 6}  # which `bgdata analyze` chooses
-    found = rows(analyse_texts(imports, "all", MATCH, SESSION, BEAVERS, *texts, **largest))
+    decisions = rows(analyse_texts(imports, "all", MATCH, SESSION, BEAVERS, *self_play, **largest))
     options = ("--network", "tiny", "--ply", "0", "--met", "published-12", "--format", "json")
-    turns = {(row["match"], row["game_number"], row["turn"]): row for row in turns_of(root, *options)}
-    assert len({row["match"] for row in found}) > 4
-    assert [row["made"] for row in found if row["subject"] == "answer" and row["made"] == "beaver"] == ["beaver"]
-    for row in found:
+    turns = {
+        (row["match"], row["game_number"], row["turn"]): row
+        for row in json.loads(output_of(imports.warehouse.root, "analyze", "matches/all", *options))
+    }
+    assert len({row["match"] for row in decisions}) > 4
+    assert sum(row["made"] == "beaver" for row in decisions) == 1
+    for row in decisions:
         turn = turns[row["match"], row["game_number"], row["turn"]]
         assert (row["turn_number"], row["player_name"]) == (turn["turn_number"], turn["player"])
         part = "play" if row["subject"] == "play" else "cube"
@@ -139,15 +139,9 @@ def test_rows_equal_those_of_analyze(imports: Imports) -> None:
         assert row["is_decision"] == turn[f"is_{part}_decision"]
         if part == "cube":
             assert row["best"] == turn["best_cube_action"]
-            continue
-        assert row["luck"] == pytest.approx(turn["normalised_luck"], abs=1e-6)
-        assert (row["made"], row["best"]) == (turn["play"], turn["best_play"])
-
-
-def turns_of(root: Path, *options: str) -> list[dict[str, Any]]:
-    """The turns that `bgdata analyze` lists for the import `all`."""
-    found: list[dict[str, Any]] = json.loads(output_of(root, "analyze", "matches/all", *options))
-    return found
+        else:
+            assert row["luck"] == pytest.approx(turn["normalised_luck"], abs=1e-6)
+            assert (row["made"], row["best"]) == (turn["play"], turn["best_play"])
 
 
 class Notes(Progress):
@@ -159,24 +153,24 @@ class Notes(Progress):
     def note(self, text: str) -> None:
         self.notes.append(text)
 
+    def about(self, words: str) -> list[str]:
+        """The messages that contain these words."""
+        return [text for text in self.notes if words in text]
+
 
 def test_games_are_judged_once(imports: Imports) -> None:
-    """Games that another version contains are copied from it, and the digest is the same."""
+    """Games that another version contains are copied from it, and the digest is the same as without it."""
     notes = Notes()
-    judged = "games were judged before"
     analyse_texts(imports, "old", SESSION, progress=notes)
-    assert not [text for text in notes.notes if judged in text]
+    assert notes.about("games were judged before") == []
     both = analyse_texts(imports, "new", MATCH, SESSION, progress=notes)
-    assert [text for text in notes.notes if judged in text] == [f"3 of 5 {judged}"]
-    for table in list(imports.warehouse.versions("match_analysis")):
-        imports.warehouse.open("match_analysis", table.manifest.variant)
+    assert notes.about("games were judged before") == ["3 of 5 games were judged before"]
+    assert {row["game"] for row in rows(both)} == set(range(5))
     other = Imports(imports.folder / "other")
     assert analyse_texts(other, "new", MATCH, SESSION).manifest.digest == both.manifest.digest
-    assert {row["game"] for row in rows(both)} == set(range(5))
 
 
 def test_only_new_matches_are_replayed(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When a match is added to a library, the games of the others are not replayed."""
     analyse_texts(imports, "mine", SESSION)
     replayed: list[int] = []
 
@@ -190,35 +184,39 @@ def test_only_new_matches_are_replayed(imports: Imports, monkeypatch: pytest.Mon
     assert {row["match"] for row in rows(table)} == {0, 1}
 
 
-def test_equal_games_of_two_matches_have_their_own_rows(imports: Imports) -> None:
-    """Two equal games are judged once or copied, but have rows with their own numbers of match and game."""
-    other = MATCH.replace("42: 8/4 6/4", "42: 13/7")
-    for name in ("first", "again"):
-        found = rows(analyse_texts(imports, name, MATCH, other))
-        first, second = ([row for row in found if row["game"] == game] for game in (0, 2))
-        assert [row["match"] for row in first + second] == [0] * len(first) + [1] * len(first)
-        names = ("turn", "subject", "xgid", "made", "best", "loss", "luck")
-        assert [[row[name] for name in names] for row in first] == [[row[name] for name in names] for row in second]
+@pytest.mark.parametrize("is_copied", [False, True])
+def test_equal_games_of_two_matches_have_their_own_rows(imports: Imports, is_copied: bool) -> None:
+    other = MATCH.replace("42: 8/4 6/4", "42: 13/7")  # in the second game
+    table = analyse_texts(imports, "first", MATCH, other)
+    if is_copied:
+        table = analyse_texts(imports, "again", MATCH, other)
+    first = [row for row in rows(table) if row["game"] == 0]
+    second = [row for row in rows(table) if row["game"] == 2]
+    assert {row["match"] for row in first} == {0}
+    assert {row["match"] for row in second} == {1}
+    names = ("turn", "subject", "xgid", "made", "best", "loss", "luck")
+    assert [[row[name] for name in names] for row in first] == [[row[name] for name in names] for row in second]
 
 
-def test_another_score_is_judged_anew(imports: Imports) -> None:
+def test_game_at_another_score_is_judged_anew(imports: Imports) -> None:
     notes = Notes()
     analyse_texts(imports, "old", MATCH)
     analyse_texts(imports, "new", MATCH.replace(" 3 point match", " 5 point match"), progress=notes)
-    assert not [text for text in notes.notes if "judged before" in text]
+    assert notes.about("judged before") == []
 
 
 def test_views_list_players_errors_and_matches(imports: Imports) -> None:
     analyse_texts(imports, "m", MATCH)
     imports.build("matches", [imports.file("again.mat", MATCH)], name="again")
-    with imports.warehouse.connect() as connection:
-        errors = connection.sql("select player, error, loss from my_errors").fetchall()
-        players = connection.sql("select player, matches, decisions, performance_rating, pr from players").fetchall()
-        library = connection.sql("select player_0, player_1, n_games, imports from library").fetchall()
-    assert [loss for _, _, loss in errors] == sorted((loss for _, _, loss in errors), reverse=True) != []
-    assert sorted((name, matches) for name, matches, *_ in players) == [("ann", 1), ("bob", 1)]
-    assert all(decisions and rating > 0 for _, _, decisions, rating, _ in players)
-    assert library == [("ann", "bob", 2, 2)]
+    losses = [row["loss"] for row in imports.warehouse.rows("select loss from my_errors")]
+    assert losses == sorted(losses, reverse=True) != []
+    players = imports.warehouse.rows("from players order by player")
+    assert [(row["player"], row["matches"]) for row in players] == [("ann", 1), ("bob", 1)]
+    for row in players:
+        assert row["decisions"] > 0
+        assert row["performance_rating"] > 0
+    (match,) = imports.warehouse.rows("select player_0, player_1, n_games, imports from library")
+    assert match == {"player_0": "ann", "player_1": "bob", "n_games": 2, "imports": 2}
 
 
 @each(
@@ -251,17 +249,25 @@ def judgement(no_double: float, double_take: float, loss: float = 0.0, kind: Act
 
 @each(
     ("no_double", "double_take", "loss", "counts"),
-    [
-        (0.5, 0.55, 0.0, True), (0.5, 0.4, 0.0, True), (0.5, 0.29, 0.0, False), (0.5, 0.29, 0.21, True),
-        (0.5, 0.5005, 0.0, False), (1.3, 1.5, 0.0, False), (-0.95, -0.93, 0.0, False), (-0.95, -0.8, 0.0, True),
-        (0.5, 0.5005, 0.002, True),
-    ],
-)  # fmt: skip
-def test_doubles_that_count_for_pr(no_double: float, double_take: float, loss: float, counts: bool) -> None:
+    {
+        "close double": (0.5, 0.55, 0.0, True),
+        "close no double": (0.5, 0.4, 0.0, True),
+        "far too early": (0.5, 0.29, 0.0, False),
+        "far too early, but doubled": (0.5, 0.29, 0.21, True),
+        "equal values": (0.5, 0.5005, 0.0, False),
+        "equal values, but a loss": (0.5, 0.5005, 0.002, True),
+        "too good": (1.3, 1.5, 0.0, False),
+        "hopeless": (-0.95, -0.93, 0.0, False),
+        "bad, but not hopeless": (-0.95, -0.8, 0.0, True),
+    },
+)
+def test_only_close_or_wrong_doubles_count_for_pr(
+    no_double: float, double_take: float, loss: float, counts: bool
+) -> None:
     assert counts_for_pr(judgement(no_double, double_take, loss), DOUBLE) is counts
 
 
-def test_answers_that_count_for_pr() -> None:
+def test_only_answers_with_different_values_count_for_pr() -> None:
     assert counts_for_pr(judgement(0.5, 0.9), ANSWER)
     assert not counts_for_pr(judgement(0.5, 1.0005), ANSWER)
 

@@ -20,14 +20,13 @@ from tests.imports.importing import Imports, counts, quarantined, rows
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 
 Row = dict[str, Any]
-SGF_ROOT = "FF[4]GM[6]PW[ann]PB[bob]MI[length:{length}][game:{game}][ws:{white}][bs:{black}]"
 
 
 def games(table: Table, name: str = "games") -> list[Row]:
     """The rows of the table `games`, or of another one, for one version, without the version's name."""
-    found = rows(table, name)
-    assert {row.pop("corpus") for row in found} <= {f"matches/{table.manifest.variant}"}
-    return found
+    games_of_version = rows(table, name)
+    assert {row.pop("corpus") for row in games_of_version} <= {f"matches/{table.manifest.variant}"}
+    return games_of_version
 
 
 def turns(table: Table, game: int | None = None) -> list[Row]:
@@ -36,7 +35,7 @@ def turns(table: Table, game: int | None = None) -> list[Row]:
 
 def sgf(nodes: str, length: int = 3, game: int = 0, white: int = 0, black: int = 0, more: str = "") -> str:
     """The text of one game as an SGF tree."""
-    root = SGF_ROOT.format(length=length, game=game, white=white, black=black)
+    root = f"FF[4]GM[6]PW[ann]PB[bob]MI[length:{length}][game:{game}][ws:{white}][bs:{black}]"
     return f"(;{root}{more}{nodes})\n"
 
 
@@ -54,7 +53,6 @@ def test_sample_has_rows_of_games_and_turns(imports: Imports) -> None:
 
 
 def test_cube_actions_are_rows(imports: Imports) -> None:
-    """Cube actions are rows with the player on roll and the acting player, and an empty play."""
     table = imports.text(
         "matches", sgf(";W[42hdfd];B[double];W[take];B[31qtst];W[double];B[drop]", more="RE[W+2]"), "x.sgf"
     )
@@ -72,15 +70,14 @@ def test_cube_actions_are_rows(imports: Imports) -> None:
 
 
 def test_crawford_and_unfinished_games_are_marked(imports: Imports) -> None:
-    """Crawford games and unfinished games are marked, and a double in a Crawford game is quarantined."""
-    text = (
-        sgf(";W[31hefe]", more="RU[Crawford]RE[W+2R]")
-        + sgf(";W[double];B[take]", game=1, white=2, more="RU[Crawford:CrawfordGame]RE[B+1R]")
-        + sgf(";W[31hefe]", game=1, white=2, more="RU[Crawford:CrawfordGame]RE[B+1R]")
-        + sgf(";W[double];B[take];W[31hefe];PL[B]DI[21]", game=2, white=2, black=1, more="RU[Crawford]")
-        + sgf("", length=0, more="PB[cy]")
-    )
-    table = imports.text("matches", text, "x.sgf")
+    games_of_file = [
+        sgf(";W[31hefe]", more="RU[Crawford]RE[W+2R]"),
+        sgf(";W[double];B[take]", game=1, white=2, more="RU[Crawford:CrawfordGame]RE[B+1R]"),
+        sgf(";W[31hefe]", game=1, white=2, more="RU[Crawford:CrawfordGame]RE[B+1R]"),
+        sgf(";W[double];B[take];W[31hefe];PL[B]DI[21]", game=2, white=2, black=1, more="RU[Crawford]"),
+        sgf("", length=0, more="PB[cy]"),
+    ]
+    table = imports.text("matches", "".join(games_of_file), "x.sgf")
     names = ("match", "game_number", "match_length", "score_0", "is_crawford", "winner", "points_won", "n_turns")
     assert [tuple(row[name] for name in names) for row in games(table)] == [
         (0, 1, 3, 0, False, 0, 2, 2),
@@ -95,29 +92,29 @@ def test_crawford_and_unfinished_games_are_marked(imports: Imports) -> None:
 
 
 def test_several_files_are_one_version(imports: Imports) -> None:
-    shorter = sessions.MAT[: sessions.MAT.rindex(" Game 8")]
-    files = [imports.file("b.MAT", shorter), imports.file("a.sgf", sessions.SGF)]
-    table = imports.build("matches", files)
+    seven_games = sessions.MAT[: sessions.MAT.rindex(" Game 8")]
+    table = imports.build("matches", [imports.file("b.MAT", seven_games), imports.file("a.sgf", sessions.SGF)])
     assert [row["match"] for row in games(table)] == [0] * 8 + [1] * 7
     assert [row["game"] for row in games(table)] == list(range(15))
     assert [row["is_crawford"] for row in games(table)] == [False] * 8 + [None] * 7
-    with imports.warehouse.connect() as connection:
-        shown = connection.sql("select count(*), count(distinct game) from turns where variant = 'a-and-b'").fetchall()
-    assert shown == [(len(turns(table)), 15)]
+    (view,) = imports.warehouse.rows(
+        "select count(*) as turns, count(distinct game) as games from turns where variant = 'a-and-b'"
+    )
+    assert view == {"turns": len(turns(table)), "games": 15}
 
 
 def check_equal_plays(mat: Table, sgf: Table) -> None:
     """Check that games and plays of both formats are equal. Only .sgf has takes after beavers, and resignations."""
-    without = [{**row, "is_crawford": None, "n_turns": None} for row in games(sgf)]
-    assert [{**row, "n_turns": None} for row in games(mat)] == without
-    for game in range(len(without)):
-        found, expected = (
+    expected_games = [{**row, "is_crawford": None, "n_turns": None} for row in games(sgf)]
+    assert [{**row, "n_turns": None} for row in games(mat)] == expected_games
+    for game in range(len(expected_games)):
+        mat_plays, sgf_plays = (
             [{**row, "turn": None} for row in turns(table, game) if row["action"] not in ("take", "resign", "roll")]
             for table in (mat, sgf)
         )
-        if found[-1:] != expected[-1:]:  # resigned after the roll: .mat has a roll without a play
-            assert (found.pop()["play"], len(found)) == ("no play", len(expected))
-        assert found == expected
+        if mat_plays[-1:] != sgf_plays[-1:]:  # resigned after the roll: .mat has a roll without a play
+            assert mat_plays.pop()["play"] == "no play"
+        assert mat_plays == sgf_plays
 
 
 def check_export(imports: Imports, table: Table, expected: bytes) -> None:
@@ -146,13 +143,13 @@ def test_automatic_doubles_are_exported(imports: Imports) -> None:
 
 
 def test_jacoby_rule_is_exported(imports: Imports) -> None:
-    """The Jacoby rule is read from both formats, and written to .mat."""
     text = f'; [Jacoby "On"]\n{sessions.MAT}'
-    session = sgf(";W[31hefe]", length=0)
-    tables = [imports.text("matches", text, "x.mat"), imports.text("matches", AUTOMATIC + session, "x.sgf", name="sgf")]
-    found = [[match.is_jacoby for match in matches_of(table.arrays())] for table in tables]
-    assert found == [[True], [True, False]]
-    check_export(imports, tables[0], text.encode())
+    mat = imports.text("matches", text, "x.mat")
+    sgf_games = AUTOMATIC + sgf(";W[31hefe]", length=0)
+    sgf_table = imports.text("matches", sgf_games, "x.sgf", name="sgf")
+    assert [match.is_jacoby for match in matches_of(mat.arrays())] == [True]
+    assert [match.is_jacoby for match in matches_of(sgf_table.arrays())] == [True, False]
+    check_export(imports, mat, text.encode())
 
 
 def test_automatic_doubles_cannot_be_exported(imports: Imports) -> None:
@@ -162,8 +159,7 @@ def test_automatic_doubles_cannot_be_exported(imports: Imports) -> None:
     assert [path.name for path in imports.folder.iterdir() if "mat" in path.name] == []
 
 
-def test_winner_of_unknown_points_is_not_stored(imports: Imports) -> None:
-    """A game won by a resignation of unknown points has no result; the resignation is a turn."""
+def test_resignation_of_unknown_points_has_no_result(imports: Imports) -> None:
     table = imports.text("matches", sgf(";W[31hefe]", more="RE[W+R]"), "x.sgf")
     assert quarantined(table) == []
     assert [(row["winner"], row["points_won"]) for row in games(table)] == [(None, None)]
@@ -176,9 +172,10 @@ def test_hits_are_marked_if_the_file_lacks_them(imports: Imports) -> None:
     path = imports.folder / "x.mat"
     write_text(table, "mat", path)
     assert path.read_text().count("*") == sessions.MAT.count("*") == 7
-    again = imports.build("matches", [path], name="again")
-    plays = [[row["play"] for row in turns(one) if row["action"] == "play"] for one in (table, again)]
-    assert plays[0] == [play for play in plays[1] if play != "no play"]
+    exported = imports.build("matches", [path], name="again")
+    plays = [row["play"] for row in turns(table) if row["action"] == "play"]
+    exported_plays = [row["play"] for row in turns(exported) if row["action"] == "play" and row["play"] != "no play"]
+    assert exported_plays == plays
 
 
 @pytest.mark.parametrize("name", ["a:b", "#1", "; x", ""])
@@ -193,24 +190,23 @@ def test_names_invalid_in_mat_files_are_refused(imports: Imports, name: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("numbers", "is_good"),
-    [
-        *(({"game": 32766}, True), ({"game": 32767}, False), ({"length": 32768}, False), ({"black": 99999}, False)),
-        ({"length": 0, "more": "CV[16384]RE[W+16384R]"}, True),
-        ({"length": 0, "more": "CV[16384]RE[W+32768R]"}, False),
-    ],
+    "numbers",
+    [{"game": 32767}, {"length": 32768}, {"black": 99999}, {"length": 0, "more": "CV[16384]RE[W+32768R]"}],
+    ids=["game", "length", "score", "points won"],
 )
-def test_numbers_beyond_their_columns_are_refused(imports: Imports, numbers: dict[str, Any], is_good: bool) -> None:
-    text = sgf(";W[31hefe]", **numbers)
-    if not is_good:
-        message = r"x\.sgf, line 1: expected numbers of games and points up to 32,767, got "
-        with pytest.raises(NoRowsError, match=message):
-            imports.text("matches", text, "x.sgf")
-        return
-    table = imports.text("matches", text, "x.sgf")
-    assert (len(games(table)), quarantined(table)) == (1, [])
-    if "more" in numbers:
-        assert (games(table)[0]["points_won"], turns(table)[0]["cube_value"]) == (16384, 16384)
+def test_numbers_beyond_their_columns_are_refused(imports: Imports, numbers: dict[str, Any]) -> None:
+    message = r"x\.sgf, line 1: expected numbers of games and points up to 32,767, got "
+    with pytest.raises(NoRowsError, match=message):
+        imports.text("matches", sgf(";W[31hefe]", **numbers), "x.sgf")
+
+
+def test_largest_numbers_are_stored(imports: Imports) -> None:
+    last_game = imports.text("matches", sgf(";W[31hefe]", game=32766), "x.sgf")
+    assert (len(games(last_game)), quarantined(last_game)) == (1, [])
+    large_cube = imports.text("matches", sgf(";W[31hefe]", length=0, more="CV[16384]RE[W+16384R]"), "x.sgf")
+    assert quarantined(large_cube) == []
+    assert games(large_cube)[0]["points_won"] == 16384
+    assert turns(large_cube)[0]["cube_value"] == 16384
 
 
 NOTED_MATCH = """\
@@ -231,7 +227,6 @@ NOTED_MATCH = """\
 
 
 def test_notes_are_stored(imports: Imports) -> None:
-    """Notes about repairs, lenient readings and missing games are stored by game, file and line."""
     files = [imports.file("plain.mat", " 0 point match\n"), imports.file("noted.mat", NOTED_MATCH)]
     table = imports.build("matches", files, name="noted")
     assert quarantined(table) == []
@@ -252,21 +247,19 @@ def test_sgf_notes_have_the_line_of_their_game(imports: Imports) -> None:
 
 
 def test_format_is_found_by_content_not_name(imports: Imports) -> None:
-    """A file is read by its content, whatever its name or encoding."""
-    mat = sessions.MAT.encode()
-    tables = [imports.text("matches", mat, name, name="x") for name in ("x.mat", "x.sgf", "x.txt", "x")]
-    tables += [
-        imports.text("matches", text, "y.sgf", name="y") for text in (mat.decode().encode("utf-16"), sessions.MAT)
-    ]
-    assert len({str(games(table)) for table in tables}) == 1
-    as_sgf = [imports.text("matches", sessions.SGF, name, name="z") for name in ("z.sgf", "z.txt", "z.mat")]
-    assert len({str(games(table)) for table in as_sgf}) == 1
+    expected_mat = games(imports.text("matches", sessions.MAT, "x.mat", name="x"))
+    for name in ("x.sgf", "x.txt", "x"):
+        assert games(imports.text("matches", sessions.MAT, name, name="x")) == expected_mat
+    assert games(imports.text("matches", sessions.MAT.encode("utf-16"), "y.sgf", name="y")) == expected_mat
+    expected_sgf = games(imports.text("matches", sessions.SGF, "z.sgf", name="z"))
+    for name in ("z.txt", "z.mat"):
+        assert games(imports.text("matches", sessions.SGF, name, name="z")) == expected_sgf
     pytest.importorskip("gvformat", reason="the extra matches is not installed")
     with pytest.raises(NoRowsError, match=r"expected a whole file of eXtreme Gammon in x\.mat, found damage"):
         imports.text("matches", b"RGMH\0\0", "x.mat")
 
 
-SESSION = """
+GNUBG_SESSION = """
 do("set player 0 human", "set player 1 human", "set automatic game off", "set automatic roll off")
 do("set automatic move off", "set seed 11", "set beavers 3", "new session")
 def play(turns):
@@ -298,7 +291,7 @@ save("session")
 def test_matches_played_by_gnubg_are_imported_and_exported(imports: Imports, tmp_path: Path) -> None:
     """gnubg's `.mat` and `.sgf` files give equal plays, and the export equals the `.mat` file byte for byte."""
     matches = re.sub("names = .*", 'names = [("Ann Lee", "B")]', MATCHES)
-    ask_gnubg(f"{PREAMBLE}{matches}{SESSION}", tmp_path)
+    ask_gnubg(f"{PREAMBLE}{matches}{GNUBG_SESSION}", tmp_path)
     for name in ("match0", "session"):
         mat, sgf = (
             imports.build("matches", [tmp_path / f"{name}.{form}"], name=f"{name}-{form}") for form in ("mat", "sgf")

@@ -96,10 +96,10 @@ def test_speed_excludes_cached_evaluations() -> None:
     player = LookaheadPlayer(inner, 1)
     boards = np.array([play.next_position.board for play in legal_plays(Position("start"), "31")], np.int8)
     sets.seconds_of(player, boards)
-    evaluated = inner.asked
-    inner.asked = 0
+    evaluated = inner.n_evaluated
+    inner.n_evaluated = 0
     sets.seconds_of(player, boards)
-    assert inner.asked == evaluated
+    assert inner.n_evaluated == evaluated
     assert evaluated > 50 * len(boards)
 
 

@@ -69,9 +69,9 @@ def start_command(root: Path, *arguments: str) -> Iterator[tuple[subprocess.Pope
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
-            found = re.search(r" listens; in gnubg: set player 0 external localhost:(\d+)$", process.stdout.readline())
-            assert found
-            yield process, int(found[1])
+            match = re.search(r" listens; in gnubg: set player 0 external localhost:(\d+)$", process.stdout.readline())
+            assert match
+            yield process, int(match[1])
         finally:
             process.kill()
 

@@ -40,12 +40,12 @@ def _working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def play(root: Path, server: FibsServer, *arguments: str) -> Result:
-    place = ["--host", "localhost", "--port", str(server.port), "--warehouse", str(root), "--met", MET]
-    return CliRunner().invoke(main, ["fibs", USER, "--opponent", OPPONENT, *place, *arguments])
+    """Run the command against the server."""
+    options = ["--host", "localhost", "--port", str(server.port), "--warehouse", str(root), "--met", MET]
+    return CliRunner().invoke(main, ["fibs", USER, "--opponent", OPPONENT, *options, *arguments])
 
 
 def test_match_is_played_and_saved(root: Path) -> None:
-    """The command plays a match with a fake server, prints its course, and saves a legal match without the password."""
     with FibsServer(1) as server:
         result = play(root, server, "--invite", "--length", "1")
     assert result.exit_code == 0, result.output
@@ -139,7 +139,6 @@ def test_invalid_arguments_are_refused(
 
 
 def test_interrupted_match_is_saved(root: Path) -> None:
-    """The match so far is saved after Ctrl-C while the command waits for the server."""
     with FibsServer(5, faults={8: "hang"}) as server, start_command(root, server, "--length", "3") as process:
         wait_for(process, b"game 1")
         while server.faults:
@@ -150,7 +149,6 @@ def test_interrupted_match_is_saved(root: Path) -> None:
 
 
 def test_finished_game_is_saved_before_the_next(root: Path) -> None:
-    """A finished game is on disk when the process is killed during the next one."""
     with FibsServer(6) as server, start_command(root, server, "--length", "0") as process:
         wait_for(process, b"game 2")
         process.kill()
@@ -162,7 +160,6 @@ def test_finished_game_is_saved_before_the_next(root: Path) -> None:
 
 
 def test_play_continues_when_saving_fails(root: Path, tmp_path: Path) -> None:
-    """Each failure to save is printed while play goes on, and the command fails at the end."""
     (tmp_path / f".match.mat.{os.getpid()}.partial").mkdir()  # blocks the temporary file
     with FibsServer(1) as server:
         result = play(root, server, "--invite", "--length", "1", "--save", str(tmp_path / "match.mat"))
@@ -176,9 +173,9 @@ def test_play_continues_when_saving_fails(root: Path, tmp_path: Path) -> None:
 @contextmanager
 def start_command(root: Path, server: FibsServer, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """Start the command as a process that invites the opponent and saves into match.mat."""
-    command = [sys.executable, "-m", "bgdata", "fibs", USER, "--opponent", OPPONENT, "--invite", *arguments]
-    place = ["--host", "localhost", "--port", str(server.port), "--warehouse", str(root), "--met", MET]
-    process = subprocess.Popen([*command, *place, "--save", "match.mat"], stdout=subprocess.PIPE, env=os.environ)
+    options = ["--host", "localhost", "--port", str(server.port), "--warehouse", str(root), "--met", MET]
+    command = [sys.executable, "-m", "bgdata", "fibs", USER, "--opponent", OPPONENT, *options, "--invite", *arguments]
+    process = subprocess.Popen([*command, "--save", "match.mat"], stdout=subprocess.PIPE, env=os.environ)
     with process:
         try:
             yield process

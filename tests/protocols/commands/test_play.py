@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from bgdata.protocols.commands import play as playing
 from bgdata.protocols.commands.play import HELP, Dialogue
 from bgdata.protocols.commands.watch import Program
 from bgdata.protocols.decisions import Answer, Decisions
-from bgdata.protocols.session import DecisionKind, Moment, Session
+from bgdata.protocols.session import Moment, Session
 from tests.command_line import error_of, output_of, run
 from tests.conftest import SharedFolder, build_for_player
 from tests.protocols.test_external import WildDecisions
@@ -32,6 +33,7 @@ from tests.protocols.test_session import check_replay
 from tests.subtests import each
 
 SEED = 3  # the program begins
+SEED_OF_USER = next(seed for seed in range(9) if Session(seed, ("You", "it")).now.side == 0)  # the user begins
 MONEY, MET = Money(is_jacoby=False), "published-12"
 
 
@@ -68,12 +70,12 @@ def dialogue(player: LookaheadPlayer, seed: int, ask: Ask = lambda _: "quit") ->
     return Dialogue(Session(seed, ("You", player.label)), Program(player), player, ask)
 
 
-def your_plays(seed: int, player: LookaheadPlayer) -> list[str]:
-    """The legal plays of the user's first decision."""
+def first_play(seed: int, player: LookaheadPlayer) -> str:
+    """The first legal play of the user's first decision."""
     session = Session(seed, ("You", player.label))
     if session.now.side:
         session.make(player.best_play(session.now.position, session.roll).play)
-    return [str(play) for play in legal_plays(session.now.position, session.roll)]
+    return str(legal_plays(session.now.position, session.roll)[0])
 
 
 def roll_of_turn(seed: int, turn: int) -> str:
@@ -84,57 +86,59 @@ def roll_of_turn(seed: int, turn: int) -> str:
 
 
 def test_end_of_input_leaves_the_game(player_root: Path, player: LookaheadPlayer) -> None:
-    shown = play_from_pipe(player_root)
-    assert shown.startswith("You are X, random-0ply is O; the dice are those of seed 3.\n  8/5 6/5   your play;")
-    rolled = roll_of_turn(SEED, 0)
-    assert f"\nrandom-0ply rolls {rolled}: {player.best_play(START, rolled).play}\n" in shown
-    assert shown.endswith(" quit\nleft after 1 roll; the same dice again: bgdata play --seed 3\n")
-    assert "left after 0 rolls;" in play_from_pipe(
-        player_root, "quit", seed=next(seed for seed in range(9) if Session(seed, ("You", "it")).now.side == 0)
-    )
+    output = play_from_pipe(player_root)
+    assert output.startswith("You are X, random-0ply is O; the dice are those of seed 3.\n  8/5 6/5   your play;")
+    roll = roll_of_turn(SEED, 0)
+    assert f"\nrandom-0ply rolls {roll}: {player.best_play(START, roll).play}\n" in output
+    assert output.endswith(" quit\nleft after 1 roll; the same dice again: bgdata play --seed 3\n")
+    assert "left after 0 rolls;" in play_from_pipe(player_root, "quit", seed=SEED_OF_USER)
 
 
 def test_every_command_is_answered(player_root: Path, player: LookaheadPlayer) -> None:
-    """Hints, illegal plays, undo and the board are answered, and the program replies to a repeated play as before."""
-    mine = your_plays(SEED, player)[0]
-    roll = roll_of_turn(SEED, 1)
-    shown = play_from_pipe(
-        player_root, "hint", "nonsense", "1/25", "9/1", "", "BOARD", mine, "undo", "undo", mine, "exit"
-    )
-    assert re.search(rf"\nYou roll {roll}: hint\n +ply  play", shown)
-    assert f"\nYou roll {roll}: nonsense\nillegal: expected checker moves such as 'bar/22* 6/5(2)', got" in shown
-    assert f"\nYou roll {roll}: 1/25\nillegal: expected points that go down from 25 to 0, got '1/25'\n" in shown
-    assert f"\nYou roll {roll}: 9/1\nillegal: no checker is on 9\n" in shown
-    assert shown.count(f" legal plays of {roll}: {mine}") == 3
-    assert f"\nYou roll {roll}: \n  8/5 6/5   your play; moves in any order" in shown
-    assert f"\nYou roll {roll}: BOARD\nPosition ID: " in shown
-    assert shown.count(f"\nYou roll {roll}: {mine}\n") == 2
-    assert shown.count(": undo\n") == 2
-    assert shown.count(": undo\nnothing to undo yet\n") == 1
-    # the program answers the same play in the same way
-    replies = re.findall(r"random-0ply rolls \d\d: .*", shown)
-    assert len(replies) == 3
-    assert replies[1] == replies[2]
-    assert "left after 3 rolls; " in shown
+    play = first_play(SEED, player)
+    answers = ("hint", "nonsense", "1/25", "9/1", "", "BOARD", play, "undo", "undo", play, "exit")
+    output = play_from_pipe(player_root, *answers)
+    prompt = f"\nYou roll {roll_of_turn(SEED, 1)}: "
+    assert re.search(rf"{prompt}hint\n +ply  play", output)
+    assert f"{prompt}nonsense\nillegal: expected checker moves such as 'bar/22* 6/5(2)', got" in output
+    assert f"{prompt}1/25\nillegal: expected points that go down from 25 to 0, got '1/25'\n" in output
+    assert f"{prompt}9/1\nillegal: no checker is on 9\n" in output
+    assert output.count(f" legal plays of {roll_of_turn(SEED, 1)}: {play}") == 3
+    assert f"{prompt}\n  8/5 6/5   your play; moves in any order" in output
+    assert f"{prompt}BOARD\nPosition ID: " in output
+    assert output.count(f"{prompt}{play}\n") == 2
+    assert output.count(": undo\n") == 2
+    assert output.count(": undo\nnothing to undo yet\n") == 1
+    _, reply, same_reply = re.findall(r"random-0ply rolls \d\d: .*", output)
+    assert reply == same_reply
+    assert "left after 3 rolls; " in output
 
 
-def test_illegal_play_lists_all_legal_ones(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
-    """After an illegal play, all legal ones are listed; a play in another form is accepted."""
-    for seed in range(12):
-        talked = dialogue(player, seed)
-        session = talked.session
-        talked.answer("24/23/22/21")
-        verdict, *listed = capsys.readouterr().out.splitlines()
-        assert verdict.startswith("illegal: "), verdict
-        plays = legal_plays(START, session.roll)
-        head, _, listing = " ".join(listed).partition(": ")
-        assert head == f"{len(plays)} legal plays of {session.roll}"
-        assert [" ".join(text.split()) for text in listing.split(",")] == [str(play) for play in plays]
-        assert max(map(len, listed)) <= 100
-        assert all(line.endswith(",") for line in listed[:-1])
-        assert session.now.rolls == 0
-        talked.answer(f" {plays[0]} ".replace(" ", ", ").upper().strip(", "))
-        assert (session.now.position, session.now.rolls) == (plays[0].next_position, 1)
+@each("seed", range(12))
+def test_illegal_play_lists_all_legal_ones(
+    player: LookaheadPlayer, capsys: pytest.CaptureFixture[str], seed: int
+) -> None:
+    dialogue_of_seed = dialogue(player, seed)
+    session = dialogue_of_seed.session
+    dialogue_of_seed.answer("24/23/22/21")
+    verdict, *lines = capsys.readouterr().out.splitlines()
+    assert verdict.startswith("illegal: "), verdict
+    plays = legal_plays(START, session.roll)
+    heading, _, listing = " ".join(lines).partition(": ")
+    assert heading == f"{len(plays)} legal plays of {session.roll}"
+    assert [" ".join(text.split()) for text in listing.split(",")] == [str(play) for play in plays]
+    assert max(map(len, lines)) <= 100
+    assert all(line.endswith(",") for line in lines[:-1])
+    assert session.now.rolls == 0
+
+
+def test_play_in_another_form_is_accepted(player: LookaheadPlayer) -> None:
+    """Moves may be separated by commas."""
+    dialogue_of_seed = dialogue(player, SEED)
+    play = legal_plays(START, dialogue_of_seed.session.roll)[0]
+    dialogue_of_seed.answer(f"{play} ".replace(" ", ", ").strip(", "))
+    assert dialogue_of_seed.session.now.position == play.next_position
+    assert dialogue_of_seed.session.now.rolls == 1
 
 
 def test_whole_game_ends_with_its_result(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,38 +146,49 @@ def test_whole_game_ends_with_its_result(player: LookaheadPlayer, capsys: pytest
     printed."""
     winners = set()
     for seed in range(5):
-        asked = 0
+        n_prompts = 0
 
-        def person(_: str) -> str:
-            nonlocal asked
-            asked += 1
-            shown = capsys.readouterr().out
-            plays = re.findall(r"^ +\d +0  (.*?) +[+-]\d\.\d{4} ", shown, re.MULTILINE)
-            return str(plays[asked % len(plays)]) if plays else "undo" if asked % 7 == 0 else "hint"
+        def user(_: str) -> str:
+            nonlocal n_prompts
+            n_prompts += 1
+            plays = hinted_plays(capsys.readouterr().out)
+            if plays:
+                return plays[n_prompts % len(plays)]
+            return "undo" if n_prompts % 7 == 0 else "hint"
 
-        dialogue(player, seed, person).run()
-        last = capsys.readouterr().out.splitlines()[-1]
-        assert re.fullmatch(r"(You win|random-0ply wins) a (single game, 1 point|(back)?gammon, [23] points)", last)
-        winners.add(last.split()[0])
+        dialogue(player, seed, user).run()
+        result = capsys.readouterr().out.splitlines()[-1]
+        assert re.fullmatch(r"(You win|random-0ply wins) a (single game, 1 point|(back)?gammon, [23] points)", result)
+        winners.add(result.split()[0])
     assert winners == {"You", "random-0ply"}
 
 
-def test_only_play_is_made_without_asking(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
-    """If only one play is legal, or none because a checker is on the bar against a closed board, nothing is asked."""
-    closed_out = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
-    forced = Position([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, *[0] * 10, -1, 0])
-    for position, text in ((closed_out, "no play"), (forced, " is the only play")):
-        talked = dialogue(player, 5)
-        talked.session.now = Moment(position, 0, rolls=1)
-        talked.take_turn()
-        shown = capsys.readouterr().out
-        assert f"You roll {roll_of_turn(5, 1)}: " in shown
-        assert text in shown.splitlines()[-1]
-        now = talked.session.now
-        assert now.rolls == 2
-        assert now.side == 1
-        assert not talked.session.is_left
-        assert talked.session.decisions == []
+def hinted_plays(output: str) -> list[str]:
+    """The plays that were listed after `hint`."""
+    return [str(play) for play in re.findall(r"^ +\d +0  (.*?) +[+-]\d\.\d{4} ", output, re.MULTILINE)]
+
+
+@pytest.mark.parametrize(
+    ("position", "text"),
+    [
+        (Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1]), "no play"),
+        (Position([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, *[0] * 10, -1, 0]), " is the only play"),
+    ],
+    ids=["closed out", "forced"],
+)
+def test_only_play_is_made_without_asking(
+    player: LookaheadPlayer, capsys: pytest.CaptureFixture[str], position: Position, text: str
+) -> None:
+    dialogue_of_seed = dialogue(player, 5)
+    session = dialogue_of_seed.session
+    session.now = Moment(position, 0, rolls=1)
+    dialogue_of_seed.take_turn()
+    output = capsys.readouterr().out
+    assert f"You roll {roll_of_turn(5, 1)}: " in output
+    assert text in output.splitlines()[-1]
+    assert (session.now.rolls, session.now.side) == (2, 1)
+    assert not session.is_left
+    assert session.decisions == []
 
 
 def test_interrupted_game_is_left(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,7 +202,6 @@ def test_interrupted_game_is_left(player: LookaheadPlayer, capsys: pytest.Captur
 def test_answers_are_not_echoed_in_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a terminal, answers are not printed again, and the end of the input leaves the game."""
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda prompt: f"{prompt}8/5")
     assert ask("> ") == "> 8/5"
@@ -202,10 +216,9 @@ def test_answers_are_not_echoed_in_a_terminal(
 
 
 def test_seed_is_random_by_default(player_root: Path) -> None:
-    heads = {
-        output_of(player_root, "play", "--network", "random", "--watch", "random").splitlines()[0] for _ in range(2)
-    }
-    assert len(heads) == 2
+    arguments = ("play", "--network", "random", "--watch", "random")
+    first, second = (output_of(player_root, *arguments).splitlines()[0] for _ in range(2))
+    assert first != second
 
 
 # with the cube
@@ -233,25 +246,22 @@ class Scripted(Decisions):
         return size > 1
 
 
-def cube_talk(
+def play_with_cube(
     player: LookaheadPlayer,
     *answers: str,
     doubling: bool = False,
     words: tuple[str, ...] = ("take",),
-    seed: int = SEED,
-    score: Money | MatchScore = MONEY,
     has_beavers: bool = False,
-) -> Dialogue:
-    """Play with a scripted program and these answers; then the user leaves. Returns the dialogue."""
+) -> Session:
+    """Play for money with a scripted program and these answers; then the user leaves. Returns the session."""
     program = Scripted(player, CubeRules(has_beavers=has_beavers))
     object.__setattr__(program, "doubling", doubling)
     object.__setattr__(program, "words", words)
-    left = iter(answers)
-    session = Session(seed, ("You", player.label), score, has_beavers=has_beavers)
-    talked = Dialogue(session, Program(player, program), player, echoed(lambda _: next(left, "quit")))
-    talked.run()
-    assert not list(left), "not all answers were asked for"
-    return talked
+    remaining = iter(answers)
+    session = Session(SEED, ("You", player.label), MONEY, has_beavers=has_beavers)
+    Dialogue(session, Program(player, program), player, echoed(lambda _: next(remaining, "quit"))).run()
+    assert not list(remaining), "not all answers were asked for"
+    return session
 
 
 def echoed(answer: Ask) -> Ask:
@@ -268,138 +278,116 @@ def echoed(answer: Ask) -> Ask:
 def test_user_doubles_and_the_program_takes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     """The user may double before the roll only, and not again while the program owns the cube; undo takes the double
     back."""
-    mine = your_plays(SEED, player)[0]
-    talked = cube_talk(
-        player, "hint", "13/7", "take", "double", "double", "undo", "undo", "ROLL", "double", mine, "undo", "undo", "d"
-    )
-    shown = capsys.readouterr().out
+    play = first_play(SEED, player)
+    answers = ("hint", "13/7", "take", "double", "double", "undo", "undo", "ROLL", "double", play, "undo", "undo", "d")
+    session = play_with_cube(player, *answers)
+    output = capsys.readouterr().out
     roll = roll_of_turn(SEED, 1)
-    assert "\n  double    offer the cube " in shown
-    assert "beaver" not in shown
-    assert shown.count("cube 1, money\n") == 3, "the board is shown once per turn, and after undo"
-    assert re.search(r"\nEnter to roll, or double: hint\n[a-z, ]+\n\n +equity +change\nno double +[+-]\d\.\d{4}", shown)
+    assert "\n  double    offer the cube " in output
+    assert "beaver" not in output
+    assert output.count("cube 1, money\n") == 3, "the board is shown once per turn, and after undo"
+    assert re.search(
+        r"\nEnter to roll, or double: hint\n[a-z, ]+\n\n +equity +change\nno double +[+-]\d\.\d{4}", output
+    )
     for text in ("13/7", "take"):
-        assert f": {text}\nexpected roll or double, got '{text}'; help lists the commands\n" in shown
-    assert "\nEnter to roll, or double: double\nrandom-0ply takes\n" in shown
-    assert f"\nYou roll {roll}: double\nno double: the opponent owns the cube\n" in shown
-    assert f"\nYou roll {roll}: undo\nEnter to roll, or double: undo\nnothing to undo yet\n" in shown
-    assert f": ROLL\nYou roll {roll}: double\nno double: the dice are rolled\n" in shown
-    assert shown.endswith("quit\nleft after 1 roll; the same dice again: bgdata play --money --seed 3\n")
-    assert [turn.kind for turn in talked.session.record.games[0].turns] == [
-        TurnKind.PLAY,
-        TurnKind.DOUBLE,
-        TurnKind.TAKE,
-    ]
-    assert talked.session.now.stakes == Stakes(MONEY, Cube(2, CubeOwner.OPPONENT))
+        assert f": {text}\nexpected roll or double, got '{text}'; help lists the commands\n" in output
+    assert "\nEnter to roll, or double: double\nrandom-0ply takes\n" in output
+    assert f"\nYou roll {roll}: double\nno double: the opponent owns the cube\n" in output
+    assert f"\nYou roll {roll}: undo\nEnter to roll, or double: undo\nnothing to undo yet\n" in output
+    assert f": ROLL\nYou roll {roll}: double\nno double: the dice are rolled\n" in output
+    assert output.endswith("quit\nleft after 1 roll; the same dice again: bgdata play --money --seed 3\n")
+    kinds = [turn.kind for turn in session.record.games[0].turns]
+    assert kinds == [TurnKind.PLAY, TurnKind.DOUBLE, TurnKind.TAKE]
+    assert session.now.stakes == Stakes(MONEY, Cube(2, CubeOwner.OPPONENT))
 
 
 def test_user_doubles_and_the_program_passes(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
-    talked = cube_talk(player, "double", words=("pass",))
+    session = play_with_cube(player, "double", words=("pass",))
     assert capsys.readouterr().out.endswith(": double\nrandom-0ply passes\n\nYou win 1 point\n")
-    assert (talked.session.is_over, talked.session.points) == (True, (1, 0))
+    assert (session.is_over, session.points) == (True, (1, 0))
 
 
-def test_user_answers_a_double_of_the_program(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
-    """The user takes or passes a double; other commands are refused until then, and undo goes back before it."""
-    mine = your_plays(SEED, player)[0]
-    answers = ("", mine, "hint", "", "beaver", "resign", "board", "undo", mine, "take", "undo", "t", "board", "p")
-    talked = cube_talk(player, *answers, doubling=True)
-    shown = capsys.readouterr().out
-    assert "\nrandom-0ply doubles to 2\n\n+-13-" in shown
-    assert shown.count("  X to answer\n") == 4
-    asked = "\nTake or pass: "
-    assert f"{asked}hint\n" in shown
-    assert f"{asked}\n{HELP}" in shown
-    assert f"{asked}beaver\nexpected take or pass, got 'beaver'; help lists the commands\n" in shown
-    assert f"{asked}resign\nexpected take or pass, got resign; pass gives the game up\n" in shown
-    assert shown.count("random-0ply doubles to 2\n") == 2
-    again = shown.index(f"{asked}take\nrandom-0ply rolls ")
-    assert shown.index(f"{asked}t\n", again)
-    board = shown[shown.rindex(": board\n") :]
-    assert "  cube 2\n" in board
-    assert "Enter to roll, or double: p\nexpected roll or double, got 'p'; help lists" in board
-    assert talked.session.now.stakes == Stakes(MONEY, Cube(2, CubeOwner.ON_ROLL))
+def test_user_takes_a_double_of_the_program(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """Other commands are refused until the user takes, and undo goes back before the double."""
+    play = first_play(SEED, player)
+    answers = ("", play, "hint", "", "beaver", "resign", "board", "undo", play, "take", "undo", "t", "board", "p")
+    session = play_with_cube(player, *answers, doubling=True)
+    output = capsys.readouterr().out
+    prompt = "\nTake or pass: "
+    assert "\nrandom-0ply doubles to 2\n\n+-13-" in output
+    assert output.count("  X to answer\n") == 4
+    assert f"{prompt}hint\n" in output
+    assert f"{prompt}\n{HELP}" in output
+    assert f"{prompt}beaver\nexpected take or pass, got 'beaver'; help lists the commands\n" in output
+    assert f"{prompt}resign\nexpected take or pass, got resign; pass gives the game up\n" in output
+    assert output.count("random-0ply doubles to 2\n") == 2
+    first_take = output.index(f"{prompt}take\nrandom-0ply rolls ")
+    assert output.index(f"{prompt}t\n") > first_take
+    after_take = output[output.rindex(": board\n") :]
+    assert "  cube 2\n" in after_take
+    assert "Enter to roll, or double: p\nexpected roll or double, got 'p'; help lists" in after_take
+    assert session.now.stakes == Stakes(MONEY, Cube(2, CubeOwner.ON_ROLL))
 
-    talked = cube_talk(player, "", mine, "PASS", doubling=True)
+
+def test_user_passes_a_double_of_the_program(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    session = play_with_cube(player, "", first_play(SEED, player), "PASS", doubling=True)
     assert capsys.readouterr().out.endswith("Take or pass: PASS\n\nrandom-0ply wins 1 point\n")
-    assert talked.session.points == (0, 1)
+    assert session.points == (0, 1)
 
 
-def test_both_sides_can_beaver(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
-    """With beavers, either side may turn a double back; the other then takes or passes at the higher cube."""
-    mine = your_plays(SEED, player)[0]
-    talked = cube_talk(player, "double", "hint", "beaver", "pass", words=("beaver",), has_beavers=True)
-    shown = capsys.readouterr().out
-    assert "\n  beaver    turn a double back at once, and keep the cube\n" in shown
-    assert re.search(
-        r": double\nrandom-0ply beavers to 4\nTake or pass: hint\ntake [+-]\d\.\d{4}, pass -2\.0000", shown
-    )
-    assert "Take or pass: beaver\nexpected take or pass, got 'beaver'; help lists the commands\n" in shown
-    assert shown.endswith("Take or pass: pass\n\nrandom-0ply wins 2 points\n")
-    assert talked.session.points == (0, 2)
+def test_program_beavers(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """With beavers, the program may turn a double back; the user then takes or passes at the higher cube."""
+    session = play_with_cube(player, "double", "hint", "beaver", "pass", words=("beaver",), has_beavers=True)
+    output = capsys.readouterr().out
+    assert "\n  beaver    turn a double back at once, and keep the cube\n" in output
+    hint = r": double\nrandom-0ply beavers to 4\nTake or pass: hint\ntake [+-]\d\.\d{4}, pass -2\.0000"
+    assert re.search(hint, output)
+    assert "Take or pass: beaver\nexpected take or pass, got 'beaver'; help lists the commands\n" in output
+    assert output.endswith("Take or pass: pass\n\nrandom-0ply wins 2 points\n")
+    assert session.points == (0, 2)
+    session = play_with_cube(player, "double", "take", words=("beaver",), has_beavers=True)
+    assert session.now.stakes == Stakes(MONEY, Cube(4, CubeOwner.OPPONENT))
 
-    talked = cube_talk(player, "double", "take", words=("beaver",), has_beavers=True)
-    assert talked.session.now.stakes == Stakes(MONEY, Cube(4, CubeOwner.OPPONENT))
-    capsys.readouterr()
 
-    talked = cube_talk(player, "", mine, "beaver", doubling=True, has_beavers=True)
+def test_user_beavers(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    session = play_with_cube(player, "", first_play(SEED, player), "beaver", doubling=True, has_beavers=True)
     assert "\nTake, pass or beaver: beaver\nrandom-0ply takes\nrandom-0ply rolls " in capsys.readouterr().out
-    assert talked.session.now.stakes == Stakes(MONEY, Cube(4, CubeOwner.ON_ROLL))
-    kinds = [turn.kind for turn in talked.session.record.games[0].turns]
+    assert session.now.stakes == Stakes(MONEY, Cube(4, CubeOwner.ON_ROLL))
+    kinds = [turn.kind for turn in session.record.games[0].turns]
     assert kinds[2:5] == [TurnKind.DOUBLE, TurnKind.BEAVER, TurnKind.PLAY]
 
 
 def test_resignations_are_accepted_or_refused(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
-    talked = cube_talk(player, "resign", "resign me", "resign 2", "", "resign single", "Resign  Gammon")
-    shown = capsys.readouterr().out
+    session = play_with_cube(player, "resign", "resign me", "resign 2", "", "resign single", "Resign  Gammon")
+    output = capsys.readouterr().out
     for text in ("resign me", "resign 2"):
-        assert f": {text}\nexpected resign, resign gammon or resign backgammon, got '{text}'\n" in shown
-    assert "Enter to roll, or double: resign\nrandom-0ply refuses\nEnter to roll" in shown
+        assert f": {text}\nexpected resign, resign gammon or resign backgammon, got '{text}'\n" in output
+    assert "Enter to roll, or double: resign\nrandom-0ply refuses\nEnter to roll" in output
     roll = roll_of_turn(SEED, 1)
-    assert f"You roll {roll}: resign single\nrandom-0ply refuses\nYou roll {roll}: " in shown
-    assert shown.endswith("random-0ply accepts\n\nrandom-0ply wins a gammon, 2 points\n")
-    assert talked.session.points == (0, 2)
+    assert f"You roll {roll}: resign single\nrandom-0ply refuses\nYou roll {roll}: " in output
+    assert output.endswith("random-0ply accepts\n\nrandom-0ply wins a gammon, 2 points\n")
+    assert session.points == (0, 2)
 
 
-def test_program_decides_by_its_own_equity(player: LookaheadPlayer) -> None:
-    """In money games, the program plays, doubles and answers as `Decisions` does."""
-    rules = CubeRules()
-    decisions = Decisions(player, rules)
-    for seed in range(12):
-        session = Session(seed, ("You", player.label), MONEY)
-        program = Program.of(player, rules)
-        for _ in range(30):
-            now = session.now
-            assert now.stakes
-            if session.ending:
-                break
-            if now.kind is DecisionKind.PLAY:
-                expected = decisions.play(now.position, session.roll, now.stakes)
-                program.act(session)
-                assert session.now.position == expected.next_position
-            elif now.kind is DecisionKind.TURN:
-                doubles = decisions.doubles(now.position, now.stakes)
-                assert (program.act(session) != "") == doubles
-            else:
-                taken = {"takes": "take", "passes": "pass"}[program.act(session)]
-                assert taken == decisions.answer(now.position, now.stakes)
+def test_double_before_the_first_roll_is_refused(cube_root: Path) -> None:
+    options = ("--match-length", "3", "--met", MET)
+    output = play_from_pipe(cube_root, "double", seed=SEED_OF_USER, options=options)
+    assert "game 1 to 3 points: You 0, random-0ply 0\n" in output
+    assert ": double\nno double: the first roll of a game decides who begins\n" in output
+    assert "  X to play " in output
+    command = f"bgdata play --match-length 3 --seed {SEED_OF_USER}"
+    assert output.endswith(f"left game 1 after 0 rolls; the same dice again: {command}\n")
 
 
-def test_no_double_prompt_when_doubling_is_not_allowed(
+def test_double_with_a_dead_cube_is_refused(cube_root: Path) -> None:
+    output = play_from_pipe(cube_root, "double", options=("--match-length", "1", "--met", MET))
+    assert ": double\nno double: at 1-away 1-away the cube is high enough to win the match\n" in output
+
+
+def test_double_in_the_crawford_game_is_refused(
     player: LookaheadPlayer, cube_root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The user is not asked to double in the Crawford game, with a dead cube, and before the first roll."""
-    begins = next(seed for seed in range(9) if Session(seed, ("You", "it")).now.side == 0)
-    shown = play_from_pipe(cube_root, "double", seed=begins, options=("--match-length", "3", "--met", MET))
-    assert "game 1 to 3 points: You 0, random-0ply 0\n" in shown
-    assert ": double\nno double: the first roll of a game decides who begins\n" in shown
-    assert "  X to play " in shown
-    assert shown.endswith(
-        f"left game 1 after 0 rolls; the same dice again: bgdata play --match-length 3 --seed {begins}\n"
-    )
-    shown = play_from_pipe(cube_root, "double", options=("--match-length", "1", "--met", MET))
-    assert ": double\nno double: at 1-away 1-away the cube is high enough to win the match\n" in shown
-
+    """The user is not asked to double there."""
     session = Session(SEED, ("You", player.label), MatchScore(2, 2))
     session.now = Moment(START, 1, session.now.stakes)
     session.resign(1)
@@ -407,147 +395,132 @@ def test_no_double_prompt_when_doubling_is_not_allowed(
     answers = iter(["double"] * 2)
     rules = CubeRules(met=find_met(bgdata.open_warehouse(cube_root), MET))
     Dialogue(session, Program.of(player, rules), player, echoed(lambda _: next(answers, "quit"))).run()
-    shown = capsys.readouterr().out
-    assert "game 2 to 2 points: You 1, random-0ply 0, Crawford game\n" in shown
-    assert "crawford game" in shown
-    assert "double: " not in shown.replace("no double: nobody doubles in the crawford game\n", "").replace(
-        "You roll", ""
-    )
+    output = capsys.readouterr().out
+    assert "game 2 to 2 points: You 1, random-0ply 0, Crawford game\n" in output
+    assert "no double: nobody doubles in the crawford game\n" in output
+    assert "or double: " not in output
 
 
-def scripted_user(capsys: pytest.CaptureFixture[str], told: list[str]) -> Ask:
+def scripted_user(capsys: pytest.CaptureFixture[str], output: list[str]) -> Ask:
     """A user who asks for hints, plays one of them, sometimes doubles, and mostly takes. What is printed is added to
-    `told`."""
-    asked = 0
+    `output`."""
+    n_prompts = 0
 
     def answer(prompt: str) -> str:
-        nonlocal asked
-        asked += 1
-        shown = capsys.readouterr().out
-        told.append(shown)
+        nonlocal n_prompts
+        n_prompts += 1
+        output.append(capsys.readouterr().out)
         if prompt.startswith("Enter"):
-            return "double" if asked % 11 == 0 else "undo" if asked % 29 == 0 else "hint" if asked % 17 == 0 else ""
+            for interval, word in ((11, "double"), (29, "undo"), (17, "hint")):
+                if n_prompts % interval == 0:
+                    return word
+            return ""
         if prompt.startswith("Take"):
-            return "pass" if asked % 13 == 0 else "take"
-        plays = re.findall(r"^ +\d +0  (.*?) +[+-]\d\.\d{4} ", shown, re.MULTILINE)
-        return str(plays[asked % len(plays)]) if plays else "hint"
+            return "pass" if n_prompts % 13 == 0 else "take"
+        plays = hinted_plays(output[-1])
+        return plays[n_prompts % len(plays)] if plays else "hint"
 
     return answer
 
 
-@pytest.mark.parametrize("options", [("--match-length", "3"), ("--money", "--jacoby", "--beavers")], ids=" ".join)
+@pytest.mark.parametrize("is_match", [True, False], ids=["match", "money"])
 def test_saved_matches_round_trip(
-    cube_root: Path,
-    player: LookaheadPlayer,
-    options: tuple[str, ...],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    cube_root: Path, player: LookaheadPlayer, is_match: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The saved file contains every act of matches and money games, and `analyze` and `luck` accept it."""
     kinds: set[TurnKind] = set()
-    rules = CubeRules(met=find_met(bgdata.open_warehouse(cube_root), MET))
+    met = find_met(bgdata.open_warehouse(cube_root), MET)
+    score = MatchScore(3, 3) if is_match else Money(is_jacoby=True)
+    rules = CubeRules(met=met) if is_match else CubeRules(has_beavers=True)
     for seed in range(3):
-        is_match = options[0] == "--match-length"
-        score = MatchScore(3, 3) if is_match else Money(is_jacoby=True)
         session = Session(seed, ("You", player.label), score, has_beavers=not is_match)
         path = tmp_path / f"{seed}.mat"
-        told = list[str]()
-        person = scripted_user(capsys, told)
-        wild = Program(player, WildDecisions(player, rules if is_match else CubeRules(has_beavers=True)))
+        outputs = list[str]()
         with playing.save_at_end(session, path) as keep:
-            Dialogue(session, wild, player, person).run(keep)
-        told.append(capsys.readouterr().out)
+            program = Program(player, WildDecisions(player, rules))
+            Dialogue(session, program, player, scripted_user(capsys, outputs)).run(keep)
+        output = "".join([*outputs, capsys.readouterr().out])
         assert session.is_over
-        match = read(path)
+        match = read_match(path)
         kinds |= check_replay(match, session)
-        text = "".join(told)
-        assert text.count("random-0ply doubles to ") >= sum(
-            turn.kind is TurnKind.DOUBLE and turn.player == 1 for game in match.games for turn in game.turns
-        )
+        turns = [turn for game in match.games for turn in game.turns]
+        n_doubles = sum(turn.kind is TurnKind.DOUBLE and turn.player == 1 for turn in turns)
+        assert output.count("random-0ply doubles to ") >= n_doubles
         if is_match:
-            assert text.count("\ngame ") == len(match.games)
-            assert f"the match {max(session.points)}-{min(session.points)}\n" in text
-        rolls = sum(turn.dice is not None for game in match.games for turn in game.turns)
-        table = output_of(cube_root, "luck", path, "--player", "network/random", "--format", "csv").splitlines()
-        assert len(table) == rolls + 1
-        network = ("--network", "random", "--ply", "0", "--format", "csv", "--by-game")
-        judged = output_of(cube_root, "analyze", path, *network, *(["--met", MET] if is_match else []))
-        assert len(judged.splitlines()) == len(match.games) + 1
+            assert output.count("\ngame ") == len(match.games)
+            assert f"the match {max(session.points)}-{min(session.points)}\n" in output
+        sheet = output_of(cube_root, "luck", path, "--player", "network/random", "--format", "csv").splitlines()
+        assert len(sheet) - 1 == sum(turn.dice is not None for turn in turns)
+        options = ("--network", "random", "--ply", "0", "--format", "csv", "--by-game", *(["--met", MET] * is_match))
+        assert len(output_of(cube_root, "analyze", path, *options).splitlines()) - 1 == len(match.games)
     assert {TurnKind.DOUBLE, TurnKind.TAKE} <= kinds
     assert is_match or TurnKind.BEAVER in kinds
 
 
-def read(path: Path) -> Match:
+def read_match(path: Path) -> Match:
     """Read a file with a single match, and check that no line is left unparsed."""
-    found = parse_mat(path.read_bytes())
-    assert not found.rejects
-    (match,) = found.matches
+    file = parse_mat(path.read_bytes())
+    assert not file.rejects
+    (match,) = file.matches
     return match
 
 
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt, RuntimeError])
 def test_turns_are_saved_however_the_session_ends(
-    player: LookaheadPlayer, cube_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    player: LookaheadPlayer,
+    cube_root: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    error: type[BaseException] | None,
 ) -> None:
-    """Turns are saved after every game, when the user leaves, at Ctrl-C, and at an exception."""
     rules = CubeRules(met=find_met(bgdata.open_warehouse(cube_root), MET))
-    for error in (None, KeyboardInterrupt, RuntimeError):
-        session = Session(SEED, ("You", player.label), MatchScore(5, 5))
-        path = tmp_path / "left.mat"
-        path.unlink(missing_ok=True)
-        count = 0
+    session = Session(SEED, ("You", player.label), MatchScore(5, 5))
+    path = tmp_path / "left.mat"
+    answers = iter(["resign backgammon", "hint"])
 
-        def person(_: str) -> str:
-            nonlocal count
-            count += 1
-            if count == 1:
-                return "resign backgammon"
-            assert read(path).games[0].points == 3  # noqa: B023
-            if count == 2:
-                return "hint"
-            if error:  # noqa: B023
-                raise error  # noqa: B023
-            return "quit"
+    def user(_: str) -> str:
+        if len(session.record.games) > 1:
+            assert read_match(path).games[0].points == 3
+        answer = next(answers, "quit")
+        if answer == "quit" and error:
+            raise error
+        return answer
 
-        try:
-            with playing.save_at_end(session, path) as keep:
-                Dialogue(session, Program.of(player, rules), player, person).run(keep)
-        except RuntimeError:
-            assert error is RuntimeError
-        shown = capsys.readouterr().out
-        assert ("left game 2 after " in shown) == (error is not RuntimeError)
-        match = read(path)
-        check_replay(match, session)
-        assert [game.winner for game in match.games] == [1, None]
+    with (
+        pytest.raises(RuntimeError) if error is RuntimeError else nullcontext(),
+        playing.save_at_end(session, path) as keep,
+    ):
+        Dialogue(session, Program.of(player, rules), player, user).run(keep)
+    assert ("left game 2 after " in capsys.readouterr().out) == (error is not RuntimeError)
+    match = read_match(path)
+    check_replay(match, session)
+    assert [game.winner for game in match.games] == [1, None]
 
 
 @each(
     ("options", "code", "message"),
     [
-        (("--match-length", "0"), 2, "invalid value for '--match-length': 0 is not in the range 1<=x<=64; see: .*"),
-        (("--match-length", "20", "--met", MET), 2, "expected a match equity table to 20-away, got .*"),
-        (("--match-length", "3", "--jacoby"), 2, "expected money play with --jacoby, got a match to 3"),
-        (("--match-length", "3", "--beavers"), 2, "expected money play with --beavers, got a match to 3"),
-        (("--match-length", "3", "--money"), 2, "expected one of --money and --match-length, got both"),
-        (("--match-length", "3", "--met", "none"), 1, "no match equity table none in .*"),
-        (("--jacoby",), 2, "expected --money with --jacoby, got none"),
-        (("--beavers",), 2, "expected --money with --beavers, got none"),
-        (("--money", "--met", "published-12"), 2, "expected --match-length with --met, got none"),
-        (("--met", "published-12"), 2, "expected --match-length with --met, got none"),
+        ("--match-length 0", 2, "invalid value for '--match-length': 0 is not in the range 1<=x<=64; see: .*"),
+        (f"--match-length 20 --met {MET}", 2, "expected a match equity table to 20-away, got .*"),
+        ("--match-length 3 --jacoby", 2, "expected money play with --jacoby, got a match to 3"),
+        ("--match-length 3 --beavers", 2, "expected money play with --beavers, got a match to 3"),
+        ("--match-length 3 --money", 2, "expected one of --money and --match-length, got both"),
+        ("--match-length 3 --met none", 1, "no match equity table none in .*"),
+        ("--jacoby", 2, "expected --money with --jacoby, got none"),
+        ("--beavers", 2, "expected --money with --beavers, got none"),
+        (f"--money --met {MET}", 2, "expected --match-length with --met, got none"),
+        (f"--met {MET}", 2, "expected --match-length with --met, got none"),
+        ("--money --watch pubeval", 2, "expected a player that evaluates positions, got pubeval, .*"),
         (
-            ("--money", "--watch", "pubeval"),
+            f"--match-length 3 --met {MET} --watch random",
             2,
-            "expected a player that evaluates positions, got pubeval, which only chooses plays",
+            "expected a player .*, got random, which only chooses plays",
         ),
-        (
-            ("--match-length", "3", "--met", MET, "--watch", "random"),
-            2,
-            "expected a player that evaluates positions, got random, which only chooses plays",
-        ),
-        (("--money", "--save", "/nowhere/x.mat"), 1, "cannot write /nowhere/x.mat: no such file or directory"),
+        ("--money --save /nowhere/x.mat", 1, "cannot write /nowhere/x.mat: no such file or directory"),
     ],
 )
-def test_invalid_options_are_refused(cube_root: Path, options: tuple[str, ...], code: int, message: str) -> None:
-    assert re.fullmatch(message, error_of(run(cube_root, "play", "--network", "random", *options), code))
+def test_invalid_options_are_refused(cube_root: Path, options: str, code: int, message: str) -> None:
+    error = error_of(run(cube_root, "play", "--network", "random", *options.split()), code)
+    assert re.fullmatch(message, error)
 
 
 def test_match_needs_a_match_equity_table(player_root: Path) -> None:
@@ -556,12 +529,11 @@ def test_match_needs_a_match_equity_table(player_root: Path) -> None:
 
 
 def test_watch_command_saves_a_match(cube_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`play --watch` saves a match with the cube between two programs."""
     monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda _: LookaheadPlayer(RandomEvaluator()))
     path = tmp_path / "watched.mat"
-    words = f"play --network random --seed 4 --watch any.onnx --match-length 3 --met {MET} --save {path}"
-    shown = output_of(cube_root, *words.split())
-    match = read(path)
+    command = f"play --network random --seed 4 --watch any.onnx --match-length 3 --met {MET} --save {path}"
+    output = output_of(cube_root, *command.split())
+    match = read_match(path)
     assert match.players == ("scrambled-0ply", "random-0ply")
-    assert shown.count("mwc of random-0ply\n") == len(match.games)
-    assert re.search(r"(scrambled|random)-0ply wins the match \d+-\d+\n$", shown)
+    assert output.count("mwc of random-0ply\n") == len(match.games)
+    assert re.search(r"(scrambled|random)-0ply wins the match \d+-\d+\n$", output)

@@ -62,52 +62,50 @@ class Engine(RandomEvaluator):
 
 @pytest.mark.parametrize("name", ["pubeval", "random"])
 def test_watched_game_is_legal_and_repeatable(player_root: Path, player: LookaheadPlayer, name: str) -> None:
-    """A watched game has legal plays of alternating sides with the dice of the seed, and is the same again."""
     arguments = ("play", "--network", "random", "--seed", "11", "--watch", name)
-    shown = output_of(player_root, *arguments)
-    assert output_of(player_root, *arguments) == shown
-    head, _, columns, *lines, empty, result = shown.splitlines()
-    assert head == f"{name} is X, random-0ply is O; the dice are those of seed 11."
+    output = output_of(player_root, *arguments)
+    assert output_of(player_root, *arguments) == output
+    heading, _, columns, *lines, empty, result = output.splitlines()
+    assert heading == f"{name} is X, random-0ply is O; the dice are those of seed 11."
     assert columns.split() == ["play", "equity", "of", "random-0ply"]
     assert empty == ""
     session = Session(11, (name, "random-0ply"))
-    for turn, line in enumerate(lines):
-        parts = ROW.fullmatch(line)
-        assert parts, line
+    for number, line in enumerate(lines, 1):
+        row = ROW.fullmatch(line)
+        assert row, line
+        turn, side_name, roll, text, equity = row.groups()
         now = session.now
-        assert int(parts[1]) == turn + 1
-        assert parts[2] == session.players[now.side]
-        assert parts[3] == str(session.roll)
-        play = next(play for play in legal_plays(now.position, session.roll) if str(play) == parts[4])
-        if now.side:
+        assert (int(turn), side_name, roll) == (number, session.players[now.side], str(session.roll))
+        play = next(play for play in legal_plays(now.position, session.roll) if str(play) == text)
+        if now.side == 1:
             assert play == player.best_play(now.position, session.roll).play
         session.make(play)
-        sign = -1 if now.side else 1
-        assert f"{sign * player.evaluate(session.now.position).cubeless_equity:+.3f}" == parts[5]
+        equity_on_roll = player.evaluate(session.now.position).cubeless_equity
+        assert equity == f"{-equity_on_roll if now.side else equity_on_roll:+.3f}"
     assert session.ending
     assert result == describe_ending(session)
-    assert parts is not None
-    assert float(parts[5]) == session.ending.points * (1 if session.ending.winner else -1)
+    assert float(equity) == session.ending.points * (1 if session.ending.winner else -1)
 
 
 def test_random_plays_depend_on_game_and_turn() -> None:
     """Random choices in the same position with the same roll differ by game and turn, as in recorded games."""
-    chooser = RandomPlayer().chooser
     boards = np.array([START.board], np.int8)
     rolls = np.array([(3, 1)], np.int8)
     plays = set()
     for game, turn in product(range(1, 4), range(5)):
         play = chosen_play(RandomPlayer(), START, roll_of(3, 1), game, turn)
-        (expected,) = chosen_boards(chooser, boards, rolls, np.array([game]), turn).tolist()
+        (expected,) = chosen_boards(RandomPlayer().chooser, boards, rolls, np.array([game]), turn).tolist()
         assert list(play.next_position.board) == expected
         plays.add(str(play))
     assert len(plays) > 5
-    (board,) = PubEval().choose_plays(boards, rolls).tolist()
-    assert chosen_play(PubEval(), START, roll_of(3, 1)).next_position == Position(board)
     session = Session(4, ("random", "random"))
-    assert Program.of(RandomPlayer(), None).play(session) == chosen_play(
-        RandomPlayer(), session.now.position, session.roll, 1, 0
-    )
+    expected_play = chosen_play(RandomPlayer(), session.now.position, session.roll, 1, 0)
+    assert Program.of(RandomPlayer(), None).play(session) == expected_play
+
+
+def test_pubeval_chooses_its_own_play() -> None:
+    (board,) = PubEval().choose_plays(np.array([START.board], np.int8), np.array([(3, 1)], np.int8)).tolist()
+    assert chosen_play(PubEval(), START, roll_of(3, 1)).next_position == Position(board)
 
 
 # with the cube
@@ -142,7 +140,6 @@ def test_each_program_decides_by_its_own_chances(player: LookaheadPlayer, met: M
 
 
 def test_acts_are_executed_and_printed(player: LookaheadPlayer) -> None:
-    """Every act of programs that double often, beaver half of the doubles and never pass is executed and printed."""
     wild = WildDecisions(player, CubeRules(has_beavers=True))
     programs = Program(player, wild), Program(player, wild)
     cube_actions = set()
@@ -171,33 +168,34 @@ def test_acts_are_executed_and_printed(player: LookaheadPlayer) -> None:
 def test_output_of_a_watched_session_matches_its_record(
     player: LookaheadPlayer, met: MatchEquity, score: Money | MatchScore, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every play and cube action of the record is printed on a line of its own."""
     kinds = set()
+    rules = CubeRules(met=met)
     for seed in range(3):
-        rules = CubeRules(met=met)
         programs = Program.of(Engine(), rules), Program.of(player, rules)
         session = Session(seed, ("engine", player.label), score)
-        kept: list[None] = []
-        watch_session(session, programs, player, partial(kept.append, None))
-        shown = capsys.readouterr().out
-        head, *games = re.split(r"^ +play +(?:equity|mwc) of random-0ply\n", shown, flags=re.MULTILINE)
-        assert head.startswith(f"engine is X, random-0ply is O; the dice are those of seed {seed}.\n")
+        keeps: list[int] = []
+        watch_session(session, programs, player, partial(keeps.append, 1))
+        headings = r"^ +play +(?:equity|mwc) of random-0ply\n"
+        first_lines, *games = re.split(headings, capsys.readouterr().out, flags=re.MULTILINE)
+        assert first_lines.startswith(f"engine is X, random-0ply is O; the dice are those of seed {seed}.\n")
         match = session.record.match
-        assert len(games) == len(match.games) == len(kept) + 1
+        assert len(games) == len(match.games) == len(keeps) + 1
         for text, game in zip(games, match.games, strict=True):
-            rows = text.split("\n\n")[0].splitlines()
-            assert len(rows) == len(game.turns)
-            for row, turn in zip(rows, game.turns, strict=True):
+            lines = text.split("\n\n")[0].splitlines()
+            for line, turn in zip(lines, game.turns, strict=True):
                 kinds.add(turn.kind)
-                assert match.players[turn.player] in row
-                words = {
-                    TurnKind.DOUBLE: f" doubles to {turn.cube_value}",
-                    TurnKind.TAKE: " takes",
-                    TurnKind.PASS: " passes",
-                }.get(turn.kind)
-                assert row.endswith(words) if words else re.search(r" [+-]\d\.\d{3}$| \d+\.\d\d %$", row)
-        (again,) = parse_mat(b"".join(format_mat(match))).matches
-        assert all(replay_game(again, game).turns for game in again.games)
+                assert match.players[turn.player] in line
+                if turn.kind is TurnKind.DOUBLE:
+                    assert line.endswith(f" doubles to {turn.cube_value}")
+                elif turn.kind is TurnKind.TAKE:
+                    assert line.endswith(" takes")
+                elif turn.kind is TurnKind.PASS:
+                    assert line.endswith(" passes")
+                else:
+                    assert re.search(r" [+-]\d\.\d{3}$| \d+\.\d\d %$", line)
+        (parsed,) = parse_mat(b"".join(format_mat(match))).matches
+        for game in parsed.games:
+            assert replay_game(parsed, game).turns
     assert {TurnKind.DOUBLE, TurnKind.TAKE} <= kinds
 
 
@@ -216,28 +214,39 @@ def test_value_of_a_position_is_to_side_1(player: LookaheadPlayer, met: MatchEqu
     assert describe_worth(Moment(lost, 0, stakes), player, rules) == f"{100 * met.mwc(2, 2):.2f} %"
 
 
-def test_scores_and_results_are_described() -> None:
-    """Scores and results of games and matches are described in words, for the user and for programs."""
+def test_scores_and_results_of_a_match_are_described() -> None:
     session = Session(3, ("You", "it"), MatchScore(4, 4))
     assert describe_score(session) == "game 1 to 4 points: You 0, it 0"
-    for side, size, text in ((1, 3, "You win a backgammon, 3 points"), (0, 1, "it wins a single game, 1 point")):
-        session.now = Moment(START, side, session.now.stakes)
-        session.resign(size)
-        assert describe_ending(session) == text
-        session.begin_next()
-        crawford = ", Crawford game" if side else ""
-        assert describe_score(session) == f"game {session.game} to 4 points: You 3, it {1 - side}{crawford}"
+    session.now = Moment(START, 1, session.now.stakes)
+    session.resign(3)
+    assert describe_ending(session) == "You win a backgammon, 3 points"
+    session.begin_next()
+    assert describe_score(session) == "game 2 to 4 points: You 3, it 0, Crawford game"
+    session.now = Moment(START, 0, session.now.stakes)
+    session.resign(1)
+    assert describe_ending(session) == "it wins a single game, 1 point"
+    session.begin_next()
+    assert describe_score(session) == "game 3 to 4 points: You 3, it 1"
     session.now = Moment(START, 0, session.now.stakes, DecisionKind.TURN, rolls=2)
     session.double()
     session.pass_double()
     assert describe_ending(session) == "You win 1 point\nYou win the match 4-1"
-    sizes = ("a single game, 1 point", "a gammon, 2 points", "a backgammon, 3 points")
-    for (size, words), (loser, text) in product(enumerate(sizes, 1), ((1, "{} win{}"), (0, "it wins"))):
-        for you in ("You", "pubeval"):
-            session = Session(3, (you, "it"))
-            session.now = Moment(START, loser)
-            session.resign(size)
-            assert describe_ending(session) == f"{text.format(you, 's' * (you != 'You'))} {words}"
+
+
+@pytest.mark.parametrize(
+    ("size", "result"), [(1, "a single game, 1 point"), (2, "a gammon, 2 points"), (3, "a backgammon, 3 points")]
+)
+@pytest.mark.parametrize(
+    ("name", "loser", "winner_text"),
+    [("You", 1, "You win"), ("You", 0, "it wins"), ("pubeval", 1, "pubeval wins"), ("pubeval", 0, "it wins")],
+)
+def test_results_are_described_for_users_and_programs(
+    size: int, result: str, name: str, loser: int, winner_text: str
+) -> None:
+    session = Session(3, (name, "it"))
+    session.now = Moment(START, loser)
+    session.resign(size)
+    assert describe_ending(session) == f"{winner_text} {result}"
 
 
 @pytest.mark.parametrize(
@@ -257,15 +266,13 @@ def test_command_for_the_same_dice_has_the_rules(
 
 
 def test_watched_game_can_be_interrupted(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
-    """Ctrl-C ends a watched game, and the record keeps what was played."""
-
-    class Stops(Engine):
+    class InterruptedEngine(Engine):
         def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:  # noqa: ARG002
             raise KeyboardInterrupt
 
     session = Session(3, ("engine", player.label), Money(is_jacoby=False))
-    rules = CubeRules()
-    watch_session(session, (Program.of(Stops(), rules), Program.of(player, rules)), player, lambda: None)
+    programs = Program.of(InterruptedEngine(), CubeRules()), Program.of(player, CubeRules())
+    watch_session(session, programs, player, lambda: None)
     text = "\nleft after 1 roll; the same dice again: bgdata play --money --seed 3\n"
     assert capsys.readouterr().out.endswith(text)
     assert session.is_left

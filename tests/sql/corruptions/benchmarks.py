@@ -101,6 +101,22 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
             "double_pass = 0.9",
         )
     ],
+    "cubeful_equities__models_lie_between_a_dead_and_a_live_cube": [
+        changed("cubeful_equities", change, row=3)
+        for change in ("model = model + 0.01", "live = live + 0.01", "dead = null")
+    ],
+    "cubeful_equities__rollouts_and_stakes_are_possible": [
+        changed("cubeful_equities", change, row=3)
+        for change in (
+            "measured = 'nan'",
+            "standard_error = -0.1",
+            "trials = 1",
+            "away = null, opponent_away = 5",
+            "away = 1, opponent_away = 5",
+            "cube_value = 2, cube_owner = 'centered'",
+            "away = 3, opponent_away = 3, cube_value = 4, cube_owner = 'opponent'",
+        )
+    ],
     "cube_benchmark_scores__losses_are_of_one_action": [
         changed("cube_benchmark_scores", change, decision=1)
         for change in (

@@ -15,6 +15,7 @@ from bgdata.store import catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 from bgdata.store.progress import progress_bars
+from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands import build
 from bgdata.warehouse.commands.build import COMPUTED, SIZED, size_names
 from tests.command_line import error_of, output_of, run
@@ -22,36 +23,37 @@ from tests.subtests import each
 
 
 def test_list_shows_versions(small_root: Path, tmp_path: Path) -> None:
-    shown = output_of(small_root, "list")
+    text = output_of(small_root, "list")
     for table in bgdata.open_warehouse(small_root).versions():
-        assert re.search(rf"{table.manifest.variant} +{table.folder.name} +{table.manifest.rows:,} rows", shown)
-    assert "damaged" not in shown
+        assert re.search(rf"{table.manifest.variant} +{table.folder.name} +{table.manifest.rows:,} rows", text)
+    assert "damaged" not in text
     assert run(tmp_path / "none", "list").stderr == f"no warehouse in {tmp_path}/none yet; try: bgdata build\n"
 
 
 @each("kind", bgdata.all_kinds)
 def test_explain_shows_every_kind(tmp_path: Path, kind: Dataset[Any]) -> None:
-    """`bgdata explain` shows every column, array and input of every kind, and the size of a build."""
-    chosen = kind.smallest if kind in SIZED or not kind.defaults else kind.defaults[0]
-    sizes = size_names(kind) if kind in SIZED else []
-    options = [text for size in sizes for text in (f"--{size}", str(getattr(chosen, size)))]
-    shown = output_of(tmp_path, "explain", kind.name, *options)
-    assert kind.summary in shown
+    parameters = kind.smallest if kind in SIZED or not kind.defaults else kind.defaults[0]
+    options = []
+    if kind in SIZED:
+        for size in size_names(kind):
+            options += [f"--{size}", str(getattr(parameters, size))]
+    text = output_of(tmp_path, "explain", kind.name, *options)
+    assert kind.summary in text
     for column in kind.columns:
-        assert re.search(rf"{column.name} +{re.escape(column.type)} +{re.escape(column.comment)}", shown)
+        assert re.search(rf"{column.name} +{re.escape(column.type)} +{re.escape(column.comment)}", text)
     for array in kind.arrays:
-        assert array.meaning in shown
-    assert f"a build of {kind.slug(chosen)}: {kind.estimate(chosen).rows:,} rows, about" in shown
-    for wanted in kind.inputs(chosen).values():
-        if isinstance(wanted, VersionRef):
-            assert str(wanted) in shown
+        assert array.meaning in text
+    assert f"a build of {kind.slug(parameters)}: {kind.estimate(parameters).rows:,} rows, about" in text
+    for needed in kind.inputs(parameters).values():
+        if isinstance(needed, VersionRef):
+            assert str(needed) in text
         else:
-            text = ", ".join(f"{key} {value_text(value)}" for key, value in vars(wanted[1]).items())
-            assert f"{wanted[0]} with {text}" in shown
+            name, recipe = needed
+            settings = ", ".join(f"{key} {value_text(value)}" for key, value in vars(recipe).items())
+            assert f"{name} with {settings}" in text
 
 
 def test_second_build_finds_the_version(tmp_path: Path) -> None:
-    """A second `bgdata build` finds the version; with `--force` it is built again."""
     root = tmp_path / "w"
     arguments = ("build", "bearoff_gammon", "--points", "2", "--threads", "1")
     result = run(root, *arguments)
@@ -66,7 +68,6 @@ def test_second_build_finds_the_version(tmp_path: Path) -> None:
 
 
 def test_build_in_another_directory_is_linked(tmp_path: Path) -> None:
-    """A version that was built with `--directory` can be queried, verified and deleted like any other."""
     root = tmp_path / "w"
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -78,10 +79,7 @@ def test_build_in_another_directory_is_linked(tmp_path: Path) -> None:
     assert run(root, *arguments).stderr == f"bearoff_gammon/2x15: already built ({table.folder.name})\n"
     assert output_of(root, "query", "select count(*) from bearoff_gammon_2x15", "--format", "csv").split()[1] == "16"
     assert output_of(root, "use", table.name) == f"{table.name} is current already\n"
-    assert (
-        output_of(root, "verify", "bearoff_gammon")
-        == "1 versions: 8 checks passed, 0 skipped, 0 failed\nmade by this code: 1\n"
-    )
+    assert "1 versions: 8 checks passed, 0 skipped, 0 failed\n" in output_of(root, "verify", "bearoff_gammon")
     assert output_of(root, "gc") == "nothing to delete\n"
     assert output_of(root, "rm", table.name) == f"deleted {table.name}\n"
     assert list(disk.iterdir()) == []
@@ -90,10 +88,7 @@ def test_build_in_another_directory_is_linked(tmp_path: Path) -> None:
 @each(
     ("arguments", "message"),
     [
-        (
-            ["bearoff_gammon", "--points", "2", "--all"],
-            "expected either --all or the parameters of one variant, got bo",
-        ),
+        (["bearoff_gammon", "--points", "2", "--all"], "expected either --all or the parameters of one variant, got b"),
         (["--directory", "x"], "expected a dataset kind to put into x; try: bgdata list"),
         (["bearoff_gammon", "--directory", "none"], "expected a folder that is there, to put bearoff_gammon/6x15 into"),
         (["bearoff_gammon", "--directory", "file"], "expected a folder that is there, to put bearoff_gammon/6x15 into"),
@@ -122,34 +117,39 @@ def test_default_build_builds_all_default_variants(small_root: Path, memory_path
 MISSING = "not built: bearoff_gammon/2x15; try: bgdata build --all\n"
 
 
-def names(root: Path) -> list[str]:
+def built_variants(root: Path) -> list[str]:
+    """KIND/VARIANT of every version."""
     return [table.name.rpartition("/")[0] for table in bgdata.open_warehouse(root).versions()]
 
 
 @pytest.mark.usefixtures("one_more")
-def test_default_build_leaves_out_larger_variants(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message names them, and the catalog is written once."""
-    written = []
+def test_default_build_leaves_out_larger_variants(memory_path: Path) -> None:
+    """A message names them."""
     line = "    2x15     is not built; try: bgdata build bearoff_gammon\n"
     result = run(memory_path, "build")
     assert (result.exit_code, result.stdout) == (0, "")
     assert re.fullmatch(rf"bearoff_gammon/1x15: built .*\n{MISSING}", result.stderr)
-    assert names(memory_path) == ["bearoff_gammon/1x15"]
+    assert built_variants(memory_path) == ["bearoff_gammon/1x15"]
     assert line in output_of(memory_path, "list")
-    counted = lambda warehouse, **_: written.append(len(list(warehouse.versions())))  # noqa: E731
-    monkeypatch.setattr(catalog, "refresh_catalog", counted)
     result = run(memory_path, "build", "--all")
-    assert written == [2]
-    assert line not in output_of(memory_path, "list")
     assert re.fullmatch(r"bearoff_gammon/1x15: already built .*\nbearoff_gammon/2x15: built .*\n", result.stderr)
-    assert names(memory_path) == ["bearoff_gammon/1x15", "bearoff_gammon/2x15"]
+    assert built_variants(memory_path) == ["bearoff_gammon/1x15", "bearoff_gammon/2x15"]
+    assert line not in output_of(memory_path, "list")
     assert run(memory_path, "build").stderr.startswith("bearoff_gammon/1x15: already built")
 
 
 @pytest.mark.usefixtures("one_more")
-def test_build_of_a_kind_includes_larger_variants(memory_path: Path) -> None:
+def test_build_of_a_kind_includes_larger_variants(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The catalog is written once, after both."""
+    n_versions = []
+
+    def count_versions(warehouse: Warehouse, **_: object) -> None:
+        n_versions.append(len(list(warehouse.versions())))
+
+    monkeypatch.setattr(catalog, "refresh_catalog", count_versions)
     assert MISSING not in run(memory_path, "build", "bearoff_gammon").stderr
-    assert names(memory_path) == ["bearoff_gammon/1x15", "bearoff_gammon/2x15"]
+    assert built_variants(memory_path) == ["bearoff_gammon/1x15", "bearoff_gammon/2x15"]
+    assert n_versions == [2]
 
 
 def titles_of(kind: Dataset[Any], parameters: Parameters) -> Iterator[tuple[str, str]]:
@@ -157,8 +157,8 @@ def titles_of(kind: Dataset[Any], parameters: Parameters) -> Iterator[tuple[str,
     yield kind.name, kind.slug(parameters)
     for needed in kind.inputs(parameters).values():
         assert not isinstance(needed, VersionRef)
-        name, chosen = needed
-        yield from titles_of(bgdata.all_kinds()[name], chosen)
+        name, recipe = needed
+        yield from titles_of(bgdata.all_kinds()[name], recipe)
 
 
 @each("name", lambda: [kind.name for kind in bgdata.all_kinds().values() if not kind.defaults])
@@ -199,7 +199,5 @@ def test_notes_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
 def test_large_builds_report_their_size(tmp_path: Path) -> None:
     result = run(tmp_path, "build", "bearoff_two_sided", "--points", "18", "--checkers", "15", "--yes")
     assert result.exit_code == 1
-    message = (
-        r"bearoff_two_sided/18x15: .* rows, about .* TB on disk, .* TB while it is built, and .* TB of memory\nerror: "
-    )
-    assert re.match(message, result.stderr)
+    sizes = r".* rows, about .* TB on disk, .* TB while it is built, and .* TB of memory"
+    assert re.match(rf"bearoff_two_sided/18x15: {sizes}\nerror: ", result.stderr)

@@ -9,23 +9,13 @@ import pytest
 
 import bgdata
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.commands.build import COMPUTED
 from tests.command_line import error_of, output_of, run
-
-
-@pytest.mark.usefixtures("small_defaults")
-def test_diff_with_lock_reports_missing_variants(warehouse: Warehouse, tmp_path: Path) -> None:
-    output_of(warehouse.root, "lock")
-    (tmp_path / "empty").mkdir()
-    warehouse.lock.rename(tmp_path / "empty" / "warehouse.lock")
-    result = run(tmp_path / "empty", "diff")
-    assert (result.exit_code, result.stdout.count("not built")) == (1, len(COMPUTED))
 
 
 def test_diff_of_tables_counts_changed_rows(warehouse: Warehouse, tmp_path: Path) -> None:
     version = warehouse.open("bearoff_two_sided", "3x3").folder.name
-    shown = output_of(warehouse.root, "diff", "bearoff_two_sided/3x3", f"bearoff_two_sided/3x3/{version}")
-    assert shown.count("0 of 400 rows changed") == 4
+    output = output_of(warehouse.root, "diff", "bearoff_two_sided/3x3", f"bearoff_two_sided/3x3/{version}")
+    assert output.count("0 of 400 rows changed") == 4
     output_of(warehouse.root, "export", "gnubg-bd", "--two-sided", "3x3", "-o", tmp_path / "x.bd")
     result = run(warehouse.root, "diff", "bearoff_two_sided/3x3", tmp_path / "x.bd")
     assert result.exit_code == 1
@@ -36,14 +26,15 @@ def test_diff_of_tables_counts_changed_rows(warehouse: Warehouse, tmp_path: Path
 def test_diff_compares_side_tables(memory_path: Path) -> None:
     """The tables are two imports of the same rows, one of them with bad lines."""
     root = memory_path / "warehouse"
-    names = []
-    for folder, more in (("one", ""), ("two", "nonsense\n")):
-        path = memory_path / folder / "mine.txt"
-        path.parent.mkdir()
-        path.write_text(f"4HPwATDgc/ABMA\n{more}")
+
+    def import_positions(text: str) -> str:
+        path = memory_path / "mine.txt"
+        path.write_text(text)
         output_of(root, "import", "positions", path)
-        names.append(bgdata.open_warehouse(root).open("positions", "mine").name)
-    before, after = names
+        return bgdata.open_warehouse(root).open("positions", "mine").name
+
+    before = import_positions("4HPwATDgc/ABMA\n")
+    after = import_positions("4HPwATDgc/ABMA\nnonsense\n")
     assert before != after
     result = run(root, "diff", before, after)
     assert result.exit_code == 1
@@ -51,8 +42,8 @@ def test_diff_compares_side_tables(memory_path: Path) -> None:
     assert result.stdout.endswith(f"quarantine, by source, line\n  0 rows only in {before}, 1 only in {after}\n")
     result = run(root, "diff", before, after, "--format", "json")
     assert result.exit_code == 1
-    found = {(row["table"], row["rows_only_before"], row["rows_only_after"]) for row in json.loads(result.stdout)}
-    assert found == {("positions", 0, 0), ("quarantine", 0, 1)}
+    rows = {row["table"]: (row["rows_only_before"], row["rows_only_after"]) for row in json.loads(result.stdout)}
+    assert rows == {"positions": (0, 0), "quarantine": (0, 1)}
     assert "quarantine" in output_of(root, "diff", after, after)
 
 
@@ -71,26 +62,26 @@ def test_diff_of_tables_of_other_points_is_refused(warehouse: Warehouse, tmp_pat
     for other in ("bearoff_two_sided/2x3", tmp_path / "x.bd"):
         message = error_of(run(warehouse.root, "diff", "bearoff_two_sided/3x3", other), 2)
         assert message == "expected two tables of the same points, got 3 and 2"
-    for tables in (("bearoff_two_sided/3x3", ""), ("", "bearoff_two_sided/3x3")):  # as from an unset variable
-        message = error_of(run(warehouse.root, "diff", *tables), 2)
-        assert message == "expected KIND/VARIANT, KIND/VARIANT/VERSION or a .bd file, got ''"
 
 
-def test_diff_counts_rows_of_one_side(warehouse: Warehouse) -> None:
-    """`bgdata diff` counts the rows that only the larger of two tables has, in every format."""
+@pytest.mark.parametrize("tables", [("bearoff_two_sided/3x3", ""), ("", "bearoff_two_sided/3x3")])
+def test_diff_with_an_empty_name_is_refused(small_root: Path, tables: tuple[str, str]) -> None:
+    """An unset variable of a script gives an empty argument."""
+    message = error_of(run(small_root, "diff", *tables), 2)
+    assert message == "expected KIND/VARIANT, KIND/VARIANT/VERSION or a .bd file, got ''"
+
+
+@pytest.mark.parametrize(("before", "after", "counts"), [("3x3", "3x4", (0, 825)), ("3x4", "3x3", (825, 0))])
+def test_diff_counts_rows_of_one_side(warehouse: Warehouse, before: str, after: str, counts: tuple[int, int]) -> None:
     output_of(warehouse.root, "build", "bearoff_two_sided", "--points", "3", "--checkers", "4")
-    small = "bearoff_two_sided/3x3"
-    large = "bearoff_two_sided/3x4"
-    for before, after, only in ((small, large, (0, 825)), (large, small, (825, 0))):
-        result = run(warehouse.root, "diff", before, after)
-        assert result.exit_code == 1
-        assert f"  {only[0]} rows only in {before}, {only[1]} only in {after}\n" in result.stdout
-        assert result.stdout.count("0 of 400 rows changed") == 4
-        result = run(warehouse.root, "diff", before, after, "--format", "json")
-        assert result.exit_code == 1
-        assert [(row["rows_only_before"], row["rows_only_after"]) for row in json.loads(result.stdout)] == [only] * 4
-        result = run(warehouse.root, "diff", before, after, "--format", "csv")
-        assert result.exit_code == 1
-        rows = list(csv.DictReader(result.stdout.splitlines()))
-        assert [(row["rows_only_before"], row["rows_only_after"]) for row in rows] == [tuple(map(str, only))] * 4
-    assert f"  0 rows only in {small}, 0 only in {small}\n" in output_of(warehouse.root, "diff", small, small)
+    before, after = f"bearoff_two_sided/{before}", f"bearoff_two_sided/{after}"
+    text, json_rows, sheet = (run(warehouse.root, "diff", before, after, "--format", form)
+                              for form in ("table", "json", "csv"))  # fmt: skip
+    assert [result.exit_code for result in (text, json_rows, sheet)] == [1, 1, 1]
+    assert f"  {counts[0]} rows only in {before}, {counts[1]} only in {after}\n" in text.stdout
+    assert text.stdout.count("0 of 400 rows changed") == 4
+    for row in json.loads(json_rows.stdout):
+        assert (row["rows_only_before"], row["rows_only_after"]) == counts
+    for row in csv.DictReader(sheet.stdout.splitlines()):
+        assert (int(row["rows_only_before"]), int(row["rows_only_after"])) == counts
+    assert f"  0 rows only in {before}, 0 only in {before}\n" in output_of(warehouse.root, "diff", before, before)

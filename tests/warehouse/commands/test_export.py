@@ -1,7 +1,6 @@
 """`bgdata export`."""
 
 import gzip
-import json
 import re
 from pathlib import Path
 
@@ -25,73 +24,57 @@ from tests.subtests import each
 )
 def test_gnubg_file_has_size_and_hash(tmp_path: Path, options: list[str], size: int) -> None:
     path = tmp_path / "x.bd"
-    shown = output_of(tmp_path, "export", "gnubg-bd", *options, "--threads", "1", "-o", path)
+    output = output_of(tmp_path, "export", "gnubg-bd", *options, "--threads", "1", "-o", path)
     assert path.stat().st_size == size
-    assert re.fullmatch(rf"wrote {path}: {size:,} bytes, SHA-256 [0-9a-f]{{64}}\n", shown)
-
-
-@each("form", ["csv", "json", "parquet"])
-def test_table_is_exported_with_sql_columns(small_root: Path, tmp_path: Path, form: str) -> None:
-    """A table is exported as Parquet, CSV or JSON, by the ending of the file, with the columns that it has in SQL."""
-    path = tmp_path / f"x.{form}"
-    options = ["--format", form] if form == "json" else []  # otherwise by the ending
-    assert output_of(small_root, "export", "table", "bearoff_error/3x3", *options, "-o", path) == ""
-    kind = bgdata.all_kinds()["bearoff_error"]
-    names = ["variant", *(column.name for column in kind.columns)]
-    if form == "parquet":
-        assert (pq.ParquetFile(path).metadata.num_rows, pq.read_schema(path).names) == (361, names)
-    elif form == "csv":
-        lines = path.read_text().splitlines()
-        assert (len(lines), lines[0]) == (362, ",".join(names))
-    else:
-        assert [list(row) for row in json.loads(path.read_text())] == [names] * 361
+    assert re.fullmatch(rf"wrote {path}: {size:,} bytes, SHA-256 [0-9a-f]{{64}}\n", output)
 
 
 def test_letters_equal_the_rows_of_sql(small_root: Path, tmp_path: Path) -> None:
-    """SQL shows layouts as numbers of checkers."""
+    """Letters are numbers of checkers, A for none, as SQL has them in lists."""
     path = tmp_path / "x.csv.gz"
-    shown = output_of(small_root, "export", "letters", "bearoff_two_sided/3x3", "-o", path)
-    assert shown == f"wrote {path}: {path.stat().st_size:,} bytes\n"
-    rows = gzip.decompress(path.read_bytes()).decode().splitlines()
+    output = output_of(small_root, "export", "letters", "bearoff_two_sided/3x3", "-o", path)
+    assert output == f"wrote {path}: {path.stat().st_size:,} bytes\n"
+    lines = gzip.decompress(path.read_bytes()).decode().splitlines()
     with bgdata.open_warehouse(small_root).connect() as connection:
-        pairs = connection.sql(
+        rows = connection.sql(
             "select list_concat(o.points[1:3], p.points[1:3]), t.cubeless from bearoff_two_sided t "
             "join bearoff_one_sided o on o.position_index = t.on_roll_index and o.variant = '3x15' "
             "join bearoff_one_sided p on p.position_index = t.opponent_index and p.variant = '3x15' "
             "where t.variant = '3x3' order by t.on_roll_index, t.opponent_index"
         ).fetchall()
-    assert len(rows) == len(pairs) == 400
-    for row, (counts, equity) in zip(rows, pairs, strict=True):
-        letters, number = row.split(",")
-        assert [ord(letter) - ord("A") for letter in letters] == counts
-        assert float(number) == pytest.approx(equity, abs=5e-7)
-    for code, table, message in (
-        (2, "3x3", "expected KIND/VARIANT"),
-        (2, "bearoff_error/3x3", "expected a version of bearoff_two_sided, got bearoff_error/3x3/r"),
-        (1, "bearoff_two_sided/4x4", "no bearoff_two_sided/4x4 in "),
-    ):
-        assert error_of(run(small_root, "export", "letters", table, "-o", tmp_path / "y"), code).startswith(message)
-    assert not (tmp_path / "y").exists()
+    assert len(lines) == 400
+    for line, (points, cubeless) in zip(lines, rows, strict=True):
+        letters, number = line.split(",")
+        assert [ord(letter) - ord("A") for letter in letters] == points
+        assert float(number) == pytest.approx(cubeless, abs=5e-7)
+
+
+@each(
+    ("table", "code", "message"),
+    [
+        ("3x3", 2, "expected KIND/VARIANT"),
+        ("bearoff_error/3x3", 2, "expected a version of bearoff_two_sided, got bearoff_error/3x3/r"),
+        ("bearoff_two_sided/4x4", 1, "no bearoff_two_sided/4x4 in "),
+    ],
+)
+def test_letters_of_other_tables_are_refused(
+    small_root: Path, tmp_path: Path, table: str, code: int, message: str
+) -> None:
+    assert error_of(run(small_root, "export", "letters", table, "-o", tmp_path / "x"), code).startswith(message)
+    assert not (tmp_path / "x").exists()
 
 
 def test_parquet_parts_are_written_once(small_root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "parts"
     table = bgdata.open_warehouse(small_root).open("bearoff_two_sided", "3x3")
-    for written in (4, 0):
-        shown = output_of(small_root, "export", "parquet", "bearoff_two_sided/3x3", "--into", folder)
-        size = r"[\d.]+ kB"
-        assert re.fullmatch(rf"wrote {written} of 4 parts of {table.name} into {folder}: 400 rows, {size}\n", shown)
+    for n_written in (4, 0):
+        output = output_of(small_root, "export", "parquet", "bearoff_two_sided/3x3", "--into", folder)
+        message = rf"wrote {n_written} of 4 parts of {table.name} into {folder}: 400 rows, [\d.]+ kB\n"
+        assert re.fullmatch(message, output)
     assert sum(pq.read_metadata(path).num_rows for path in folder.glob("*/part-0.parquet")) == 400
+
+
+def test_parquet_parts_of_other_tables_are_refused(small_root: Path, tmp_path: Path) -> None:
     error = error_of(run(small_root, "export", "parquet", "bearoff_error/3x3", "--into", tmp_path / "none"), 2)
     assert error.startswith("expected a version of bearoff_two_sided, got bearoff_error/3x3/r")
     assert not (tmp_path / "none").exists()
-
-
-def test_export_of_large_tables_in_one_file_is_refused(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bgdata.bearoff.kinds import bearoff_two_sided
-
-    monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
-    table = bgdata.open_warehouse(memory_path).build("bearoff_two_sided", bearoff_two_sided.TwoSidedParameters(2, 3))
-    error = error_of(run(memory_path, "export", "table", "bearoff_two_sided/2x3", "-o", memory_path / "x"), 2)
-    assert error == f"expected a table in one file, got {table.name}; try: bgdata export parquet"
-    assert run(memory_path, "export", "parquet", "bearoff_two_sided/2x3", "--into", memory_path / "x").exit_code == 0

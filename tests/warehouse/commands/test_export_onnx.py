@@ -5,6 +5,7 @@ import re
 import sys
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,40 +47,44 @@ def file_metadata(path: Path) -> dict[str, str]:
 
 
 def test_network_is_exported(root: Path, tmp_path: Path) -> None:
-    """A network that is named or the default one is exported as ONNX, with its name and version in the metadata."""
     path = tmp_path / "x.onnx"
     for arguments, name in ((["random"], "random"), ([], DEFAULT_NETWORK)):
-        shown = output_of(root, "export", "onnx", *arguments, "-o", path)  # the second overwrites the first
-        size = path.stat().st_size
+        output = output_of(root, "export", "onnx", *arguments, "-o", path)  # the second overwrites the first
         digest = sha256(path.read_bytes()).hexdigest()
-        assert shown == f"wrote {path}: {size:,} bytes, SHA-256 {digest}\n"
+        assert output == f"wrote {path}: {path.stat().st_size:,} bytes, SHA-256 {digest}\n"
         assert file_metadata(path)["name"] == name
     (version,) = (root / "network" / "random").glob("r1-*")
     output_of(root, "export", "onnx", f"random/{version.name}", "--output", path)
     assert file_metadata(path)["version"] == f"network/random/{version.name}"
     assert OnnxEvaluator(path).version == sha256(path.read_bytes()).hexdigest()
-    assert [each.name for each in tmp_path.iterdir()] == ["x.onnx"]
+    assert list(tmp_path.iterdir()) == [path]
 
 
-def test_missing_and_damaged_networks_are_not_exported(root: Path, tmp_path: Path) -> None:
-    """No file is written."""
-    kept = tmp_path / "kept.onnx"
-    kept.write_text("kept")
-    for name, code, message in (
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [
         ("nobody", 1, r"no network/nobody in .*warehouse \(have: random\); try: bgdata train td nobody"),
         ("random/r1-00000000", 1, r"no network/random/r1-00000000 in .*"),
         ("no/thing/at/all", 2, "expected network, network/NAME or network/NAME/VERSION, got network/no/thing/at/all"),
-    ):
-        assert re.fullmatch(message, error_of(run(root, "export", "onnx", name, "-o", kept), code))
-        assert kept.read_text() == "kept"
-    copy = tmp_path / "warehouse"
+    ],
+)
+def test_missing_network_is_not_exported(root: Path, tmp_path: Path, name: str, code: int, message: str) -> None:
     path = tmp_path / "x.onnx"
-    folder = write_network(copy, "random", random_networks(7))
+    path.write_text("older")
+    assert re.fullmatch(message, error_of(run(root, "export", "onnx", name, "-o", path), code))
+    assert path.read_text() == "older"
+
+
+def test_damaged_network_is_not_exported(tmp_path: Path) -> None:
+    folder = write_network(tmp_path / "warehouse", "random", random_networks(7))
     weights = folder / "weights.npy"
     weights.write_bytes(weights.read_bytes()[:-2])
-    error = error_of(run(copy, "export", "onnx", "random", "-o", path), 1)
-    assert "weights" in error
+    path = tmp_path / "x.onnx"
+    assert "weights" in error_of(run(tmp_path / "warehouse", "export", "onnx", "random", "-o", path), 1)
     assert not path.exists()
+
+
+def test_output_in_a_missing_folder_is_refused(root: Path, tmp_path: Path) -> None:
     assert "expected to write" in error_of(run(root, "export", "onnx", "random", "-o", tmp_path / "no" / "x.onnx"), 1)
     result = run(root, "export", "onnx", "random", "-o", tmp_path)
     assert result.exit_code == 2
@@ -104,54 +109,51 @@ def test_missing_extra_is_named(
     assert path.read_text() == "kept"
 
 
-def test_onnx_file_evaluates_like_the_network(root: Path, file: Path) -> None:
-    """A player with the exported ONNX file evaluates as one with the network."""
-    for command in (["eval", "start"], ["hint", "start", "31"], ["hint", "start", "31", "--ply", "1"]):
-        by_file, by_network = (
-            json.loads(output_of(root, *command, "--network", network, "--format", "json"))
-            for network in (str(file), "random")
-        )
-        numbers = [name for name, value in by_network[0].items() if isinstance(value, float)]
-        assert len(numbers) >= 5
-        if "--ply" not in command:  # networks look ahead at likely plays only, files at all plays
-            assert [[row[name] for name in numbers] for row in by_file] == [
-                [row[name] for name in numbers] for row in by_network
-            ]
-        assert len(by_file) == len(by_network)
-        assert {row["accuracy"] for row in by_file} == {f"random-7.onnx, SHA-256 {OnnxEvaluator(file).version[:8]}"}
+@pytest.mark.parametrize("command", ["eval start", "hint start 31", "hint start 31 --ply 1"])
+def test_onnx_file_evaluates_like_the_network(root: Path, file: Path, command: str) -> None:
+    def rows(network: str) -> list[dict[str, Any]]:
+        return json.loads(output_of(root, *command.split(), "--network", network, "--format", "json"))
+
+    rows_by_file, rows_by_network = rows(str(file)), rows("random")
+    assert {row["accuracy"] for row in rows_by_file} == {f"random-7.onnx, SHA-256 {OnnxEvaluator(file).version[:8]}"}
+    assert len(rows_by_file) == len(rows_by_network)
+    columns = [name for name, value in rows_by_network[0].items() if isinstance(value, float)]
+    assert len(columns) >= 5
+    if "--ply" not in command:  # networks look ahead at likely plays only, files at all plays
+        for row, expected in zip(rows_by_file, rows_by_network, strict=True):
+            assert [row[name] for name in columns] == [expected[name] for name in columns]
 
 
-def test_onnx_file_plays_like_the_network(root: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_file", [True, False], ids=["itself", "the network"])
+def test_onnx_file_plays_like_the_network(root: Path, tmp_path: Path, is_file: bool) -> None:
     """Against itself and its network the result is 0, because each sequence of dice is played from both sides."""
     path = tmp_path / "x.onnx"
-    other = tmp_path / "warehouse"
     output_of(root, "export", "onnx", "-o", path)
-    write_network(other, "random", random_networks(7))
-    for opponent, name in ((str(path), str(path)), ("network", f"network/{DEFAULT_NETWORK}")):
-        arguments = ("benchmark", path, "--games", "4", "--against", opponent, "--format", "json")
-        (row,) = json.loads(output_of(other, *arguments))
-        assert row["player"] == str(path)
-        assert row["opponent"] == name
-        assert row["games"] == 4
-        assert row["points_per_game"] == 0
+    write_network(tmp_path / "warehouse", "random", random_networks(7))
+    opponent = str(path) if is_file else f"network/{DEFAULT_NETWORK}"
+    arguments = ("benchmark", path, "--games", "4", "--against", opponent, "--format", "json")
+    (row,) = json.loads(output_of(tmp_path / "warehouse", *arguments))
+    assert (row["player"], row["opponent"]) == (str(path), opponent)
+    assert row["games"] == 4
+    assert row["points_per_game"] == 0
 
 
 @pytest.mark.slow
 def test_onnx_file_is_scored_and_compared(warehouse: Warehouse, file: Path) -> None:
     root = warehouse.root
     name = str(file)
-    shown = json.loads(output_of(root, "compare", f"{name}:0", "--split", "validation", "--format", "json"))
-    assert {row["player"] for row in shown} == {name}
-    assert {row["player_version"] for row in shown} == {OnnxEvaluator(file).version}
+    rows = json.loads(output_of(root, "compare", f"{name}:0", "--split", "validation", "--format", "json"))
+    assert {row["player"] for row in rows} == {name}
+    assert {row["player_version"] for row in rows} == {OnnxEvaluator(file).version}
     amounts = ("--games", "4", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs")
-    shown = json.loads(output_of(root, "score", name, *amounts, "--format", "json"))
-    assert {"points_per_game", "equity_rmse"} <= {row["measure"] for row in shown}
+    rows = json.loads(output_of(root, "score", name, *amounts, "--format", "json"))
+    assert {"points_per_game", "equity_rmse"} <= {row["measure"] for row in rows}
     assert "onnx-random-7-0ply" in warehouse.variants("scores")
 
 
 def test_onnx_file_plays_in_the_terminal(root: Path, file: Path) -> None:
-    shown = output_of(root, "play", "--network", file, "--watch", file, "--seed", "3")
-    assert "random-7-0ply" in shown
+    output = output_of(root, "play", "--network", file, "--watch", file, "--seed", "3")
+    assert "random-7-0ply" in output
 
 
 @pytest.mark.parametrize("command", [["eval", "start", "--network"], ["benchmark"], ["score"]], ids=str)

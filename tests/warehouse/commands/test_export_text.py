@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 
 from bgdata.warehouse.commands.export import FORMATS
 from tests.command_line import error_of, output_of, run
@@ -36,6 +37,7 @@ BENCHMARK = (
     + b"".join(samples.BENCHMARK_ROWS.splitlines(keepends=True)[:2])
     + b"c OAHDPAABDAOAHDPAABDA 51.25 49.875 ND\nb OAHDPAABDAOAHDPAABDA 3 1 JIGHPAABDAOAHDPAABDA 0.5 0.125 0 0.1 0\n"
 )
+UNCOMMENTED_TRAINING = b"".join(line for line in TRAINING.splitlines(True) if not line.startswith(b"#"))
 START = b"0 -2 0 0 0 0 5 0 3 0 0 0 -5 5 0 0 0 -3 0 -5 0 0 0 0 2 0"
 SAMPLES = {  # format -> kind, text
     "gnubg-training": ("gnubg_training", TRAINING),
@@ -48,9 +50,10 @@ SAMPLES = {  # format -> kind, text
 
 
 def export(imports: Imports, table: str, form: str, name: str = "out") -> bytes:
+    """Export a table as text, and return the bytes of the file."""
     path = imports.folder / name
-    shown = output_of(imports.warehouse.root, "export", "text", table, "--format", form, "-o", path)
-    assert shown == f"wrote {path}: {path.stat().st_size:,} bytes\n"
+    output = output_of(imports.warehouse.root, "export", "text", table, "--format", form, "-o", path)
+    assert output == f"wrote {path}: {path.stat().st_size:,} bytes\n"
     return path.read_bytes()
 
 
@@ -74,23 +77,27 @@ def test_several_files_are_exported_as_one(imports: Imports, form: str) -> None:
     assert export(imports, f"{kind}/contact", form) == text.removesuffix(b"# the end\n") + second
 
 
-def test_quarantined_lines_are_not_exported(imports: Imports) -> None:
-    for form, (kind, text) in SAMPLES.items():
-        corrupted = text + b"nonsense\n" if form != "mat" else text.replace(b"Wins 8 points\n", b"Wins 8 pints\n", 1)
-        assert imports.text(kind, corrupted).manifest.statistics["lines_quarantined"] > 0
+@each("form", list(SAMPLES))
+def test_quarantined_lines_are_not_exported(memory_path: Path, form: str) -> None:
+    """A bad line is left out, in a match the whole game."""
+    imports = Imports(memory_path)
+    kind, text = SAMPLES[form]
+    if form == "mat":
+        corrupted = text.replace(b"Wins 8 points\n", b"Wins 8 pints\n", 1)
+        preamble, _, games = text.partition(b" Game 1\n")
+        expected = preamble + b" Game 2\n" + games.partition(b" Game 2\n")[2]
+    else:
+        corrupted = text + b"nonsense\n"
         expected = text
-        if form == "mat":
-            before, _, rest = text.partition(b" Game 1\n")
-            expected = before + b" Game 2\n" + rest.partition(b" Game 2\n")[2]
-        assert export(imports, f"{kind}/contact", form) == expected
+    assert imports.text(kind, corrupted).manifest.statistics["lines_quarantined"] > 0
+    assert export(imports, f"{kind}/contact", form) == expected
 
 
-@pytest.mark.parametrize("class_", ["contact", "race", "crashed"])
-def test_published_benchmark_rows_are_exported(imports: Imports, class_: str) -> None:
-    rows = samples.shared_file("gnubg", "benchmark_samples.bm").read_bytes().splitlines(keepends=True)
-    text = b"".join(row.split(b" ", 2)[2] for row in rows if row.startswith(class_.encode()))
-    table = imports.text("gnubg_benchmark", text, f"{class_}.bm")
-    assert table.manifest.rows == {"contact": 15, "race": 14, "crashed": 14}[class_]
+@pytest.mark.parametrize(("class_", "n_rows"), [("contact", 15), ("race", 14), ("crashed", 14)])
+def test_published_benchmark_rows_are_exported(imports: Imports, class_: str, n_rows: int) -> None:
+    lines = samples.shared_file("gnubg", "benchmark_samples.bm").read_bytes().splitlines(keepends=True)
+    text = b"".join(line.split(b" ", 2)[2] for line in lines if line.startswith(class_.encode()))
+    assert imports.text("gnubg_benchmark", text, f"{class_}.bm").manifest.rows == n_rows
     assert export(imports, f"gnubg_benchmark/{class_}", "gnubg-benchmark") == text
 
 
@@ -102,30 +109,33 @@ def test_published_positions_are_exported(imports: Imports, name: str) -> None:
     assert export(imports, f"positions/{name}", "position-list") == path.read_bytes()
 
 
-def test_conversion_to_another_format_and_back_keeps_the_rows(imports: Imports) -> None:
+def test_conversion_to_wildbg_and_back_keeps_the_rows(imports: Imports) -> None:
     """gnubg's and wildbg's training data keep five decimals."""
-    plain = b"".join(line for line in TRAINING.splitlines(keepends=True) if not line.startswith(b"#"))
-    imports.text("gnubg_training", plain)
+    imports.text("gnubg_training", UNCOMMENTED_TRAINING)
     csv = export(imports, "gnubg_training/contact", "wildbg-csv")
     assert csv.splitlines()[1] == b"2K6JAyDYbgcDEA,0.61959,0.24388,0.00981,0.08774,0.00183"
     imports.text("wildbg_training", csv)
-    assert export(imports, "wildbg_training/contact", "gnubg-training") == plain
-    # to bgsage's values, after the play and for the other player, and back
+    assert export(imports, "wildbg_training/contact", "gnubg-training") == UNCOMMENTED_TRAINING
+
+
+def test_conversion_to_bgsage_and_back_keeps_the_rows(imports: Imports) -> None:
+    """bgsage's values are those after the play, for the other player."""
+    imports.text("gnubg_training", UNCOMMENTED_TRAINING)
     rollouts = export(imports, "gnubg_training/contact", "bgsage-rollouts")
-    board = rollouts.splitlines()[1].split()[:26]
-    chances = rollouts.splitlines()[1].split()[26:]
-    assert board == START.split()
-    assert list(map(float, chances)) == pytest.approx([0.475, 0.125, 0.007, 0.149, 0.008], abs=1e-7)
+    numbers = rollouts.splitlines()[1].split()
+    assert numbers[:26] == START.split()
+    assert list(map(float, numbers[26:])) == pytest.approx([0.475, 0.125, 0.007, 0.149, 0.008], abs=1e-7)
     imports.text("bgsage_rollouts", rollouts)
-    again = export(imports, "bgsage_rollouts/contact", "gnubg-training").splitlines()
-    for found, expected in zip(again, plain.splitlines(), strict=True):
-        assert found.split()[0] == expected.split()[0]
-        numbers = [list(map(float, line.split()[1:])) for line in (found, expected)]
-        assert numbers[0] == pytest.approx(numbers[1], abs=1e-7)
+    lines = export(imports, "bgsage_rollouts/contact", "gnubg-training").splitlines()
+    for line, expected in zip(lines, UNCOMMENTED_TRAINING.splitlines(), strict=True):
+        position, *chances = line.split()
+        expected_position, *expected_chances = expected.split()
+        assert position == expected_position
+        assert list(map(float, chances)) == pytest.approx(list(map(float, expected_chances)), abs=1e-7)
 
 
 POSITIONS_AND_CHANCES = ["gnubg-training", "wildbg-csv", "bgsage-rollouts", "position-list"]
-ABLE = {
+FORMATS_OF_KIND = {
     "gnubg_training": POSITIONS_AND_CHANCES,
     "wildbg_training": POSITIONS_AND_CHANCES,
     "bgsage_rollouts": POSITIONS_AND_CHANCES,
@@ -137,41 +147,40 @@ ABLE = {
 
 
 @pytest.mark.parametrize("kind", IMPORTED)
-def test_formats_without_their_arrays_are_refused(imports: Imports, kind: str) -> None:
-    """A table can be exported in exactly those text formats whose fields it has; others are refused, with those that
-    would do."""
+def test_only_formats_with_the_fields_of_a_table_are_written(imports: Imports, kind: str) -> None:
     table = imports.sample(kind)
     title = f"{kind}/{table.manifest.variant}"
+    possible = ", ".join(name for name in FORMATS if name in FORMATS_OF_KIND[kind]) or "none"
     for form in FORMATS:
         path = imports.folder / f"{form}.out"
         result = run(imports.warehouse.root, "export", "text", title, "--format", form, "-o", path)
-        if form in ABLE[kind]:
-            assert (result.exit_code, path.exists()) == (0, True), form
+        if form in FORMATS_OF_KIND[kind]:
+            assert result.exit_code == 0
+            assert path.exists()
         else:
-            able = ", ".join(name for name in FORMATS if name in ABLE[kind]) or "none"
-            assert error_of(result, 2) == f"expected a format for {table.name} among {able}, got {form}"
+            assert error_of(result, 2) == f"expected a format for {table.name} among {possible}, got {form}"
             assert not path.exists()
 
 
-def test_tables_without_a_format_and_missing_ones_are_refused(small_root: Path, tmp_path: Path) -> None:
-    """Exporting a table that no text format fits, a missing table, or to a missing folder gives an error of one line
-    and no file."""
-    for title in ("bearoff_gammon/3x15", "benchmark_scores/pubeval-0ply-imported-contact"):
-        for form in FORMATS:
-            result = run(small_root, "export", "text", title, "--format", form, "-o", tmp_path / "x")
-            assert re.fullmatch(rf"expected a format for {title}/r\S+ among none, got {form}", error_of(result, 2))
+@each("form", list(FORMATS))
+def test_computed_tables_have_no_text_format(small_root: Path, tmp_path: Path, form: str) -> None:
+    title = "benchmark_scores/pubeval-0ply-imported-contact"
+    result = run(small_root, "export", "text", title, "--format", form, "-o", tmp_path / "x")
+    assert re.fullmatch(rf"expected a format for {title}/r\S+ among none, got {form}", error_of(result, 2))
     assert list(tmp_path.iterdir()) == []
 
-    def error(title: str, output: Path) -> str:
-        return error_of(run(small_root, "export", "text", title, "--format", "position-list", "-o", output), 1)
 
-    found = error("positions/none", tmp_path / "x")
-    assert found == f"no positions/none in {small_root} (have: sample); try: bgdata import positions FILE..."
-    wrong = run(small_root, "export", "text", "positions", "--format", "position-list", "-o", tmp_path / "x")
-    assert error_of(wrong, 2) == "expected KIND/VARIANT or KIND/VARIANT/VERSION, got 'positions'"
-    missing = tmp_path / "no" / "x"
-    expected = f"expected to write {missing}, found: no such file or directory; choose a folder that "
-    assert error("positions/sample", missing) == expected + "exists, can be written and has room"
-    wrong = run(small_root, "export", "text", "positions/sample", "--format", "sgf", "-o", tmp_path / "x")
-    assert wrong.exit_code == 2
-    assert "'sgf' is not one of 'gnubg-training'" in wrong.stderr
+def test_missing_tables_and_folders_are_refused(small_root: Path, tmp_path: Path) -> None:
+    def export_positions(title: str, output: Path, form: str = "position-list") -> Result:
+        return run(small_root, "export", "text", title, "--format", form, "-o", output)
+
+    error = error_of(export_positions("positions/none", tmp_path / "x"), 1)
+    assert error == f"no positions/none in {small_root} (have: sample); try: bgdata import positions FILE..."
+    error = error_of(export_positions("positions", tmp_path / "x"), 2)
+    assert error == "expected KIND/VARIANT or KIND/VARIANT/VERSION, got 'positions'"
+    path = tmp_path / "no" / "x"
+    expected = f"expected to write {path}, found: no such file or directory; choose a folder that "
+    assert error_of(export_positions("positions/sample", path), 1).startswith(expected)
+    result = export_positions("positions/sample", tmp_path / "x", "sgf")
+    assert result.exit_code == 2
+    assert "'sgf' is not one of 'gnubg-training'" in result.stderr

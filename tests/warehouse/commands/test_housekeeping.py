@@ -19,7 +19,7 @@ from tests.command_line import error_of, output_of, run
 from tests.kept import own
 from tests.subtests import each
 
-TINY = [
+TRAIN_SMALL = [
     *("train", "td", "small", "--games", "40", "--round-games", "20", "--row-games", "20", "--test-games", "4"),
     *("--hidden", "4", "--crashed-hidden", "4", "--race-hidden", "4", "--no-tables"),
 ]
@@ -27,9 +27,9 @@ START = "4HPwATDgc/ABMA"
 
 
 def train_network(root: Path, seed: int) -> Table:
-    """Train a network with a seed by the command line."""
-    shown = output_of(root, *TINY, "--seed", str(seed))
-    return Table(Path(shown.splitlines()[0]))
+    """Train network/small with a seed by the command line."""
+    output = output_of(root, *TRAIN_SMALL, "--seed", str(seed))
+    return Table(Path(output.splitlines()[0]))
 
 
 def evaluating_version(root: Path, *arguments: str) -> str:
@@ -39,7 +39,7 @@ def evaluating_version(root: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def two_networks(memory_path: Path) -> tuple[Warehouse, Table, Table]:
-    """A warehouse with two versions of network/small; the second was train_network last."""
+    """A warehouse with two versions of network/small; the second was trained last."""
     return bgdata.open_warehouse(memory_path), train_network(memory_path, 1), train_network(memory_path, 2)
 
 
@@ -64,8 +64,8 @@ def test_used_version_is_current_everywhere(two_networks: tuple[Warehouse, Table
     marks = re.findall(r"^  (.) small +(r1-\w+)", output_of(warehouse.root, "list"), re.MULTILINE)
     assert sorted(marks) == sorted([("*", first.folder.name), (" ", second.folder.name)])
     sql = "select version from versions where dataset = 'network' and is_current"
-    shown = output_of(warehouse.root, "query", sql, "--format", "csv")
-    assert shown.splitlines()[1:] == [first.folder.name]
+    sheet = output_of(warehouse.root, "query", sql, "--format", "csv")
+    assert sheet.splitlines()[1:] == [first.folder.name]
 
 
 def test_damaged_version_cannot_become_current(two_networks: tuple[Warehouse, Table, Table]) -> None:
@@ -84,9 +84,9 @@ def test_damaged_version_cannot_become_current(two_networks: tuple[Warehouse, Ta
 
 @pytest.mark.parametrize("command", ["use", "rm"])
 def test_invalid_versions_are_refused(warehouse: Warehouse, command: str) -> None:
-    for wrong in ("network/tiny", "network", "a/b/c/d"):
-        error = error_of(run(warehouse.root, command, wrong), 2)
-        assert error == f"expected KIND/VARIANT/VERSION, got {wrong!r}; see: bgdata list"
+    for name in ("network/tiny", "network", "a/b/c/d"):
+        error = error_of(run(warehouse.root, command, name), 2)
+        assert error == f"expected KIND/VARIANT/VERSION, got {name!r}; see: bgdata list"
     error = error_of(run(warehouse.root, command, "network/tiny/r1-00000000"), 1)
     assert error.startswith("no network/tiny/r1-00000000 in ")
     error = error_of(run(warehouse.root, command, "nothing/x/r1-00000000"), 2)
@@ -95,11 +95,9 @@ def test_invalid_versions_are_refused(warehouse: Warehouse, command: str) -> Non
 
 
 def test_rm_deletes_a_version_without_dependents(two_networks: tuple[Warehouse, Table, Table]) -> None:
-    """`bgdata rm` deletes a version, and makes another one current; a version that others are made from is kept until
-    they are deleted."""
     warehouse, first, second = two_networks
-    shown = output_of(warehouse.root, "rm", second.name)
-    assert shown == f"deleted {second.name}\n{first.name} is current now\n"
+    output = output_of(warehouse.root, "rm", second.name)
+    assert output == f"deleted {second.name}\n{first.name} is current now\n"
     assert first.name in evaluating_version(warehouse.root, "--network", "small")
     inputs = first.manifest.inputs["two_sided"].partition("@")[0]
     needed = warehouse.open_reference(inputs)
@@ -112,8 +110,8 @@ def test_rm_deletes_a_version_without_dependents(two_networks: tuple[Warehouse, 
 
 def test_gc_deletes_versions_that_nothing_needs(two_networks: tuple[Warehouse, Table, Table]) -> None:
     warehouse, first, second = two_networks
-    shown = output_of(warehouse.root, "gc", "--dry-run")
-    assert re.fullmatch(rf" *[\d.]+ kB  {first.name}: nothing needs it\n[\d.]+ kB would be freed\n", shown)
+    output = output_of(warehouse.root, "gc", "--dry-run")
+    assert re.fullmatch(rf" *[\d.]+ kB  {first.name}: nothing needs it\n[\d.]+ kB would be freed\n", output)
     assert first.folder.exists()
     assert output_of(warehouse.root, "gc").endswith(" freed\n")
     assert not first.folder.exists()
@@ -161,6 +159,6 @@ def test_rm_asks_first(
 def test_gc_removes_control_characters_from_names(memory_path: Path) -> None:
     (memory_path / ".staging").mkdir()
     (memory_path / ".staging" / "x\x1b[2Jy").write_text("")
-    shown = output_of(memory_path, "gc", "--dry-run")
-    assert "x\\x1b[2Jy" in shown
-    assert "\x1b" not in shown
+    output = output_of(memory_path, "gc", "--dry-run")
+    assert "x\\x1b[2Jy" in output
+    assert "\x1b" not in output

@@ -13,63 +13,64 @@ from tests.command_line import error_of, output_of, run
 
 
 def test_every_view_and_table_is_explained(small_root: Path) -> None:
-    """`bgdata explain` knows every view and table of the catalog, with the meaning of each column and its origin."""
     warehouse = bgdata.open_warehouse(small_root)
-    shapes = {shape.name: shape for kind in warehouse.kinds.values() for shape in kind.tables}
     with open_catalog(warehouse) as connection:
         query = "select view_name from duckdb_views() where not internal"
         views = [name for (name,) in connection.execute(query).fetchall()]
         assert len(views) > 60
         for name in [*views, "manifests"]:
-            found = explain_relation(connection, warehouse, name)
-            assert found, name
-            assert found.meaning, name
-            assert found.parts, name
-            assert all(part.meaning for part in found.parts), name
-            assert len(found.origin[0].split()) > 2, name
+            relation = explain_relation(connection, warehouse, name)
+            assert relation, name
+            assert relation.meaning, name
             columns = [row[0] for row in connection.execute(f'describe "{name}"').fetchall()]
-            assert [part.name for part in found.parts] == columns
+            assert [part.name for part in relation.parts] == columns
+            assert all(part.meaning for part in relation.parts), name
+            assert len(relation.origin[0].split()) > 2, name
+
+
+def test_columns_of_tables_are_explained_as_declared(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    shapes = {shape.name: shape for kind in warehouse.kinds.values() for shape in kind.tables}
+    with open_catalog(warehouse) as connection:
         for name, shape in shapes.items():
-            found = explain_relation(connection, warehouse, name)
-            assert found
-            units = {part.name: (part.unit, part.meaning) for part in found.parts}
+            relation = explain_relation(connection, warehouse, name)
+            assert relation
+            parts = {part.name: (part.unit, part.meaning) for part in relation.parts}
             for column in shape.columns:
-                assert units[column.name] == (column.unit, column.meaning)
+                assert parts[column.name] == (column.unit, column.meaning)
 
 
 def test_every_macro_is_explained(small_root: Path) -> None:
-    """`bgdata explain` knows every macro of the catalog, with its meaning."""
+    scripts = "".join(path.read_text() for path in SQL.glob("*/macros/*.sql")).replace("''", "'")
     with open_catalog(bgdata.open_warehouse(small_root)) as connection:
         query = "select distinct function_name from duckdb_functions() where not internal"
-        names = connection.execute(query).fetchall()
+        names = [name for (name,) in connection.execute(query).fetchall()]
         assert len(names) > 15
-        for (name,) in names:
-            found = explain_macro(connection, name)
-            assert found, name
-            assert found.meaning, name
-            assert name in found.origin[0]
-        scripts = "".join(path.read_text() for path in SQL.glob("*/macros/*.sql"))
-        for name in ("epc", "win_chance", "best_cube_action"):
-            found = explain_macro(connection, name)
-            assert found
-            assert found.meaning.split(":")[0] in scripts.replace("''", "'")
+        assert {"epc", "win_chance", "best_cube_action"} <= set(names)
+        for name in names:
+            macro = explain_macro(connection, name)
+            assert macro, name
+            assert macro.meaning, name
+            assert name in macro.origin[0]
+            if name in ("epc", "win_chance", "best_cube_action"):
+                assert macro.meaning.split(":")[0] in scripts
 
 
 @pytest.mark.parametrize("name", ["cube_decisions", "take_point", "games", "versions", "bearoff_two_sided_3x3"])
 def test_explain_has_the_same_items_as_text_and_json(small_root: Path, name: str) -> None:
-    shown = output_of(small_root, "explain", name)
+    text = output_of(small_root, "explain", name)
     rows = json.loads(output_of(small_root, "explain", name, "--format", "json"))
-    assert shown.startswith(f"{name} (")
+    assert text.startswith(f"{name} (")
     for row in rows:
         assert row["explained"] == name
-        assert f"  {row['name']} " in shown or f"  {row['name']}\n" in shown
+        assert f"  {row['name']} " in text or f"  {row['name']}\n" in text
 
 
 def test_explain_names_the_origins_of_a_view(small_root: Path) -> None:
-    shown = output_of(small_root, "explain", "games")
+    text = output_of(small_root, "explain", "games")
     for kind in bgdata.all_kinds().values():
-        is_games = "games" in {shape.name for shape in kind.tables}
-        assert (f"{kind.name} (bgdata explain {kind.name})" in shown) == is_games
+        has_games = "games" in [shape.name for shape in kind.tables]
+        assert (f"{kind.name} (bgdata explain {kind.name})" in text) == has_games
     assert output_of(small_root, "explain", "cube_decisions").endswith("made from cube_life, bearoff_positions\n")
 
 
@@ -100,8 +101,8 @@ def test_every_completed_name_can_be_explained(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     with open_catalog(warehouse) as connection:
         for name in names_to_explain(warehouse):
-            found = explain_relation(connection, warehouse, name) or explain_macro(connection, name)
-            assert found or name in warehouse.kinds, unknown_name_message(connection, warehouse, name)
+            explanation = explain_relation(connection, warehouse, name) or explain_macro(connection, name)
+            assert explanation or name in warehouse.kinds, unknown_name_message(connection, warehouse, name)
 
 
 def test_list_of_a_kind_variant_or_version(small_root: Path) -> None:

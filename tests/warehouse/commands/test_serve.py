@@ -8,34 +8,51 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from bgdata.warehouse.commands.serve import listening_socket
 from tests.command_line import error_of, run
+from tests.subtests import each
 
 
-def test_invalid_addresses_are_refused(small_root: Path, tmp_path: Path) -> None:
-    """`bgdata serve` refuses hosts and ports that it cannot use, options that do not fit together, and an import that
-    other machines could reach."""
+def test_missing_warehouse_is_refused(tmp_path: Path) -> None:
     assert error_of(run(tmp_path / "none", "serve"), 1).startswith("expected a warehouse in ")
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
+
+
+def test_used_port_is_refused(small_root: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        port = str(used.getsockname()[1])
         message = error_of(run(small_root, "serve", "--port", port), 1)
-        assert message.startswith(f"expected an address to listen on, got 127.0.0.1:{port}: ")
-    assert "expected an address to listen on, got nowhere.invalid" in error_of(
-        run(small_root, "serve", "--host", "nowhere.invalid"), 1
-    )
-    error_of(run(small_root, "serve", "--port", "70000"), 2)
-    assert error_of(run(small_root, "serve", "--host", ""), 2).startswith("expected an address to listen on, got ''")
-    for option, *value in (("--host", "::1"), ("--port", "9000"), ("--import",)):  # these pages need no server
-        result = run(small_root, "serve", "--static", tmp_path / "pages", option, *value)
-        assert error_of(result, 2) == f"expected either --static or {option}, got both"
-    for host in ("0.0.0.0", "::", "192.0.2.1", "<b>"):  # others would reach the page that writes
-        message = error_of(run(small_root, "serve", "--import", "--host", host), 2)
-        assert message == f"expected --host 127.0.0.1, localhost or ::1 with --import, got '{host}'"
-    assert not (tmp_path / "pages").exists()
+    assert message.startswith(f"expected an address to listen on, got 127.0.0.1:{port}: ")
+
+
+@each(
+    ("options", "code", "message"),
+    [
+        (["--host", "nowhere.invalid"], 1, "expected an address to listen on, got nowhere.invalid"),
+        (["--host", ""], 2, "expected an address to listen on, got ''"),
+        (["--port", "70000"], 2, "invalid value for '--port'"),
+        (["--static", "pages", "--host", "::1"], 2, "expected either --static or --host, got both"),
+        (["--static", "pages", "--port", "9000"], 2, "expected either --static or --port, got both"),
+        (["--static", "pages", "--import"], 2, "expected either --static or --import, got both"),
+    ],
+)
+def test_invalid_options_are_refused(
+    small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], code: int, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert error_of(run(small_root, "serve", *options), code).startswith(message)
+    assert list(tmp_path.iterdir()) == []
+
+
+@each("host", ["0.0.0.0", "::", "192.0.2.1", "<b>"])
+def test_import_that_others_could_reach_is_refused(small_root: Path, host: str) -> None:
+    message = error_of(run(small_root, "serve", "--import", "--host", host), 2)
+    assert message == f"expected --host 127.0.0.1, localhost or ::1 with --import, got '{host}'"
 
 
 def test_answers_are_sent_without_delay() -> None:
@@ -46,47 +63,44 @@ def test_answers_are_sent_without_delay() -> None:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-@pytest.mark.parametrize(("host", "warns"), [("127.0.0.1", False), ("0.0.0.0", True)])
-def test_server_answers_and_stops(small_root: Path, host: str, warns: bool) -> None:
-    """The server prints its address, warns if others can reach it, answers, and ends when interrupted."""
-    command = [sys.executable, "-m", "bgdata", "serve", "--host", host, "--port", "0", "--warehouse", str(small_root)]
-    with subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
-    ) as server:
+@contextmanager
+def serving_process(root: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """Start `bgdata serve` as a process, and interrupt it at the end of the block."""
+    command = [sys.executable, "-m", "bgdata", "serve", "--port", "0", "--warehouse", str(root), *options]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as server:
         try:
-            assert server.stderr
-            first = server.stderr.readline()
-            found = re.fullmatch(rf"serving .* at http://{re.escape(host)}:(\d+)/ \(stop with Ctrl-C\)\n", first)
-            assert found, first
-            if warns:
-                assert server.stderr.readline().startswith(f"warning: anybody who reaches {host} can read all tables")
-            with urllib.request.urlopen(f"http://127.0.0.1:{found[1]}/table.json", timeout=60) as answer:
-                assert len(json.load(answer)) > 10
+            yield server
         finally:
             server.send_signal(signal.SIGINT)
-            rest = server.communicate(timeout=60)[1]
-    assert server.returncode == 130, rest
-    assert "Traceback" not in rest
+            _, errors = server.communicate(timeout=60)
+    assert server.returncode == 130, errors
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(("host", "warns"), [("127.0.0.1", False), ("0.0.0.0", True)])
+def test_server_answers_and_stops(small_root: Path, host: str, warns: bool) -> None:
+    with serving_process(small_root, "--host", host) as server:
+        assert server.stderr
+        line = server.stderr.readline()
+        match = re.fullmatch(rf"serving .* at http://{re.escape(host)}:(\d+)/ \(stop with Ctrl-C\)\n", line)
+        assert match, line
+        if warns:
+            assert server.stderr.readline().startswith(f"warning: anybody who reaches {host} can read all tables")
+        with urllib.request.urlopen(f"http://127.0.0.1:{match[1]}/table.json", timeout=60) as answer:
+            assert len(json.load(answer)) > 10
 
 
 def test_address_for_match_files_changes_after_each_start(small_root: Path) -> None:
-    """The address at which the site takes match files contains a secret that differs after each start."""
-    command = [sys.executable, "-m", "bgdata", "serve", "--import", "--port", "0", "--warehouse", str(small_root)]
     tokens = set[str]()
     for _ in range(2):
-        with subprocess.Popen(
-            command, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
-        ) as server:
-            try:
-                assert server.stderr
-                server.stderr.readline()
-                line = server.stderr.readline()
-                found = re.fullmatch(r"taking match files at (http://127\.0\.0\.1:\d+/import/([\w-]{22}))\n", line)
-                assert found, line
-                tokens.add(found[2])
-                with urllib.request.urlopen(found[1], timeout=60) as answer:
-                    assert b"Add your matches" in answer.read()
-            finally:
-                server.send_signal(signal.SIGINT)
-                server.communicate(timeout=60)
+        with serving_process(small_root, "--import") as server:
+            assert server.stderr
+            server.stderr.readline()
+            line = server.stderr.readline()
+            match = re.fullmatch(r"taking match files at (http://127\.0\.0\.1:\d+/import/([\w-]{22}))\n", line)
+            assert match, line
+            tokens.add(match[2])
+            with urllib.request.urlopen(match[1], timeout=60) as answer:
+                assert b"Add your matches" in answer.read()
     assert len(tokens) == 2

@@ -12,6 +12,7 @@ import bgdata
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.store.versions import Versions
 from tests.command_line import error_of, output_of, run
+from tests.subtests import each
 
 STORE = "memory://shop/ware"
 
@@ -33,7 +34,6 @@ def test_dry_run_pushes_nothing(root: Path) -> None:
 
 
 def test_pushed_versions_can_be_pulled(root: Path, memory_path: Path) -> None:
-    """What was pushed can be pulled into an empty warehouse, and passes `verify` there; nothing is copied twice."""
     first, second = (table.name for table in bgdata.open_warehouse(root).versions())
     lines = output_of(root, "push", STORE, "bearoff_two_sided/2x2").splitlines()
     assert [line.split()[-1] for line in lines[:-1]] == [first]
@@ -56,36 +56,41 @@ def test_pushed_versions_can_be_pulled(root: Path, memory_path: Path) -> None:
 
 @pytest.mark.catalog
 def test_catalog_is_written_once(root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pull of several versions writes the catalog once."""
     from bgdata.store import catalog
 
     output_of(root, "push", STORE)
-    written: list[Path] = []
-    real = catalog.refresh_catalog
+    roots: list[Path] = []
+    original = catalog.refresh_catalog
 
     def refresh_catalog(warehouse: Versions, **options: Any) -> None:
-        written.append(warehouse.root)
-        real(warehouse, **options)
+        roots.append(warehouse.root)
+        original(warehouse, **options)
 
     monkeypatch.setattr(catalog, "refresh_catalog", refresh_catalog)
     output_of(memory_path / "copy", "pull", STORE)
-    assert written == [memory_path / "copy"]
+    assert roots == [memory_path / "copy"]
     assert not catalog.is_stale(bgdata.open_warehouse(memory_path / "copy"))
 
 
-def test_errors_are_reported_in_one_line(root: Path) -> None:
+@each(
+    ("words", "code", "message"),
+    [
+        (["pull", STORE], 1, f"expected versions in {STORE}, found none"),
+        (["push", "nope://user:secret@x"], 2, "expected an address of a scheme that is known"),
+        (["push", "https://user:secret@host/x"], 2, "expected a folder or a store to push to, got https://host/x, "),
+        (["pull", "http://user:secret@127.0.0.1:1/x"], 1, "cannot read http://127.0.0.1:1/x/index.json: "),
+        (["push", STORE, "openings"], 1, "no openings in "),
+        (["push", STORE, "opening"], 2, "expected a kind of dataset, got 'opening'; do you mean openings?"),
+        (["push", STORE, "--jobs", "0"], 2, "invalid value for '--jobs'"),
+        (["push"], 2, "missing argument 'ADDRESS'"),
+    ],
+)
+def test_errors_are_reported_in_one_line(root: Path, words: list[str], code: int, message: str) -> None:
     """Invalid addresses and names give errors of one line without the password in the address."""
-    for words, code, message in (
-        (("pull", STORE), 1, f"expected versions in {STORE}, found none"),
-        (("push", "nope://user:secret@x"), 2, "expected an address of a scheme that is known"),
-        (("push", "https://user:secret@host/x"), 2, "expected a folder or a store to push to, got https://host/x, "),
-        (("pull", "http://user:secret@127.0.0.1:1/x"), 1, "cannot read http://127.0.0.1:1/x/index.json: "),
-        (("push", STORE, "openings"), 1, f"no openings in {root} (have: bearoff_two_sided)"),
-        (("push", STORE, "opening"), 2, "expected a kind of dataset, got 'opening'; do you mean openings?"),
-        (("push", STORE, "--jobs", "0"), 2, "invalid value for '--jobs'"),
-        (("push",), 2, "missing argument 'ADDRESS'"),
-    ):
-        error = error_of(run(root, *words), code)
-        assert error.startswith(message)
-        assert "secret" not in error
-    assert error_of(run(root / "nothing", "push", STORE), 1).startswith("expected a warehouse in ")
+    error = error_of(run(root, *words), code)
+    assert error.startswith(message)
+    assert "secret" not in error
+
+
+def test_push_from_a_missing_warehouse_is_refused(tmp_path: Path) -> None:
+    assert error_of(run(tmp_path / "none", "push", STORE), 1).startswith("expected a warehouse in ")

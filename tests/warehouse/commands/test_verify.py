@@ -26,21 +26,24 @@ pytestmark = pytest.mark.catalog
 
 
 def test_verify_checks_every_version(warehouse: Warehouse) -> None:
-    """`bgdata verify` runs all checks on every version, skips recomputing only imported ones, and says how many rows it
-    recomputed."""
     result = run(warehouse.root, "verify", "--sample", "20", "--seed", "3")
     assert result.exit_code == 0
-    count = len(list(warehouse.versions()))
-    imported = sum(kind.takes_files for kind in warehouse.kinds.values())
-    passed = 8 * count - imported + 1
-    summary = f"{count} versions: {passed} checks passed, {imported} skipped, 0 failed"
-    assert result.stdout.splitlines() == [summary, f"made by this code: {count}"]
-    assert result.stderr.count("ok     ") == count
-    assert result.stderr.count(": recomputing skipped: nothing that ") == imported
-    expected = r"ok     bearoff_two_sided/3x3/\S+: 20 rows drawn of 400: finds 1 bad one in 4 with 99%, if"
-    assert re.search(expected, result.stderr)
-    expected = "2 versions: 14 checks passed, 2 skipped, 0 failed\nmade by this code: 2\n"
-    assert output_of(warehouse.root, "verify", "bearoff_gammon", "--sample", "0") == expected
+    n_versions = len(list(warehouse.versions()))
+    n_imported = sum(kind.takes_files for kind in warehouse.kinds.values())
+    n_passed = 8 * n_versions - n_imported + 1  # 8 checks a version, and that of the catalog
+    assert result.stdout.splitlines() == [
+        f"{n_versions} versions: {n_passed} checks passed, {n_imported} skipped, 0 failed",
+        f"made by this code: {n_versions}",
+    ]
+    assert result.stderr.count("ok     ") == n_versions
+    assert result.stderr.count(": recomputing skipped: nothing that ") == n_imported
+    sampled = r"ok     bearoff_two_sided/3x3/\S+: 20 rows drawn of 400: finds 1 bad one in 4 with 99%, if"
+    assert re.search(sampled, result.stderr)
+
+
+def test_verify_of_a_kind_checks_all_rows_or_none(warehouse: Warehouse) -> None:
+    without_rows = output_of(warehouse.root, "verify", "bearoff_gammon", "--sample", "0")
+    assert without_rows == "2 versions: 14 checks passed, 2 skipped, 0 failed\nmade by this code: 2\n"
     result = run(warehouse.root, "verify", "bearoff_gammon")
     assert len(re.findall(r"ok     bearoff_gammon/\S+: all [0-9,]+ rows", result.stderr)) == 2
 
@@ -66,30 +69,28 @@ def test_verify_reports_the_code_that_made_a_version(memory_path: Path, monkeypa
 
 @pytest.mark.slow
 def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
-    """`bgdata verify` names each damaged file, does not recompute versions made from damaged ones, and repairs them
-    with `--repair`."""
-    tables = {
-        kind: warehouse.open(kind, slug) for kind, slug in (("bearoff_gammon", "3x15"), ("bearoff_two_sided", "3x3"))
-    }
-    damaged = {tables["bearoff_gammon"]: "chances.npy", tables["bearoff_two_sided"]: "table.parquet"}
+    gammon = warehouse.open("bearoff_gammon", "3x15")
+    two_sided = warehouse.open("bearoff_two_sided", "3x3")
+    damaged_files = {gammon.name: gammon.folder / "chances.npy", two_sided.name: two_sided.parquet}
     digests = [table.manifest.digest for table in warehouse.versions()]
-    for table, name in damaged.items():
-        data = bytearray((table.folder / name).read_bytes())
+    for path in damaged_files.values():
+        data = bytearray(path.read_bytes())
         data[-5] ^= 1
-        own(table.folder / name).write_bytes(data)
+        own(path).write_bytes(data)
     result = run(warehouse.root, "verify", "--sample", "5")
     assert result.exit_code == 1
-    count = len(list(warehouse.versions()))
-    imported = sum(kind.takes_files for kind in warehouse.kinds.values())
-    names = {table.name for table in tables.values()}
-    inputs = [{each.name for each in warehouse.made_from(table).values()} for table in warehouse.versions()]
-    skipped = imported + sum(bool(names & each) for each in inputs)  # versions made from these are not recomputed
-    summary = f"{count} versions: {8 * count - skipped - 2 * 6 + 1} checks passed, {skipped} skipped, 2 failed"
-    assert result.stdout.splitlines() == [summary, f"made by this code: {count - 2}"], result.stderr
-    for table, name in damaged.items():
-        assert re.search(
-            rf"FAILED {table.name}: file hashes: expected SHA-256 .* of {table.folder / name}", result.stderr
-        )
+    n_versions = len(digests)
+    n_skipped = sum(kind.takes_files for kind in warehouse.kinds.values())
+    for table in warehouse.versions():  # those made from damaged versions are not recomputed
+        inputs = {needed.name for needed in warehouse.made_from(table).values()}
+        n_skipped += not inputs.isdisjoint(damaged_files)
+    n_passed = 8 * n_versions - n_skipped - 2 * 6 + 1  # 6 checks are left out after the hashes of a damaged version
+    assert result.stdout.splitlines() == [
+        f"{n_versions} versions: {n_passed} checks passed, {n_skipped} skipped, 2 failed",
+        f"made by this code: {n_versions - 2}",
+    ]
+    for name, path in damaged_files.items():
+        assert re.search(rf"FAILED {name}: file hashes: expected SHA-256 .* of {path}", result.stderr)
     result = run(warehouse.root, "verify", "--sample", "5", "--repair")
     assert result.exit_code == 0, result.output
     assert len(re.findall(r"repaired bearoff_\w+/\w+/r\d-\w+; the damaged files are in ", result.stderr)) == 2
@@ -99,24 +100,23 @@ def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
 
 def test_imported_versions_cannot_be_repaired(warehouse: Warehouse) -> None:
     """Imported versions stay unchanged; other versions are repaired first."""
-    damaged = [
-        warehouse.open("positions", warehouse.variants("positions")[0]),
-        warehouse.open("bearoff_gammon", "3x15"),
-    ]
-    for table in damaged:
+    imported = warehouse.open("positions", warehouse.variants("positions")[0])
+    computed = warehouse.open("bearoff_gammon", "3x15")
+    for table in (imported, computed):
         own(table.parquet).write_bytes(b"junk")
     result = run(warehouse.root, "verify", "--sample", "0", "--repair")
     assert result.exit_code == 1
-    assert f"error: expected the files that {damaged[0].name} was imported from; delete " in result.stderr
-    assert damaged[0].parquet.read_bytes() == b"junk"
+    assert f"error: expected the files that {imported.name} was imported from; delete " in result.stderr
+    assert imported.parquet.read_bytes() == b"junk"
     assert "2 versions: 14 checks passed" in output_of(warehouse.root, "verify", "bearoff_gammon", "--sample", "0")
 
 
-@pytest.mark.parametrize("is_pointed_at", [True, False])
-def test_repair_keeps_the_current_version(memory_path: Path, is_pointed_at: bool) -> None:
+@pytest.mark.parametrize("has_current_file", [True, False])
+def test_repair_keeps_the_current_version(memory_path: Path, has_current_file: bool) -> None:
     powers = open_powers_warehouse(memory_path / "warehouse")
-    older, newer = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
-    if not is_pointed_at:
+    older = powers.build("powers", Seeded(10, 1))
+    newer = powers.build("powers", Seeded(10, 2))
+    if not has_current_file:
         (newer.folder.parent / "current").unlink()
     for damaged in ([older], [newer], [older, newer]):
         for table in damaged:
@@ -143,9 +143,9 @@ def test_repair_of_one_kind_does_not_check_the_catalog(memory_path: Path) -> Non
 
 
 def test_repaired_version_replaces_a_missing_current_one(memory_path: Path) -> None:
-    """The repaired version becomes current."""
     powers = open_powers_warehouse(memory_path / "warehouse")
-    older, newer = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
+    older = powers.build("powers", Seeded(10, 1))
+    newer = powers.build("powers", Seeded(10, 2))
     newer.folder.rename(memory_path / "gone")
     older.parquet.write_bytes(b"junk")
     verify_warehouse(powers, "powers", 0, 0, repair=True)
@@ -158,31 +158,28 @@ def test_unchanged_warehouse_equals_its_lock_and_a_rebuild(warehouse: Warehouse)
     root = warehouse.root
     assert output_of(root, "lock") == f"wrote {warehouse.lock}: {len(COMPUTED)} variants\n"
     assert output_of(root, "diff").count(", same\n") == len(COMPUTED)
-    before = {path: path.stat().st_mtime_ns for path in root.rglob("*.*") if path != warehouse.staging}
+    times = {path: path.stat().st_mtime_ns for path in root.rglob("*.*") if path != warehouse.staging}
     assert output_of(root, "rebuild", "--check").count("same   ") == len(COMPUTED)
-    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert {path: path.stat().st_mtime_ns for path in times} == times
     assert list(warehouse.staging.iterdir()) == []
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_defaults")
-@pytest.mark.parametrize(
-    ("arguments", "verdict"),
-    [
+def test_another_digest_in_the_lock_is_reported(warehouse: Warehouse) -> None:
+    output_of(warehouse.root, "lock")
+    lock = json.loads(warehouse.lock.read_text())
+    (entry,) = (entry for entry in lock["entries"] if entry["dataset"] == "bearoff_gammon")
+    entry["digest"] = "0" * 64
+    warehouse.lock.write_text(json.dumps(lock))
+    for arguments, message in (
         (["diff"], r"bearoff_gammon/3x15: locked 0{16}, DIFFERS: current is \w+"),
         (["rebuild", "bearoff_gammon", "--check"], r"DIFFERS bearoff_gammon/3x15: locked 0{16}, rebuilt \w+"),
         (["verify", "bearoff_gammon", "--sample", "0"], r"lock: expected the digest 0{16}\.\.\."),
-    ],
-)
-def test_another_digest_in_the_lock_is_reported(warehouse: Warehouse, arguments: list[str], verdict: str) -> None:
-    output_of(warehouse.root, "lock")
-    locked = json.loads(warehouse.lock.read_text())
-    (entry,) = (entry for entry in locked["entries"] if entry["dataset"] == "bearoff_gammon")
-    entry["digest"] = "0" * 64
-    warehouse.lock.write_text(json.dumps(locked))
-    result = run(warehouse.root, *arguments)
-    assert result.exit_code == 1
-    assert re.search(verdict, result.stdout + result.stderr)
+    ):
+        result = run(warehouse.root, *arguments)
+        assert result.exit_code == 1
+        assert re.search(message, result.stdout + result.stderr)
     assert "FAILED bearoff_gammon/3x15/" not in run(warehouse.root, "verify", "bearoff_error", "--sample", "0").stderr
 
 
@@ -191,43 +188,47 @@ def test_variants_outside_a_default_build_may_be_missing(memory_path: Path) -> N
     """Only `lock` needs them; other commands report that they are missing."""
     missing = "not built: bearoff_gammon/2x15; try: bgdata build --all"
     output_of(memory_path, "build")
-    assert error_of(run(memory_path, "lock"), 1) == (
-        f"expected bearoff_gammon/2x15 in {memory_path}, found none; try: bgdata build --all"
-    )
+    message = f"expected bearoff_gammon/2x15 in {memory_path}, found none; try: bgdata build --all"
+    assert error_of(run(memory_path, "lock"), 1) == message
     assert run(memory_path, "verify").stderr.splitlines()[-1] == missing
     assert missing not in run(memory_path, "verify", "bearoff_gammon").stderr
-    result = run(memory_path, "rebuild")
-    assert re.fullmatch(rf"bearoff_gammon/1x15: built .*\n{missing}\n", result.stderr)
+    rebuilt = run(memory_path, "rebuild").stderr
+    assert re.fullmatch(rf"bearoff_gammon/1x15: built .*\n{missing}\n", rebuilt)
     output_of(memory_path, "rebuild", "bearoff_gammon")
     assert output_of(memory_path, "lock").endswith("warehouse.lock: 2 variants\n")
     assert run(memory_path, "verify").stderr.splitlines()[-1] != missing
-    (table,) = bgdata.open_warehouse(memory_path).versions("bearoff_gammon", "2x15")
-    shutil.rmtree(table.folder.parent)
-    *_, last = output_of(memory_path, "diff").splitlines()
-    assert last.startswith(f"bearoff_gammon/2x15: locked {table.folder.name.partition('-')[2]}")
-    assert last.endswith(", not built; try: bgdata build bearoff_gammon")
+
+
+@pytest.mark.usefixtures("one_more")
+def test_locked_variant_that_is_missing_is_reported(memory_path: Path) -> None:
+    """The larger variant may be missing from a comparison, but not that of the default build."""
+    output_of(memory_path, "build", "--all")
+    output_of(memory_path, "lock")
+    small, large = bgdata.open_warehouse(memory_path).versions("bearoff_gammon")
+    shutil.rmtree(large.folder.parent)
+    last_line = output_of(memory_path, "diff").splitlines()[-1]
+    assert last_line.startswith(f"bearoff_gammon/2x15: locked {large.folder.name.partition('-')[2]}")
+    assert last_line.endswith(", not built; try: bgdata build bearoff_gammon")
     assert output_of(memory_path, "rebuild", "--check").count("same   ") == 2
-    (table,) = bgdata.open_warehouse(memory_path).versions()
-    shutil.rmtree(table.folder.parent)
+    shutil.rmtree(small.folder.parent)
     assert run(memory_path, "diff").exit_code == 1
 
 
 @pytest.mark.usefixtures("small_defaults")
 def test_rebuild_in_place_prints_rows(warehouse: Warehouse) -> None:
-    """`bgdata rebuild` builds a version again with the same digest, and prints a row for it in JSON or CSV."""
     table = warehouse.open("bearoff_gammon", "3x15")
-    before = table.manifest
+    manifest = table.manifest
     (row,) = json.loads(output_of(warehouse.root, "rebuild", "bearoff_gammon", "--format", "json"))
     assert row == {
-        "dataset": "bearoff_gammon", "variant": "3x15", "version": table.folder.name, "rows": table.manifest.rows,
-        "digest": table.manifest.digest, "is_rebuilt": True,
+        "dataset": "bearoff_gammon", "variant": "3x15", "version": table.folder.name, "rows": manifest.rows,
+        "digest": manifest.digest, "is_rebuilt": True,
     }  # fmt: skip
-    shown = output_of(warehouse.root, "rebuild", "bearoff_gammon", "--format", "csv")
-    assert shown.splitlines()[0] == ",".join(row)
+    sheet = output_of(warehouse.root, "rebuild", "bearoff_gammon", "--format", "csv")
+    assert sheet.splitlines()[0] == ",".join(row)
     assert output_of(warehouse.root, "rebuild", "bearoff_gammon", "--threads", "1") == ""
-    after = warehouse.open("bearoff_gammon", "3x15").manifest
-    assert after.digest == before.digest
-    assert after.created > before.created
+    rebuilt = warehouse.open("bearoff_gammon", "3x15").manifest
+    assert rebuilt.digest == manifest.digest
+    assert rebuilt.created > manifest.created
 
 
 @pytest.mark.slow
@@ -241,21 +242,23 @@ def test_published_versions_are_computed_only_with_all(
     shutil.copytree(table.folder, memory_path / "tiny" / table.folder.name)
     output_of(warehouse.root, "lock")
     digest = table.manifest.digest[:16]
-    title = "network/tiny"
-    shown = output_of(warehouse.root, "rebuild", "network", "--check")
-    assert shown.splitlines()[0] == f"copied {title}: locked {digest}, copied from the package, has {digest}"
-    assert re.fullmatch(r" +not computed again, which took \d+ (seconds|minutes); --all does it", shown.splitlines()[1])
-    assert [duration_text(seconds) for seconds in (3, 200, 9000)] == ["3 seconds", "3 minutes", "2 hours"]
-    shown = output_of(warehouse.root, "rebuild", "network", "--check", "--all")
-    assert shown == f"same   {title}: locked {digest}, rebuilt {digest}\n"
+    copied, not_computed = output_of(warehouse.root, "rebuild", "network", "--check").splitlines()[:2]
+    assert copied == f"copied network/tiny: locked {digest}, copied from the package, has {digest}"
+    assert re.fullmatch(r" +not computed again, which took \d+ (seconds|minutes); --all does it", not_computed)
+    computed = output_of(warehouse.root, "rebuild", "network", "--check", "--all")
+    assert computed == f"same   network/tiny: locked {digest}, rebuilt {digest}\n"
     result = run(warehouse.root, "rebuild", "network", "--format", "json")
-    assert result.stderr.splitlines()[-1] == f"{title}: already built ({table.folder.name})"
+    assert result.stderr.splitlines()[-1] == f"network/tiny: already built ({table.folder.name})"
     assert [row["is_rebuilt"] for row in json.loads(result.stdout)] == [False]
     assert "network/tiny: built r1-" in run(warehouse.root, "rebuild", "network", "--all").stderr
     own(table.parquet).write_bytes(b"junk")
     result = run(warehouse.root, "verify", "network", "--sample", "0", "--repair")
     assert f"network/tiny: comes with the package ({table.folder.name})" in result.stderr
     assert " 0 failed" in output_of(warehouse.root, "verify", "network", "--sample", "1")
+
+
+def test_duration_is_given_in_one_unit() -> None:
+    assert [duration_text(seconds) for seconds in (3, 200, 9000)] == ["3 seconds", "3 minutes", "2 hours"]
 
 
 def test_rebuild_of_unknown_variants_is_refused(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,25 +270,26 @@ def test_rebuild_of_unknown_variants_is_refused(warehouse: Warehouse, monkeypatc
     assert message == "expected a default variant of bearoff_gammon: 6x15, 10x15, got 3x15"
 
 
-def test_one_variant_or_version_is_verified(warehouse: Warehouse, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    assert "expected at least one version in" in error_of(run(tmp_path / "empty", "verify"), 1)
+def test_one_variant_or_version_is_verified(warehouse: Warehouse) -> None:
     table = warehouse.open("bearoff_gammon", "3x15")
     own(warehouse.open("bearoff_gammon", "6x15").parquet).write_bytes(b"junk")
     for scope in ("bearoff_gammon/3x15", table.name):
-        assert output_of(warehouse.root, "verify", scope, "--sample", "0") == (
-            "1 versions: 7 checks passed, 1 skipped, 0 failed\nmade by this code: 1\n"
-        )
-    assert run(warehouse.root, "verify", "bearoff_gammon/6x15", "--sample", "0").exit_code == 1
-    assert run(warehouse.root, "verify", "bearoff_gammon", "--sample", "0").exit_code == 1
+        summary = output_of(warehouse.root, "verify", scope, "--sample", "0")
+        assert summary == "1 versions: 7 checks passed, 1 skipped, 0 failed\nmade by this code: 1\n"
+    for scope in ("bearoff_gammon/6x15", "bearoff_gammon"):
+        assert run(warehouse.root, "verify", scope, "--sample", "0").exit_code == 1
+
+
+def test_verify_of_an_empty_warehouse_is_refused(tmp_path: Path) -> None:
+    assert "expected at least one version in" in error_of(run(tmp_path, "verify"), 1)
 
 
 def test_one_variant_is_rebuilt(warehouse: Warehouse) -> None:
     """The variant is rebuilt with its own parameters if it is not a default."""
-    created = {table.name: table.manifest.created for table in warehouse.versions("bearoff_gammon")}
+    created_before = {table.name: table.manifest.created for table in warehouse.versions("bearoff_gammon")}
     (row,) = json.loads(output_of(warehouse.root, "rebuild", "bearoff_gammon/3x15", "--format", "json"))
     assert (row["variant"], row["is_rebuilt"]) == ("3x15", True)
-    is_new = [table.manifest.created > created[table.name] for table in warehouse.versions("bearoff_gammon")]
+    is_new = [table.manifest.created > created_before[table.name] for table in warehouse.versions("bearoff_gammon")]
     assert is_new == [True, False]
 
 
