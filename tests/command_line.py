@@ -1,8 +1,10 @@
 """Run `bgdata` in this process and check its output."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 from click.testing import CliRunner, Result
 
 from bgdata.cli import main
@@ -46,3 +48,15 @@ def error_of(result: Result, code: int) -> str:
 def missing_extra(extra: str) -> str:
     """The end of an error about a missing package of an extra."""
     return f'found none; try: {sys.executable} -m pip install "{DISTRIBUTION}[{extra}]"'
+
+
+def every_command(group: click.Group, *names: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield all commands of a group, and of the groups in it, with the words that call them. All commands are
+    imported."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None  # listed commands exist
+        yield (*names, name), command
+        if isinstance(command, click.Group):
+            yield from every_command(command, *names, name)

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -220,15 +220,3 @@ def give_warehouse(command: click.Command) -> None:
     if isinstance(command, click.Group):
         for each in command.commands.values():
             give_warehouse(each)
-
-
-def every_command(group: click.Group, *names: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Yield all commands of a group, and of the groups in it, with the words that call them. All commands are
-    imported."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None  # listed commands exist
-        yield (*names, name), command
-        if isinstance(command, click.Group):
-            yield from every_command(command, *names, name)

@@ -397,10 +397,3 @@ def centered_jump_curve(live: Curve, local: float) -> Curve:
     size = min(local, live.high - live.low)
     at_low, at_high = live.at_low + jump_cost(mirror(live), size), live.at_high - jump_cost(live, size)
     return Curve(live.low, live.high, live.lose, at_low, at_high, live.win)
-
-
-def implied_index(mean_win: float, mean_loss: float, volatility: float) -> float:
-    """The cube life index with which Janowski's model has the same take point as the jump model with this
-    volatility."""
-    take_point = (mean_loss - 0.5) / owned_slope(mean_win, mean_loss, volatility)
-    return 2.0 * ((mean_loss - 0.5) / take_point - mean_win - mean_loss)

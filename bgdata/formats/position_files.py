@@ -37,8 +37,6 @@ from bgdata.formats.lines import (
     comment_text,
     decode_text,
     map_blocks,
-    plain_text,
-    split_lines,
 )
 from bgdata.game.board import CHECKERS
 from bgdata.game.codec import Boards, board_flaws, format_key20s, format_keys, format_position_ids
@@ -103,17 +101,12 @@ def _heading_of(fields: Fields) -> Heading:
     return Heading(rows[0], fields.lines[rows[0]]) if rows else NO_HEADING
 
 
-def parse_gnubg_training(data: bytes) -> PositionRows:
-    """Parse a training file of gnubg; bad lines are quarantined.
+def training_rows(lines: Lines) -> PositionRows:
+    """Parse lines of a training file of gnubg; bad lines are quarantined.
 
     Bad lines have: other than six fields, a key of an illegal position, a chance that is not a number or outside 0 to
     1, a chance above the one that contains it by more than 0.00001 (1 - win contains lose_gammon), or a gammon chance
     of more than 0.00001 against a side that has borne off a checker."""
-    return training_rows(split_lines(data))
-
-
-def training_rows(lines: Lines) -> PositionRows:
-    """Parse lines of a training file of gnubg: see `parse_gnubg_training`."""
     blocks = map_blocks(_parse_block, lines)
     ledger = Ledger.join(lines, [block.ledger for block in blocks])
     comments = {index: lines[index] for index in ledger.comments.tolist() if lines[index].strip()}
@@ -133,16 +126,11 @@ def _parse_block(lines: Lines) -> PositionRows:
     return _labelled_rows(fields, " (key and five chances)", 20)
 
 
-def parse_wildbg_csv(data: bytes) -> PositionRows:
-    """Parse a training file of wildbg; bad lines are quarantined. The heading is optional and counts as a comment. With
-    other columns in the heading every row is quarantined. Otherwise bad lines have: other than six fields, an ID of an
-    illegal position, chances that are not numbers or break a rule, as in `parse_gnubg_training`."""
-    return wildbg_rows(split_lines(data))
-
-
 def wildbg_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
-    """Parse lines of a training file of wildbg: see `parse_wildbg_csv`. `heading` is the heading of their file; None if
-    the lines are the whole file."""
+    """Parse lines of a training file of wildbg; bad lines are quarantined. `heading` is the heading of their file; None
+    if the lines are the whole file. It is optional and counts as a comment; with other columns in it every row is
+    quarantined. Otherwise bad lines have: other than six fields, an ID of an illegal position, chances that are not
+    numbers or break a rule, as in `training_rows`."""
     fields = Fields(lines, COMMA)
     fields.mark_comments()
     heading = _heading_of(fields) if heading is None else heading
@@ -168,15 +156,10 @@ def _labelled_rows(fields: Fields, words: str, width: int) -> PositionRows:
     return PositionRows(ledger, rows[kept] + 1, boards[kept], chances[kept].astype(np.float32))
 
 
-def parse_bgsage_rollouts(data: bytes) -> PositionRows:
-    """Parse a rollout file of bgsage, 26 integers and five chances in each line; bad lines are quarantined. Bad lines
-    have: other than 31 fields, an illegal board, or chances that are not numbers, or outside their range or order by
-    more than noise explains (`fields.NOISY`)."""
-    return rollout_rows(split_lines(data))
-
-
 def rollout_rows(lines: Lines) -> PositionRows:
-    """Parse lines of a rollout file of bgsage: see `parse_bgsage_rollouts`."""
+    """Parse lines of a rollout file of bgsage, 26 integers and five chances in each; bad lines are quarantined. Bad
+    lines have: other than 31 fields, an illegal board, or chances that are not numbers, or outside their range or order
+    by more than noise explains (`fields.NOISY`)."""
     fields = Fields(lines)
     fields.mark_comments()
     ledger = fields.ledger
@@ -191,17 +174,12 @@ def rollout_rows(lines: Lines) -> PositionRows:
     return PositionRows(ledger, rows[kept] + 1, boards[kept], chances[kept])
 
 
-def parse_bgsage_entries(data: bytes) -> PositionRows:
+def entry_rows(lines: Lines) -> PositionRows:
     """Parse JSON lines of bgsage; bad lines are quarantined.
 
     A line is an object with `board` (26 integers), `equity`, `se` (at least 0) and `probs` (5). Other names are
     ignored, except `eval_level`, `tier`, `cube_owner` and `jacoby`, which must describe a full rollout, cubeless and
-    without the Jacoby rule. Otherwise the rules of `parse_bgsage_rollouts` hold."""
-    return entry_rows(split_lines(data))
-
-
-def entry_rows(lines: Lines) -> PositionRows:
-    """Parse JSON lines of bgsage: see `parse_bgsage_entries`."""
+    without the Jacoby rule. Otherwise the rules of `rollout_rows` hold."""
     fields = Fields(lines)
     ledger = fields.ledger
     ledger.set_aside([index for index in range(len(lines)) if not lines[index].strip()])
@@ -253,16 +231,10 @@ def _is_list(values: Any, length: int, *types: type) -> bool:
     )
 
 
-def parse_position_list(data: bytes) -> PositionRows:
-    """Parse a list of positions; lines whose first column has none of `identifiers.FORMATS` are quarantined. 26
-    integers may have commas between them. Text is decoded by `plain_text`. Blank lines, lines that begin with '#', and
-    a first line that begins with `position_id` count as comments."""
-    return list_rows(split_lines(plain_text(data)))
-
-
 def list_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
-    """Parse lines of a list of positions: see `parse_position_list`. `heading` is the heading of their file; None if
-    the lines are the whole file."""
+    """Parse lines of a list of positions; those whose first column has none of `identifiers.FORMATS` are quarantined.
+    26 integers may have commas between them. Blank lines, lines that begin with '#', and a first line that begins with
+    `position_id` count as comments. `heading` is the heading of their file; None if the lines are the whole file."""
     fields = Fields(lines, COMMA)
     fields.mark_comments()
     ledger = fields.ledger

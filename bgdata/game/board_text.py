@@ -1,4 +1,4 @@
-"""Boards as text, to print and to parse: the player on roll (X) below, home board at the lower right.
+"""Boards as text: the player on roll (X) below, home board at the lower right.
 
     Position ID: 4HPwATDgc/ABMA
     +-13-14-15-16-17-18-+---+-19-20-21-22-23-24-+
@@ -16,20 +16,16 @@
     +-12-11-10--9--8--7-+---+--6--5--4--3--2--1-+
 
 Stacks grow from the edge towards the middle. The fifth row of a stack of more than five shows the count. Checkers on
-the bar are drawn in the half where they enter. `parse_board_text` ignores the notes beside the board.
+the bar are drawn in the half where they enter.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-
-from bgdata.errors import InvalidPositionError
 from bgdata.game.board import BAR, OPPONENT_BAR
 from bgdata.game.board_svg import describe_race, describe_stakes
 from bgdata.game.dice import Roll
 from bgdata.game.match import CubeOwner, Stakes
-from bgdata.game.position import Position, parse_position_id
+from bgdata.game.position import Position
 
 ON_ROLL, OPPONENT = "X", "O"
 ID_LABEL = "Position ID: "
@@ -39,12 +35,9 @@ _TOP_FRAME = "+-13-14-15-16-17-18-+---+-19-20-21-22-23-24-+"
 _MIDDLE = "|                   |BAR|                   |"
 _EMPTY = "|                   |   |                   |"
 _BOTTOM_FRAME = "+-12-11-10--9--8--7-+---+--6--5--4--3--2--1-+"
-_WIDTH = len(_MIDDLE)
 _BAR_COLUMN = 21  # first of the two characters of a bar cell
 _TOP_COLUMNS = dict(zip(range(13, 25), [*range(2, 19, 3), *range(26, 43, 3)], strict=True))
 _BOTTOM_COLUMNS = {25 - point: column for point, column in _TOP_COLUMNS.items()}
-_NUMBER = re.compile(r" [6-9]|1[0-5]", re.ASCII)
-_ID = re.compile(re.escape(ID_LABEL) + r"(\S+)")
 
 
 def format_board_text(
@@ -59,41 +52,6 @@ def format_board_text(
     board = [line + "  " + note for line, note in zip([*top, _MIDDLE, *bottom], notes, strict=True)]
     lines = [_TOP_FRAME, *board, _BOTTOM_FRAME]
     return "\n".join([ID_LABEL + position.id] * with_id + [line.rstrip() for line in lines])
-
-
-def parse_board_text(text: str) -> Position:
-    """Parse a board that `format_board_text` drew. The board may be indented, with any text around and beside it. A
-    Position ID above the board must agree with it. Raises InvalidPositionError, which names the line, point or rule."""
-    lines = text.splitlines()
-    tops = [line for line, text in enumerate(lines) if _TOP_FRAME in text]
-    if len(tops) != 1:
-        raise InvalidPositionError(f"expected one line with {_TOP_FRAME!r}, got {len(tops)}")
-    top, indent, bottom = tops[0], lines[tops[0]].index(_TOP_FRAME), tops[0] + 2 * _ROWS + 2
-    if bottom >= len(lines) or not lines[bottom].startswith(_BOTTOM_FRAME, indent):
-        raise InvalidPositionError(f"expected {_BOTTOM_FRAME!r} {bottom - top} lines below the upper frame")
-    rows = [line[indent : indent + _WIDTH].ljust(_WIDTH) for line in lines[top + 1 : bottom]]
-    for number, row in enumerate(rows):  # outside the checker cells only the frame is allowed
-        frame, expected = list(row), _MIDDLE if number == _ROWS else _EMPTY
-        for column in [] if number == _ROWS else [*_TOP_COLUMNS.values(), _BAR_COLUMN]:
-            frame[column : column + 2] = "  "
-        for column, (found, wanted) in enumerate(zip(frame, expected, strict=True), start=1):
-            if found != wanted:
-                where = f"in column {column} of line {top + number + 2}"
-                raise InvalidPositionError(f"expected {wanted!r} {where}, got {found!r}: {row!r}")
-    upper, lower = rows[:_ROWS], rows[:_ROWS:-1]
-    board = [0] * 26
-    for columns, half in ((_TOP_COLUMNS, upper), (_BOTTOM_COLUMNS, lower)):
-        for point, column in columns.items():
-            board[point] = _count(half, column, f"point {point}")
-    board[BAR] = _count(upper, _BAR_COLUMN, "the upper bar")
-    board[OPPONENT_BAR] = -_count(lower, _BAR_COLUMN, "the lower bar")
-    if board[BAR] < 0 or board[OPPONENT_BAR] < 0:
-        raise InvalidPositionError(f"expected only {ON_ROLL} on the upper bar and only {OPPONENT} on the lower one")
-    position = Position(board)
-    written = _ID.search("\n".join(lines[:top]))
-    if written and parse_position_id(written[1]) != position:
-        raise InvalidPositionError(f"expected position id {written[1]} on the board, got {position.id}")
-    return position
 
 
 def _half(position: Position, columns: dict[int, int], bar: int) -> list[str]:
@@ -131,15 +89,3 @@ def _notes(position: Position, roll: Roll | None, stakes: Stakes | None) -> list
         if stakes.cube.owner != CubeOwner.CENTERED:
             notes[-3 if stakes.cube.owner == CubeOwner.ON_ROLL else 2] = cube
     return notes
-
-
-def _count(half: Sequence[str], column: int, place: str) -> int:
-    """Count the checkers in a column of five rows, listed from the edge to the middle; negative for checkers of the
-    opponent. `place` names the column in errors."""
-    cells = [row[column : column + 2] for row in half]
-    symbol = cells[0].strip()
-    sign = 1 if symbol == ON_ROLL else -1
-    height = int(cells[-1]) if _NUMBER.fullmatch(cells[-1]) else sum(cell != "  " for cell in cells)
-    if (symbol not in (ON_ROLL, OPPONENT, "")) or cells != _cells(sign * height):
-        raise InvalidPositionError(f"expected a stack of X or O from the edge on {place}, got {cells}")
-    return sign * height

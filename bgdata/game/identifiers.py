@@ -1,4 +1,4 @@
-"""Positions as strings: `parse_identifier` reads every format, `identify` writes them all.
+"""Positions as strings: `parse_identifier` reads every format, `possible_identifiers` writes them.
 
 * position id: `4HPwATDgc/ABMA`
 * gnubg id: `4HPwATDgc/ABMA:cAkAAAAAAAAE`
@@ -174,15 +174,10 @@ WRITERS: Mapping[str, Callable[[Position, MatchState], str]] = {  # by column na
 }
 
 
-def identify(position: Position, match: MatchState | None = None) -> dict[str, str]:
-    """Every identifier of a position, for the player on roll, by the name of its format. Match ID, gnubg ID and XGID
-    need a match; by default it is money play without the Jacoby rule, before the roll, with the player on roll at the
-    bottom. Raises InvalidScoreError for a match that one of them cannot represent."""
-    return {name: write(position, match or MatchState()) for name, write in WRITERS.items()}
-
-
 def possible_identifiers(position: Position, match: MatchState | None = None) -> dict[str, str]:
-    """The identifiers that `identify` returns, without those that cannot represent the match."""
+    """The identifiers of a position, for the player on roll, by the name of their format, without those that cannot
+    represent the match. Match ID, gnubg ID and XGID need a match; by default it is money play without the Jacoby rule,
+    before the roll, with the player on roll at the bottom."""
     found = {}
     for name, write in WRITERS.items():
         with suppress(InvalidScoreError):

@@ -28,7 +28,8 @@ def moved_checkers(boards: Boards, board: Boards) -> NDArray[np.int16]:
 
 def _own(boards: Boards) -> NDArray[np.int16]:
     """int16[n]: how many checkers the player on roll has on the board and the bar."""
-    found: NDArray[np.int16] = np.maximum(boards, 0).sum(axis=1, dtype=np.int16)
+    without_opponents_bar = boards[:, 1:]
+    found: NDArray[np.int16] = np.maximum(without_opponents_bar, 0).sum(axis=1, dtype=np.int16)
     return found
 
 

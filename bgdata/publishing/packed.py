@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -33,17 +33,6 @@ def _entry(name: str) -> zipfile.ZipInfo:
     found = zipfile.ZipInfo(name, _DATE)
     found.compress_type = zipfile.ZIP_DEFLATED
     return found
-
-
-def packed_names(path: Path) -> Iterator[str]:
-    """Yield the names of the arrays in an .npz file; none if the file does not exist. Raises CorruptFileError if it is
-    damaged."""
-    if path.exists():
-        with storage_errors("read", path), open_regular(path) as file:
-            try:
-                yield from zipfile.ZipFile(file).namelist()
-            except _ERRORS as error:
-                raise CorruptFileError(f"expected packed arrays in {path}, found: {cite(str(error))}") from error
 
 
 def unpack_array(path: Path, name: str, most_bytes: int) -> Array:

@@ -68,7 +68,6 @@ class Start(IntEnum):
         return self.name.lower().replace("_", "-")
 
 
-SETUPS = tuple(start for start in Start if start >= Start.BACK_GAME)
 _OPENING, _RANDOM_PLAYS, _BACK_GAME, _ACE_POINT, _CONTAINMENT, _BLITZ, *_OTHERS = (int(start) for start in Start)
 _PRIMES, _HOLDING, _BEAR_IN, _CRASHED, _ = _OTHERS
 Counter = NDArray[np.int64]  # [1] the next counter of a stream

@@ -183,7 +183,6 @@ CUBE_MAP = {
 }
 TRIALS = integer("Games", 72, Limits.trials, rollouts.TRIALS) | {"multipleOf": 36}
 CHOICES = {"roll": POSITION["roll"], "trials": TRIALS, "ply": PLY, **STAKES}
-SEARCH = {"q": text("What is searched, which may be a text with positions in it")}
 CORPUS = {
     "order": text("Which games, and in which order", enum=[*games.FILTERS], default="all"),
     "page": integer(f"Pages of {games.PAGE} games", 1, games.MAX_GAME, 1),

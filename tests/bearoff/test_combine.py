@@ -94,30 +94,31 @@ def test_chosen_plays_get_the_given_values() -> None:
 
 def gammon_chance(winner: dict[int, Fraction], first_off: dict[int, Fraction], rolls_before: int) -> Fraction:
     """Chance that the winner is off in n rolls and the other side has not borne off a checker in n - rolls_before."""
-    return sum(
-        (chance * other for n, chance in winner.items() for m, other in first_off.items() if m > n - rolls_before),
-        Fraction(0),
-    )
+    total = Fraction(0)
+    for n, chance in winner.items():
+        none_off = sum(chance for rolls, chance in first_off.items() if rolls > n - rolls_before)
+        total += chance * none_off
+    return total
 
 
 def test_gammon_chances_are_exact() -> None:
     """Only sides with all 15 checkers lose gammons, and their chances are exact for every pair of layouts of 1, 8 or 15
     checkers on two points."""
-    some = [layout for layout in layouts(2, 15) if sum(layout) in (1, 8, 15)]
-    full = [layout for layout in some if sum(layout) == 15]
-    first_full = len(some) - len(full)
-    assert some[first_full:] == full
-    rolls, first_off = [race(layout, 0) for layout in some], [race(layout, 14) for layout in full]
+    sample = [layout for layout in layouts(2, 15) if sum(layout) in (1, 8, 15)]
+    full = [layout for layout in sample if sum(layout) == 15]
+    first_full = len(sample) - len(full)
+    assert sample[first_full:] == full
+    rolls, first_off = [race(layout, 0) for layout in sample], [race(layout, 14) for layout in full]
     combination = combine.Combination(matrix_of(rolls), first_chances=matrix_of(first_off))
-    equities = combination.equities(0, len(some))
-    for row, column in product(range(len(some)), repeat=2):
+    equities = combination.equities(0, len(sample))
+    for row, column in product(range(len(sample)), repeat=2):
         expected = 2 * one_sided_win_chance(rolls[row], rolls[column]) - 1
         if column >= first_full:
             expected += gammon_chance(rolls[row], first_off[column - first_full], 1)
         if row >= first_full:
             expected -= gammon_chance(rolls[column], first_off[row - first_full], 0)
         assert equities[row, column] == pytest.approx(float(expected), abs=1e-13)
-    blocks_of_5 = [combination.equities(row, min(row + 5, len(some))) for row in range(0, len(some), 5)]
+    blocks_of_5 = [combination.equities(row, min(row + 5, len(sample))) for row in range(0, len(sample), 5)]
     assert np.concatenate(blocks_of_5).tobytes() == equities.tobytes()
 
 

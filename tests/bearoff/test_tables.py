@@ -56,14 +56,14 @@ def test_gammon_table_begins_with_15_checkers(tables: Path) -> None:
 
 def test_two_sided_probes_are_exact(tables: Path) -> None:
     table = bgdata.open_two_sided(tables, 6, 4)
-    some = layouts(6, 2)
-    pairs = list(product(range(1, len(some)), repeat=2))
+    enumerated = layouts(6, 2)
+    pairs = list(product(range(1, len(enumerated)), repeat=2))
     rows = table.probe_many([on_roll for on_roll, _ in pairs], [opponent for _, opponent in pairs])
     for (on_roll, opponent), row in zip(pairs, rows, strict=True):
-        exact = [float(equity) for equity in equities(some[on_roll], some[opponent])]
+        exact = [float(equity) for equity in equities(enumerated[on_roll], enumerated[opponent])]
         assert np.abs(row - exact).max() < error_bound(6, 4)
         assert table.probe(on_roll, opponent) == pytest.approx(tuple(row), abs=1e-7)
-        assert table.probe(some[on_roll], some[opponent]) == table.probe(on_roll, opponent)
+        assert table.probe(enumerated[on_roll], enumerated[opponent]) == table.probe(on_roll, opponent)
 
 
 def test_finished_games_are_won_or_lost(tables: Path) -> None:

@@ -131,13 +131,13 @@ def decode(count: int, repeats: int) -> float:
 
 def read_training(rows: int, whole: bool, repeats: int) -> float:
     """A training file read and checked; `whole`: imported as a version of a warehouse."""
-    from bgdata.formats.lines import read_bytes
-    from bgdata.formats.position_files import parse_gnubg_training
+    from bgdata.formats.lines import read_bytes, split_lines
+    from bgdata.formats.position_files import training_rows
 
     with tempfile.TemporaryDirectory() as folder:
         path = training_file(Path(folder), rows)
         if not whole:
-            return best_of(repeats, lambda: parse_gnubg_training(read_bytes(path)))
+            return best_of(repeats, lambda: training_rows(split_lines(read_bytes(path))))
         return best_of(repeats, lambda: import_labels(path))
 
 

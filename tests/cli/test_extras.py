@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from bgdata.cli import main
-from bgdata.cli.grammar import every_command
 from bgdata.cli.options import OutputFile
-from tests.command_line import error_of, missing_extra, run
+from tests.command_line import error_of, every_command, missing_extra, run
 from tests.subtests import Subtests
 
 # words of a command, the first missing package, its purpose, and its extra
@@ -18,7 +17,6 @@ LACKING = [
     (("serve",), "uvicorn", "for the site", "web"),
     (("serve", "--static", "pages"), "starlette", "for the site", "web"),
     (("train", "plot"), "matplotlib", "to draw pictures", "plots"),
-    (("train", "plot", "--page"), "matplotlib", "to draw pictures", "plots"),
     (("export", "onnx", "-o", "x"), "onnx", "to write an ONNX file", "onnx"),
     (("export", "torch", "-o", "x"), "torch", "to write a program of it", "torch"),
     (("eval", "start", "--network", "empty.onnx"), "onnxruntime", "to run empty.onnx", "onnx"),

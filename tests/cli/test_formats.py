@@ -77,7 +77,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "met build": [("--row", "0.5 0.49 0.32", "--gammon-rate", "0.25", "--length", "3")],
     "met show": [("published-12",), ("published-12", "--away", "3-5"), ("published-12", "--away", "1-5", "--crawford")],
     "met compare": [("published-12", "published-12", "--length", "3")],
-    "cube-life": [("--points", "2", "--checkers", "2")],
+    "cube-life": [("--points", "2", "--checkers", "2"), ("--rollouts",)],
     "race-error": [("--table", "6x6")],
     "race-rules": [("selfplay/{corpus}", "--table", "6x6")],
     "claims": [(), ("A12",)],
@@ -94,7 +94,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
 }
 # other commands print text for people: messages, a game, or a script
 NO_DATA = {
-    "build", "play", "export gnubg-bd", "export table", "export text", "export letters", "export met",
+    "build", "play", "export gnubg-bd", "export text", "export letters", "export met",
     "export onnx", "export torch", "export parquet", "met plot", "train plot", "use", "rm", "lock", "catalog",
     "completion", "external", "fibs", "ubgi", "serve", "quiz",
     "push", "pull",  # need another place: see tests/warehouse/commands/test_transfer.py

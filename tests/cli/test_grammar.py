@@ -15,10 +15,10 @@ from click.testing import CliRunner
 
 from bgdata.cli import SECTIONS, main
 from bgdata.cli.defaults import own_folder
-from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shorten
+from bgdata.cli.grammar import LONGEST, WAREHOUSE, shorten
 from bgdata.errors import UsageError
 from bgdata.process import BROKEN_PIPE
-from tests.command_line import error_of, output_of, run
+from tests.command_line import error_of, every_command, output_of, run
 from tests.subtests import each
 
 FIRST_LINE = 62  # characters that fit into the list of commands on 80 columns
@@ -29,7 +29,7 @@ NOTE = re.compile(r"  \[(default|env var): [^\]]+\]$")
 # and of published versions
 OTHER_WORDS = {
     ("train td", "rate"), ("train td", "batch"), ("train sl", "batch"), ("train sl", "rate"),
-    ("export table", "form"), ("export text", "form"), ("train plot", "page"), ("external", "save"),
+    ("export text", "form"), ("external", "save"),
     ("build", "is_all"), ("fibs", "save"), ("fibs", "length"), ("fibs", "port"), ("fibs", "host"),
     ("fibs", "patience"), ("fibs", "games"), ("fetch", "folder"),
 }  # fmt: skip
@@ -247,7 +247,7 @@ def parse_line(words: list[str], **options: Any) -> click.Context:
         ["query", "select 1", "-o", "caf\udce9.csv"],
         ["explain", "caf\udce9"],
         ["import", "positions", "caf\udce9.txt"],
-        ["export", "table", "bearoff_error/3x3", "-o", "caf\udce9"],
+        ["export", "letters", "bearoff_two_sided/3x3", "-o", "caf\udce9"],
         ["caf\udce9"],
         ["--warehouse", "caf\udce9", "list"],
     ],

@@ -47,18 +47,18 @@ def with_nan(values: Array, generator: np.random.Generator) -> Array | None:
     numbers = np.argwhere(np.isfinite(values)) if values.dtype.kind == "f" else ()
     if not len(numbers):
         return None
-    found = np.array(values)
-    found[tuple(numbers[generator.integers(len(numbers))])] = np.nan
-    return found
+    changed = np.array(values)
+    changed[tuple(numbers[generator.integers(len(numbers))])] = np.nan
+    return changed
 
 
 def corrupted_copy(values: Array, generator: np.random.Generator) -> Array:
     """A copy with one changed value in the later part of every axis, because numbers of games and offsets begin with a
     0 that nothing depends on."""
-    found = np.array(values)
-    place = tuple(int(generator.integers(size // 3, max(size - 1, size // 3 + 1))) for size in found.shape)
-    found[place] = changed_value(found[place])
-    return found
+    changed = np.array(values)
+    index = tuple(int(generator.integers(size // 3, max(size - 1, size // 3 + 1))) for size in changed.shape)
+    changed[index] = changed_value(changed[index])
+    return changed
 
 
 def changed_value(value: Any) -> Any:

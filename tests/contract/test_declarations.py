@@ -78,23 +78,22 @@ def test_declared_names_follow_the_rules(kind: Dataset[Any]) -> None:
     """The names of tables, columns, arrays and parameters are of lower-case words, and a column's name ends with its
     unit."""
     columns = [column for shape in kind.tables for column in shape.columns]
+    wrong_words = WRONG_WORDS if kind.name in sized_kinds() else WRONG_WORDS - RECORDED_WORDS
     names = [kind.name, *(shape.name for shape in kind.tables), *(column.name for column in columns)]
     for name in (*names, *(array.name for array in kind.arrays), *kind.parameters.names()):
         assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name)
-        assert not set(name.split("_")) & (WRONG_WORDS - (set() if kind.name in sized_kinds() else RECORDED_WORDS)), (
-            name
-        )
+        assert not wrong_words.intersection(name.split("_")), name
     for column in columns:
         assert column.name.endswith(UNIT_ENDINGS.get(column.unit, "")), f"{column.name} in {column.unit}"
 
 
 def test_same_name_has_the_same_unit_and_type_everywhere() -> None:
-    found = defaultdict(set)
+    types_and_units = defaultdict(set)
     for kind in all_kinds().values():
         for shape in kind.tables:
             for column in shape.columns:
-                found[column.name].add((column.type, column.unit))
-    assert {name: uses for name, uses in found.items() if len(uses) > 1} == {}
+                types_and_units[column.name].add(f"{column.type} {column.unit}")
+    assert {name: uses for name, uses in types_and_units.items() if len(uses) > 1} == {}
 
 
 @each_kind
@@ -110,13 +109,11 @@ def test_positions_with_chances_are_declared_as_labels(kind: Dataset[Any]) -> No
 
 @sized_kind
 def test_slugs_are_unique(kind: Dataset[Any]) -> None:
-    several = [
-        kind.parameters(**dict(zip(size_names(kind), values, strict=True)))
-        for values in product(range(1, 19), repeat=len(size_names(kind)))
-    ]
-    slugs = set(map(kind.slug, several))
+    names = size_names(kind)
+    all_sizes = list(product(range(1, 19), repeat=len(names)))
+    slugs = {kind.slug(kind.parameters(**dict(zip(names, sizes, strict=True)))) for sizes in all_sizes}
     assert [slug for slug in slugs if not re.fullmatch(r"[a-z0-9x-]+", slug)] == []
-    assert len(slugs) == len(several)
+    assert len(slugs) == len(all_sizes)
 
 
 @each_kind
@@ -126,15 +123,17 @@ def test_variants_have_safe_names_and_inputs_of_known_kinds(kind: Dataset[Any]) 
         assert isinstance(parameters, kind.parameters)
         kind.check_parameters(parameters)
         assert re.fullmatch(r"[a-z0-9-]+", kind.slug(parameters))
-        for wanted in kind.inputs(parameters).values():
-            if isinstance(wanted, VersionRef):
-                assert wanted.version
-                assert wanted.kind in all_kinds()
+        for needed in kind.inputs(parameters).values():
+            if isinstance(needed, VersionRef):
+                assert needed.version
+                assert needed.kind in all_kinds()
                 continue
-            name, needed = wanted
-            all_kinds()[name].check_parameters(needed)
-            assert all_kinds()[name].slug(needed)
-            assert needed not in all_kinds()[name].more or parameters not in kind.basic
+            name, input_parameters = needed
+            input_kind = all_kinds()[name]
+            input_kind.check_parameters(input_parameters)
+            assert input_kind.slug(input_parameters)
+            if parameters in kind.basic:
+                assert input_parameters not in input_kind.more
     assert set(kind.more) <= set(kind.defaults)
     for parameters in kind.defaults:
         assert kind.default(kind.slug(parameters)) == parameters

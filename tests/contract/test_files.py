@@ -31,11 +31,12 @@ def test_parquet_has_the_declared_columns_in_key_order(small_root: Path, kind: D
     table = smallest_version(small_root, kind)
     for shape in kind.tables:
         path = table.folder / shape.file
-        declared = [("variant", "VARCHAR"), *((column.name, column.type) for column in shape.columns)]
+        expected = [f"{column.name} {column.type}" for column in shape.columns]
+        expected = [*(["dataset VARCHAR"] if shape.shared else []), "variant VARCHAR", *expected]
         with duckdb.connect() as connection:
             rows = connection.sql(f"select {select_columns(kind, kind.smallest, shape)} from '{path}'")
-            shown = [(name, str(type_)) for name, type_ in zip(rows.columns, rows.types, strict=True)]
-            assert shown == ([("dataset", "VARCHAR"), *declared] if shape.shared else declared)
+            columns = [f"{name} {type_}" for name, type_ in zip(rows.columns, rows.types, strict=True)]
+            assert columns == expected
             keys = rows.select(*shape.key).fetchall()
         assert keys == sorted(set(keys))
 
@@ -98,12 +99,13 @@ def test_rounded_tables_have_equities_in_parquet(memory_path: Path, monkeypatch:
     codes."""
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
     table = bgdata.open_warehouse(memory_path).build("bearoff_two_sided", TwoSidedParameters(3, 4))
-    found = pq.read_table(table.parquet)
-    codes = table.array("equities").reshape(-1, 4)
-    for place, name in enumerate(("cubeless", "owned", "centered", "opponent_owned")):
-        assert str(found.schema.field(name).type) == "float"
-        assert (found[name].to_numpy() == (codes[:, place] / 32767.5 - 1).astype(np.float32)).all()
-        assert "RLE_DICTIONARY" in pq.read_metadata(table.parquet).row_group(0).column(2 + place).encodings
+    rows = pq.read_table(table.parquet)
+    row_group = pq.read_metadata(table.parquet).row_group(0)
+    equities = (table.array("equities").reshape(-1, 4) / 32767.5 - 1).astype(np.float32)
+    for number, name in enumerate(("cubeless", "owned", "centered", "opponent_owned")):
+        assert str(rows.schema.field(name).type) == "float"
+        np.testing.assert_array_equal(rows[name].to_numpy(), equities[:, number])
+        assert "RLE_DICTIONARY" in row_group.column(2 + number).encodings  # after two indices
 
 
 @sized_kind
@@ -114,13 +116,12 @@ def test_parquet_equals_the_arrays(small_root: Path, kind: Dataset[Any]) -> None
 
 def check_rows(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
     """Every row of the table's Parquet file agrees with its arrays, as a second decoder (`ROWS`) reads them."""
+    columns = select_columns(kind, parameters, kind.tables[0])
     with duckdb.connect() as connection:
-        found = connection.sql(
-            f"select {select_columns(kind, parameters, kind.tables[0])} from '{table.parquet}'"
-        ).fetchall()
+        rows = connection.sql(f"select {columns} from '{table.parquet}'").fetchall()
     arrays = table.arrays()
-    assert len(found) == table.manifest.rows
-    for number, values in enumerate(found):
+    assert len(rows) == table.manifest.rows
+    for number, values in enumerate(rows):
         expected = ROWS[kind.name](parameters, arrays, number)
         assert values[0] == kind.slug(parameters)
         for column, value in zip(kind.columns, values[1:], strict=True):
@@ -144,4 +145,5 @@ def test_rounded_tables_show_decoded_values(memory_path: Path, monkeypatch: pyte
 @each_kind
 def test_arrays_are_as_declared(small_root: Path, kind: Dataset[Any]) -> None:
     arrays = smallest_version(small_root, kind).arrays()
-    assert {name: values.dtype for name, values in arrays.items()} == {a.name: np.dtype(a.dtype) for a in kind.arrays}
+    declared = {array.name: np.dtype(array.dtype) for array in kind.arrays}
+    assert {name: values.dtype for name, values in arrays.items()} == declared

@@ -46,8 +46,8 @@ def decide_money(
     """Equities and best actions in money play, from float[n, 5] chances."""
     code = check_money(strategy, owner, is_jacoby=is_jacoby)
     rows = check_chances(chances)
-    found = [money_equities(strategy, row, code, is_jacoby, has_beavers) for row in rows]
-    return EquityColumns(*np.array(found).T), np.array([best_action(each) for each in found], np.int8)
+    equities = [money_equities(strategy, row, code, is_jacoby, has_beavers) for row in rows]
+    return EquityColumns(*np.array(equities).T), np.array([best_action(of_actions) for of_actions in equities], np.int8)
 
 
 @cache
@@ -59,7 +59,7 @@ def published_met() -> MatchEquity:
 def match_reference(away: int, opponent_away: int, shares: list[float]) -> MatchReference:
     """The slow reference at a score of the published table."""
 
-    def mwc(own: int, other: int, is_post_crawford: bool) -> float:
-        return published_met().mwc(own, other, is_post_crawford=is_post_crawford)
+    def mwc(away: int, opponent_away: int, is_post_crawford: bool) -> float:
+        return published_met().mwc(away, opponent_away, is_post_crawford=is_post_crawford)
 
     return MatchReference(mwc, away, opponent_away, shares)

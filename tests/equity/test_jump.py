@@ -14,7 +14,6 @@ from bgdata.equity.curves import (
     Points,
     centered_jump_curve,
     curve_equity,
-    implied_index,
     jump_curve,
     mirror,
     owned_jump_curve,
@@ -26,7 +25,7 @@ from bgdata.equity.numeric import JUMPS, solve_jumps
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from tests.equity.samples import match_reference, published_met, random_chances
-from tests.reference.jump_match import solved_match
+from tests.reference.jump_match import implied_index, solved_match
 
 CENTERED, OWN, OPPONENTS = 0, 1, 2  # codes of cube owners
 GRID = np.linspace(0, 1, 51)

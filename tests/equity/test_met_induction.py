@@ -130,9 +130,8 @@ def test_cells_are_mixtures_of_live_and_dead_cubes(rate: float, index: float) ->
     table = induced_table("x", post_crawford_row(random_states(4).fair(), 14), rate, index)
     for away, opponent_away in product(range(2, 15), repeat=2):
         reference = MatchReference(
-            lambda own, other, is_post_crawford: table.mwc(own, other, is_post_crawford=is_post_crawford),
-            away, opponent_away, [rate, 0, rate, 0],
-        )  # fmt: skip
+            lambda *score: table.mwc(*score[:2], is_post_crawford=score[2]), away, opponent_away, [rate, 0, rate, 0]
+        )
         expected = index * reference.live(1, "centered", 0.5) + (1 - index) * reference.dead(1, 0.5)
         assert table.mwc(away, opponent_away) == pytest.approx(expected, abs=1e-9)
 

@@ -22,30 +22,12 @@ from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
-from bgdata.game.plays import legal_plays, parse_play
+from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
 from tests.game.gnubg_rules import after_moves
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 from tests.random_games import random_game_positions
-
-
-@pytest.mark.parametrize(
-    ("position", "roll", "play", "moves"),
-    [
-        (START, "31", "8/5 6/5", [8, 5, 6, 5]),
-        (START, "66", "24/18(2) 13/7(2)", [24, 18, 24, 18, 13, 7, 13, 7]),
-        (Position([0, *[0] * 3, 1, 1, *[0] * 18, -1, 0]), "64", "5/off 4/off", [5, 0, 4, 0]),
-        (Position([0, *[0] * 19, -1, -1, 0, 0, -1, 1]), "54", "bar/21*/16", [25, 21, 21, 16]),
-        (Position([0, *[0] * 19, -1, -1, 0, 0, -1, 1]), "54", "bar/20*/16", [25, 20, 20, 16]),
-    ],
-)
-def test_moves_of_gnubg_are_a_play(position: Position, roll: str, play: str, moves: list[int]) -> None:
-    assert after_moves(position, moves) == parse_play(play, position, roll).after_play
-
-
-def test_no_moves_of_gnubg_are_no_play() -> None:
-    assert after_moves(START, []) == START
 
 
 @needs_gnubg_tool("gnubg")

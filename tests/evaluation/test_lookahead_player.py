@@ -28,7 +28,7 @@ from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer, map_player
 from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.game.dice import roll_of
-from bgdata.game.identifiers import identify
+from bgdata.game.identifiers import possible_identifiers
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
@@ -287,10 +287,10 @@ def test_finished_games_and_empty_boards_are_refused(small_root: Path) -> None:
         player.evaluate([0] * 26)
 
 
-@pytest.mark.parametrize("notation", sorted(identify(START).keys() - {"match_id"}))
+@pytest.mark.parametrize("notation", sorted(possible_identifiers(START).keys() - {"match_id"}))
 def test_every_notation_gets_the_same_answer(small_root: Path, notation: str) -> None:
     player = bgdata.open_player(small_root)
-    identifier = identify(START)[notation]
+    identifier = possible_identifiers(START)[notation]
     assert player.evaluate(identifier) == player.evaluate("start")
     assert player.rank_plays(identifier, "31") == player.rank_plays("start", "31")
     assert player.decide_cube(identifier) == player.decide_cube("start")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.formats import lines as lines_module
 from bgdata.formats import position_files as files
-from bgdata.formats.lines import LineCounts, read_bytes
+from bgdata.formats.lines import LineCounts, Lines, plain_text, read_bytes, split_lines
 from bgdata.formats.position_files import HEADING, WILDBG_HEADING, PositionRows
 from bgdata.game.board import Flaw
 from bgdata.game.codec import format_position_ids
@@ -63,7 +63,7 @@ TOLERATED_ROWS = {
 class Format(NamedTuple):
     """The reader and writer of a format, and a valid row."""
 
-    parse: Callable[[bytes], PositionRows]
+    rows: Callable[[Lines], PositionRows]
     write: Callable[[PositionRows], Iterator[bytes]]
     row: bytes
 
@@ -89,18 +89,18 @@ def write_entries(rows: PositionRows) -> Iterator[bytes]:
 
 
 FORMATS = {
-    "training": Format(files.parse_gnubg_training, write_training, START_ROW),
-    "wildbg": Format(
-        files.parse_wildbg_csv, lambda rows: files.format_wildbg_csv(rows.boards, rows.chances), WILDBG_ROW
-    ),
+    "training": Format(files.training_rows, write_training, START_ROW),
+    "wildbg": Format(files.wildbg_rows, lambda rows: files.format_wildbg_csv(rows.boards, rows.chances), WILDBG_ROW),
     "bgsage": Format(
-        files.parse_bgsage_rollouts, lambda rows: files.format_bgsage_rollouts(rows.boards, rows.chances), BGSAGE_ROW
+        files.rollout_rows, lambda rows: files.format_bgsage_rollouts(rows.boards, rows.chances), BGSAGE_ROW
     ),
-    "entries": Format(files.parse_bgsage_entries, write_entries, f"{json.dumps(ENTRY)}\n".encode()),
-    "list": Format(
-        files.parse_position_list, lambda rows: files.format_position_list(rows.boards), f"{START_ID}\n".encode()
-    ),
+    "entries": Format(files.entry_rows, write_entries, f"{json.dumps(ENTRY)}\n".encode()),
+    "list": Format(files.list_rows, lambda rows: files.format_position_list(rows.boards), f"{START_ID}\n".encode()),
 }
+
+
+def parse(name: str, data: bytes) -> PositionRows:
+    return FORMATS[name].rows(split_lines(plain_text(data) if name == "list" else data))
 
 
 def written_text(name: str, rows: PositionRows) -> bytes:
@@ -150,6 +150,7 @@ WRONG_ENTRIES: list[tuple[dict[str, Any], str]] = [
 BAD_ROWS: dict[str, dict[str, str]] = {
     "training": {
         f"{START_KEY} 0.5 0.1 0 0.1": "expected 6 fields (key and five chances), got 5",
+        f"{START_KEY} 0.5 0.1 0 0.1 0 0": "expected 6 fields (key and five chances), got 7",
         f"{START_KEY} 0.5 0.1 0 0.1 0 # why": "expected 6 fields (key and five chances), got 8",
         f"{START_KEY[1:]} 0.5 0.1 0 0.1 0": "expected a key of 20 letters",
         f"{START_KEY}A 0.5 0.1 0 0.1 0": "expected a key of 20 letters",
@@ -159,6 +160,8 @@ BAD_ROWS: dict[str, dict[str, str]] = {
         f"{START_KEY} 0.5 x 0 0.1 0": "expected a number as win_gammon",
         f"{START_KEY} nan 0.1 0 0.1 0": "expected a number as win",
         f"{START_KEY} 0.5 0.1 0 0.1 inf": "expected a number as lose_backgammon",
+        f"{START_KEY} 0.5 0.1 0 0.1 0xyz": "expected a number as lose_backgammon",
+        f"{START_KEY} 0.5 0.1 0 0,1 0": "expected a number as lose_gammon",
         f"{START_KEY} 1.00001 0.1 0 0 0": "expected chances from 0 to 1",
         f"{START_KEY} 0.5 0.1 -0.00001 0.1 0": "expected chances from 0 to 1",
         f"{START_KEY} 0.5 0.50002 0 0.1 0": "expected win_gammon at most win",
@@ -188,6 +191,7 @@ BAD_ROWS: dict[str, dict[str, str]] = {
         f"{START_ID},0.5,0,0,0,0,": "expected 6 fields (position id and five chances), got 7",
         f"{START_ID};0.5;0;0;0;0": "expected 6 fields (position id and five chances), got 1",
         f"{START_ID[:-1]},0.5,0,0,0,0": "expected a position id of 14 characters",
+        f"{START_ID[:-1]}B,0.5,0,0,0,0": LAST_LETTER,
         f"{START_ID},0.5,,0,0,0": "expected a number as win_gammon",
         f"{START_ID},0.5,0,0,0,0.1": "expected lose_backgammon at most lose_gammon",
         WILDBG_HEADING: "expected a position id of 14 characters",
@@ -206,6 +210,7 @@ BAD_ROWS: dict[str, dict[str, str]] = {
         f"{START_TEXT[:-1]}-1 0.5 0 0 0 0": "expected no negative count on a bar in the board",
         f"{START_TEXT} 0.5 0 0 nan 0": "expected a number as lose_gammon",
         f"{START_TEXT} 1.0501 0 0 0 0": "expected chances from 0 to 1",
+        f"-1{START_TEXT[1:]} 0.5 0.1 0 0.1 0": "expected no negative count on a bar in the board",
         f"1{START_TEXT[1:]} 0.5 0.1 0 0.1 0": Flaw.OPPONENT_CHECKERS.rule + " in the board",
         f"1{' 2' * 6}{' 0' * 12}{' -2' * 6} 1 0.5 0.1 0 0.1 0": Flaw.CLOSED_BOARDS.rule + " in the board",
         f"{START_TEXT} 0.5 0.1 0 0.1 -0.0501": "expected chances from 0 to 1",
@@ -247,8 +252,8 @@ BAD_ROWS: dict[str, dict[str, str]] = {
     [(name, line, reason) for name, rows in BAD_ROWS.items() for line, reason in rows.items()],
 )
 def test_invalid_line_is_quarantined_with_its_reason(name: str, line: str, reason: str) -> None:
-    parse, _, valid_row = FORMATS[name]
-    rows = parse(valid_row + line.encode("latin-1") + b"\n" + valid_row)
+    valid_row = FORMATS[name].row
+    rows = parse(name, valid_row + line.encode("latin-1") + b"\n" + valid_row)
     (bad,) = rows.rejects
     assert bad.line == 2
     assert bad.reason == reason
@@ -260,7 +265,7 @@ def test_invalid_line_is_quarantined_with_its_reason(name: str, line: str, reaso
 
 
 def test_published_row_of_gnubg_is_read() -> None:
-    rows = files.parse_gnubg_training(TRAINING_ROW)
+    rows = parse("training", TRAINING_ROW)
     assert rows.counts == LineCounts(1, 1, 0, 0)
     assert rows.boards.dtype == np.int8
     assert rows.boards.tolist() == [
@@ -280,7 +285,7 @@ def test_published_row_of_gnubg_is_read() -> None:
 
 
 def test_published_row_of_bgsage_is_read() -> None:
-    rows = files.parse_bgsage_rollouts(BGSAGE_ROW)
+    rows = parse("bgsage", BGSAGE_ROW)
     assert rows.counts == LineCounts(1, 1, 0, 0)
     assert rows.boards[0, 1:6].tolist() == [-2, 5, 3, -2, 5]
     assert rows.chances.tolist() == [[0.7823, 0.4430, 0.0480, 0.0025, -0.0002]]
@@ -290,7 +295,7 @@ def test_published_row_of_bgsage_is_read() -> None:
 @pytest.mark.parametrize(("name", "first_id"), [("contact.csv", b"v3sAAAhmdzMAAQ"), ("race.csv", b"v90EAIC3BgAAAA")])
 def test_published_positions_of_wildbg_are_read(name: str, first_id: bytes) -> None:
     path = shared_file("wildbg", name)
-    rows = files.parse_position_list(read_bytes(path))
+    rows = parse("list", read_bytes(path))
     assert rows.counts == LineCounts(1000, 1000, 0, 0)
     assert position_ids(rows)[0] == first_id
     assert written_text("list", rows) == path.read_bytes()
@@ -298,7 +303,7 @@ def test_published_positions_of_wildbg_are_read(name: str, first_id: bytes) -> N
 
 def test_comments_of_training_data_are_kept() -> None:
     text = b"# head\n\n" + START_ROW + b"# a\n# " + "ü\n".encode() + TRAINING_ROW + b"bad\n" + START_ROW + b"# end"
-    rows = files.parse_gnubg_training(text)
+    rows = parse("training", text)
     assert rows.counts == LineCounts(lines=9, rows=3, comments=5, quarantined=1)
     assert rows.comments == ("# head", "# a", "# ü", "# end")
     assert rows.comment_index is not None
@@ -310,7 +315,7 @@ def test_comments_of_training_data_are_kept() -> None:
 
 @each(("name", "row"), [(name, row) for name, rows in TOLERATED_ROWS.items() for row in rows])
 def test_slightly_inexact_rows_are_accepted(name: str, row: str) -> None:
-    assert FORMATS[name].parse(row.encode()).counts == LineCounts(1, 1, 0, 0)
+    assert parse(name, row.encode()).counts == LineCounts(1, 1, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -319,7 +324,7 @@ def test_slightly_inexact_rows_are_accepted(name: str, row: str) -> None:
     ids=["canonical", "missing", "blanks"],
 )
 def test_wildbg_file_may_have_a_heading(heading: str) -> None:
-    rows = files.parse_wildbg_csv(heading.encode() + WILDBG_ROW)
+    rows = parse("wildbg", heading.encode() + WILDBG_ROW)
     assert rows.rejects == []
     assert rows.boards.tolist() == START_BOARDS.tolist()
     assert rows.chances.dtype == np.float32
@@ -328,7 +333,7 @@ def test_wildbg_file_may_have_a_heading(heading: str) -> None:
 
 
 def test_wildbg_file_with_another_heading_is_quarantined() -> None:
-    rows = files.parse_wildbg_csv(b"\nposition_id,win,lose_g,lose_bg,win_g,win_bg\n" + WILDBG_ROW)
+    rows = parse("wildbg", b"\nposition_id,win,lose_g,lose_bg,win_g,win_bg\n" + WILDBG_ROW)
     assert rows.counts == LineCounts(lines=3, rows=0, comments=1, quarantined=2)
     assert {bad.reason for bad in rows.rejects} == {f"expected the heading {WILDBG_HEADING} or none"}
 
@@ -338,7 +343,7 @@ def test_json_lines_are_read() -> None:
     letters."""
     cubeless_rollout = {"eval_level": "Rollout", "tier": "rollout", "cube_owner": None, "jacoby": False, "seed": 7}
     entries = [ENTRY | cubeless_rollout, ENTRY | {"kind": "cube", "equity": 1}]
-    rows = files.parse_bgsage_entries("\n\n".join(map(json.dumps, entries)).encode())
+    rows = parse("entries", "\n\n".join(map(json.dumps, entries)).encode())
     assert rows.counts == LineCounts(lines=3, rows=2, comments=1, quarantined=0)
     assert rows.equities is not None
     assert rows.equities.tolist() == [0.0625, 1]
@@ -356,7 +361,7 @@ def test_json_lines_are_read() -> None:
 
 def test_list_may_have_a_heading_comments_and_other_columns() -> None:
     text = b"position_id,win\n# x\n4HPwATDgc/ABMA, 0.5,x\r\n\n v3sAAAhmdzMAAQ\n4HPwATDgc/ABMA"
-    rows = files.parse_position_list(text)
+    rows = parse("list", text)
     assert rows.counts == LineCounts(lines=6, rows=3, comments=3, quarantined=0)
     assert position_ids(rows) == [b"4HPwATDgc/ABMA", b"v3sAAAhmdzMAAQ", b"4HPwATDgc/ABMA"]
     assert rows.lines.tolist() == [3, 5, 6]
@@ -368,7 +373,7 @@ def test_list_may_have_every_notation(other_columns: str) -> None:
     board = ",".join(map(str, START.board))
     notations = [START_ID, f'"{START_ID}"', f"{START_ID}:cAkAAAAAAAAE", START_KEY, "start", f"XGID={xgid}", xgid]
     notations += [board, board.replace(",", " "), f"[{board}]", f"({board.replace(',', ', ')})"]
-    rows = files.parse_position_list("".join(f"{text}{other_columns}\n" for text in notations).encode("utf-16"))
+    rows = parse("list", "".join(f"{text}{other_columns}\n" for text in notations).encode("utf-16"))
     assert rows.rejects == []
     assert rows.boards.tolist() == START_BOARDS.tolist() * len(notations)
 
@@ -377,7 +382,7 @@ def test_positions_of_an_extreme_gammon_export_are_read() -> None:
     """The XGIDs of an export are rows; the analysis below each, and an XGID that a note quotes, are quarantined."""
     xgid = "XGID=-b----E-C--AeD---bAdb---A-:0:0:1:52:0:0:3:0:10"
     text = f"{xgid}\nX:Player 1   O:Player 2\nScore is X:0 O:0.\n\n    1. 3-ply 18/11  eq:-0,0026\nso: {xgid}\n"
-    rows = files.parse_position_list(text.encode())
+    rows = parse("list", text.encode())
     assert rows.counts == LineCounts(lines=6, rows=1, comments=1, quarantined=4)
     assert rows.boards.tolist() == [list(Position(xgid).board)]
 
@@ -385,7 +390,7 @@ def test_positions_of_an_extreme_gammon_export_are_read() -> None:
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("data", [b"", b"\n", b"# only\n", b"\xef\xbb\xbf", b"\0\0\0", b"\xff" * 1000], ids=repr)
 def test_file_without_rows_is_empty(name: str, data: bytes) -> None:
-    rows = FORMATS[name].parse(data)
+    rows = parse(name, data)
     assert len(rows) == 0
     assert rows.boards.shape == (0, 26)
     assert rows.chances.shape == (0, 0 if name == "list" else 5)
@@ -394,15 +399,15 @@ def test_file_without_rows_is_empty(name: str, data: bytes) -> None:
 
 
 def test_heading_after_a_byte_order_mark_is_recognized() -> None:
-    assert files.parse_position_list(b"\xef\xbb\xbfposition_id").counts == LineCounts(1, 0, 1, 0)
+    assert parse("list", b"\xef\xbb\xbfposition_id").counts == LineCounts(1, 0, 1, 0)
 
 
 @pytest.mark.parametrize("block", [1, 2, 4])
 def test_training_rows_do_not_depend_on_blocks(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     text = START_ROW + b"# a\nbad\n" + TRAINING_ROW + START_ROW + b"# b\n\nworse row\n" + START_ROW
-    expected = files.parse_gnubg_training(text)
+    expected = parse("training", text)
     monkeypatch.setattr(lines_module, "BLOCK", block)
-    rows = files.parse_gnubg_training(text)
+    rows = parse("training", text)
     assert rows.counts == LineCounts(lines=9, rows=4, comments=3, quarantined=2)
     assert rows.rejects == expected.rejects
     assert rows.lines.tolist() == [1, 4, 5, 9]
@@ -423,7 +428,7 @@ SAMPLE_LINES = st.sampled_from([START_ROW, TRAINING_ROW, b"# x\n", b"\n"])
 
 @given(st.lists(SAMPLE_LINES | training_lines() | st.binary(max_size=30)).map(b"".join))
 def test_training_lines_match_the_reference(text: bytes) -> None:
-    rows = files.parse_gnubg_training(text)
+    rows = parse("training", text)
     expected = [training_row(line) for line in lines_of(text)]
     expected_rows = [row for row in expected if isinstance(row, tuple)]
     assert rows.lines.tolist() == [line for line, row in enumerate(expected, start=1) if isinstance(row, tuple)]
@@ -442,7 +447,7 @@ def check_round_trip(
 ) -> PositionRows:
     """Check that written lines are read back unchanged, and written again to the same text."""
     text = b"".join(lines)
-    rows = FORMATS[name].parse(text)
+    rows = parse(name, text)
     assert rows.rejects == []
     assert (rows.boards == expected_boards).all()
     assert rows.chances.tobytes() == expected_chances.tobytes()
@@ -512,7 +517,7 @@ def test_rollouts_round_trip(entries: list[tuple[list[int], float, float, float]
 @given(st.lists(boards(), max_size=20), st.booleans())
 def test_lists_round_trip(some_boards: list[list[int]], heading: bool) -> None:
     expected = board_array(some_boards)
-    rows = files.parse_position_list(b"".join(files.format_position_list(expected, heading=heading)))
+    rows = parse("list", b"".join(files.format_position_list(expected, heading=heading)))
     assert (rows.boards == expected).all()
     assert rows.counts == LineCounts(len(expected) + heading, len(expected), int(heading), 0)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bgdata.errors import InvalidPositionError, InvalidRollError
 from bgdata.game.board_arrays import board_array, dice_array
 from bgdata.game.dice import Roll
-from bgdata.game.identifiers import identify
+from bgdata.game.identifiers import possible_identifiers
 from bgdata.game.position import START, Position
 from tests.game.strategies import positions
 from tests.subtests import each
@@ -20,7 +20,7 @@ from tests.subtests import each
 def test_board_array_accepts_every_form(some_positions: list[Position]) -> None:
     expected = np.array([position.board for position in some_positions], np.int8).reshape(-1, 26)
     ids = [position.id for position in some_positions]
-    xgids = [identify(position)["xgid"] for position in some_positions]
+    xgids = [possible_identifiers(position)["xgid"] for position in some_positions]
     forms: list[Any] = [
         *(expected, expected.astype(np.int64), np.asfortranarray(expected.astype(np.int32))),
         *(expected.tolist(), list(expected), some_positions, tuple(some_positions)),

@@ -10,13 +10,14 @@ from bgdata.game.nearest import moved_checkers, nearest_boards
 from bgdata.game.position import START
 from tests.random_games import random_game_positions
 
-OFF = 26
+OPPONENTS_BAR, OFF = 0, 26
 
 
 def checkers_by_place(board: list[int]) -> Counter[tuple[str, int]]:
-    """The checkers of each side by slot of the board, and those that are off; the opponent's bar is empty."""
-    own = {("own", slot): count for slot, count in enumerate(board) if count > 0}
+    """The checkers of each side by slot of the board, and those that are off."""
+    own = {("own", slot): count for slot, count in enumerate(board) if count > 0 and slot != OPPONENTS_BAR}
     opponent = {("opponent", slot): -count for slot, count in enumerate(board) if count < 0}
+    opponent["opponent", OPPONENTS_BAR] = board[OPPONENTS_BAR]
     own["own", OFF] = 15 - sum(own.values())
     opponent["opponent", OFF] = 15 - sum(opponent.values())
     return Counter(own | opponent)
@@ -29,7 +30,7 @@ def count_moved_checkers(before: list[int], after: list[int]) -> int:
 
 def test_moved_checkers_are_those_on_other_places() -> None:
     boards = random_game_positions(10, seed=5).boards[:400]
-    boards = boards[boards[:, 0] == 0]  # without checkers of the opponent on the bar
+    assert (boards[:, OPPONENTS_BAR] > 0).any()
     for board in boards[::80]:
         expected = [count_moved_checkers(board.tolist(), other) for other in boards.tolist()]
         assert moved_checkers(boards, board).tolist() == expected

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from bgdata.errors import InvalidPositionError
 from bgdata.game.board import Flaw
-from bgdata.game.identifiers import identify
+from bgdata.game.identifiers import possible_identifiers
 from bgdata.game.position import START, Position, board_flaw, format_key20, parse_key20, parse_position_id
 from tests.game.strategies import boards, positions
 from tests.subtests import each
@@ -71,7 +71,7 @@ def test_position_accepts_every_form(position: Position) -> None:
     board = list(position.board)
     forms = [
         position, board, tuple(board), np.array(board), np.array(board, np.int8), np.array([board, board], np.int64)[1],
-        *(text for name, text in identify(position).items() if name != "match_id"),
+        *(text for name, text in possible_identifiers(position).items() if name != "match_id"),
     ]  # fmt: skip
     assert {Position(form) for form in forms} == {position}
     assert all(type(count) is int for form in forms for count in Position(form).board)

@@ -33,8 +33,8 @@ def published(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
-class Ranges(http.server.SimpleHTTPRequestHandler):
-    """Serves files of a folder, and parts of them."""
+class RangeHandler(http.server.SimpleHTTPRequestHandler):
+    """Serves files of a folder, and ranges of their bytes."""
 
     protocol_version = "HTTP/1.1"
 
@@ -45,14 +45,16 @@ class Ranges(http.server.SimpleHTTPRequestHandler):
             self.send_error(404)
             return
         size = path.stat().st_size
-        wanted = self.headers.get("Range")
-        begin = 0
-        end = size
-        if wanted:
-            first, _, last = wanted.removeprefix("bytes=").partition("-")
-            begin, end = (int(first), min(size, int(last) + 1 if last else size)) if first else (size - int(last), size)
-        self.send_response(206 if wanted else 200)
-        if wanted:
+        byte_range = self.headers.get("Range", "")
+        first, _, last = byte_range.removeprefix("bytes=").partition("-")
+        if not byte_range:
+            begin, end = 0, size
+        elif first:
+            begin, end = int(first), min(size, int(last) + 1 if last else size)
+        else:  # the last bytes
+            begin, end = size - int(last), size
+        self.send_response(206 if byte_range else 200)
+        if byte_range:
             self.send_header("Content-Range", f"bytes {begin}-{end - 1}/{size}")
         self.send_header("Accept-Ranges", "bytes")
         self.send_header("Content-Length", str(end - begin))
@@ -69,9 +71,9 @@ class Ranges(http.server.SimpleHTTPRequestHandler):
 def published_address(published: Path) -> Iterator[str]:
     """The published folder on a web server of this machine, which supports ranges."""
     server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(Ranges, directory=os.fspath(published))
+        ("127.0.0.1", 0), functools.partial(RangeHandler, directory=os.fspath(published))
     )
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
     server.server_close()

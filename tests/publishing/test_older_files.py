@@ -12,8 +12,8 @@ from tests.store.test_derived_columns import MoreSquares
 from tests.store.toy import Count, Squares, toy_warehouse
 
 
-def published(root: Path, folder: Path, squares: Squares) -> Path:
-    """The only data file of `squares/9`, written as `squares` declares it and published with all columns."""
+def publish_squares(root: Path, folder: Path, squares: Squares) -> Path:
+    """Build squares/9 as `squares` declares it, and publish it with all columns; returns the only data file."""
     toy_warehouse(root, squares=squares).build("squares", Count(9))
     publish_folder(toy_warehouse(root, squares=MoreSquares()), folder, [], "Squares", "Numbers.", Silence())
     (path,) = folder.glob("data/*/*.parquet")
@@ -21,8 +21,8 @@ def published(root: Path, folder: Path, squares: Squares) -> Path:
 
 
 def test_derived_columns_are_published_for_older_files(memory_path: Path) -> None:
-    older = published(memory_path / "older", memory_path / "a", Squares())
-    newer = published(memory_path / "newer", memory_path / "b", MoreSquares())
+    older = publish_squares(memory_path / "older", memory_path / "a", Squares())
+    newer = publish_squares(memory_path / "newer", memory_path / "b", MoreSquares())
     rows = pq.read_table(older).to_pylist()
     assert [row["half"] for row in rows] == [number // 2 for number in range(9)]
     assert {row["title"] for row in rows} == {"squares/9"}

@@ -27,7 +27,7 @@ from bgdata.publishing.pack import ABOUT, SCRIPTS, TITLE, pack_plan, publish_pac
 from bgdata.store.housekeeping import remove
 from bgdata.store.parameters import Parameters
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, run
+from tests.command_line import error_of, output_of, run
 from tests.kept import link
 from tests.random_games import random_game_positions
 
@@ -72,12 +72,13 @@ def run_script(path: Path, folder: Path, *arguments: object) -> subprocess.Compl
 def test_plan_names_existing_kinds_and_parameters() -> None:
     kinds = bgdata.all_kinds()
     plan = list(pack_plan())
-    assert len({(kind, kinds[kind].slug(parameters)) for kind, parameters in plan}) == len(plan)
     for kind, parameters in plan:
         kinds[kind].check_parameters(parameters)
-    assert {("bearoff_two_sided", "6x6"), ("bearoff_two_sided", "6x8"), ("contact_endgame", "2")} <= {
-        (kind, kinds[kind].slug(parameters)) for kind, parameters in plan
-    }
+    names = [f"{kind}/{kinds[kind].slug(parameters)}" for kind, parameters in plan]
+    assert "bearoff_two_sided/6x6" in names
+    assert "bearoff_two_sided/6x8" in names
+    assert "contact_endgame/2" in names
+    assert len(set(names)) == len(names)
 
 
 def test_pack_says_how_to_read_it(small_pack: Path) -> None:
@@ -100,18 +101,19 @@ def test_scripts_of_a_pack_are_removed_with_it(small_pack: Path, small_root: Pat
     assert "scripts/" not in (folder / "SHA256SUMS").read_text()
 
 
-@pytest.mark.parametrize(("places", "most"), [(6, 8), (25, 2)])
-def test_layouts_are_numbered_as_the_card_says(places: int, most: int) -> None:
-    numbered = [c for n in range(most + 1) for c in combinations_with_replacement(range(1, places + 1), n)]
-    layouts = np.zeros((len(numbered), places), np.int8)
+@pytest.mark.parametrize(("point_count", "checkers"), [(6, 8), (25, 2)])
+def test_layouts_are_numbered_as_the_card_says(point_count: int, checkers: int) -> None:
+    """By the number of checkers, then by the points of the checkers, in ascending order."""
+    points = range(1, point_count + 1)
+    expected: list[tuple[int, ...]] = []
+    for count in range(checkers + 1):
+        expected += combinations_with_replacement(points, count)
+    layouts = np.zeros((len(expected), point_count), np.int8)
     fill_layouts(layouts)
-    found = [tuple(np.repeat(np.arange(1, places + 1), layout).tolist()) for layout in layouts]
-    assert found == numbered
+    assert [tuple(np.repeat(points, layout).tolist()) for layout in layouts] == expected
 
 
 def test_pack_builds_what_is_missing(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`bgdata publish --pack` builds the missing versions of the pack, and publishes it with its own or a given
-    title."""
     kinds = bgdata.all_kinds()
     plan = [(name, kinds[name].smallest) for name in ("contact_endgame", "match_equity")]
     remove(warehouse, warehouse.open("contact_endgame", "1"))
@@ -121,7 +123,7 @@ def test_pack_builds_what_is_missing(warehouse: Warehouse, tmp_path: Path, monke
     assert result.stdout.splitlines()[1].startswith("contact_endgame-")
     assert "published 2 versions into" in result.stderr
     assert read_contents(tmp_path / "pack").title == TITLE
-    result = run(warehouse.root, "publish", tmp_path / "pack", "--pack", "--title", "Mine")
+    output_of(warehouse.root, "publish", tmp_path / "pack", "--pack", "--title", "Mine")
     assert read_contents(tmp_path / "pack").title == "Mine"
 
 
@@ -137,19 +139,20 @@ def test_script_scores_an_engine_without_bgdata(small_pack: Path, tmp_path: Path
     name, figures = result.stdout.strip().split(": loses ")
     assert name.startswith("contact-3-of-")
     assert float(figures.split()[0]) >= 0
-    wrong = run_script(SCRIPTS / "score_an_engine.py", tmp_path / "elsewhere", tmp_path)
-    assert (wrong.returncode, wrong.stderr) == (
-        1,
-        f"expected a folder of `bgdata publish FOLDER --pack`, got {tmp_path}\n",
-    )
+
+
+def test_script_refuses_another_folder(tmp_path: Path) -> None:
+    result = run_script(SCRIPTS / "score_an_engine.py", tmp_path / "script", tmp_path)
+    assert result.returncode == 1
+    assert result.stderr == f"expected a folder of `bgdata publish FOLDER --pack`, got {tmp_path}\n"
 
 
 def test_script_trains_a_player_without_bgdata(small_pack: Path, tmp_path: Path) -> None:
     result = run_script(small_pack / "scripts" / "train_a_player.py", tmp_path, small_pack, 1, 2)
     assert result.returncode == 0, result.stderr
-    lines = result.stdout.splitlines()
-    assert [line.split()[0] for line in (lines[0], lines[-1])] == ["test", lines[-1].split()[0]]
-    assert lines[-1].endswith("points a game against the racer")
+    first_line, *_, last_line = result.stdout.splitlines()
+    assert first_line.startswith("test ")
+    assert last_line.endswith("points a game against the racer")
     with np.load(tmp_path / "player.npz") as net:
         assert [net[name].shape for name in net.files] == [(202, 128), (128,), (128, 5), (5,)]
 
@@ -159,49 +162,68 @@ def test_script_scores_the_best_and_the_worst_engine(scripts: tuple[ModuleType, 
     loses the mean of a decision's plays. The plays of the second decision are not in order."""
     score, _ = scripts
     boards = np.arange(5 * 26, dtype=np.int8).reshape(5, 26)
-    loss = np.array([0.0, 0.25, 0.5, 0.125, 0.0])
-    board = pa.FixedSizeListArray.from_arrays(pa.array(boards.reshape(-1)), 26)
-    plays = pa.table({"decision": [0, 0, 0, 1, 1], "loss": loss, "board": board})
-    by_board = dict(zip(boards[:, 0].tolist(), loss, strict=True))
+    losses = [0.0, 0.25, 0.5, 0.125, 0.0]
+    board_column = pa.FixedSizeListArray.from_arrays(pa.array(boards.reshape(-1)), 26)
+    plays = pa.table({"decision": [0, 0, 0, 1, 1], "loss": losses, "board": board_column})
+    loss_by_first_number = dict(zip(boards[:, 0].tolist(), losses, strict=True))
 
-    def knows(found: Any) -> Any:
-        return np.array([by_board[int(each[0])] for each in found])
+    def best_engine(boards: Any) -> Any:
+        """The opponent's equity after each play."""
+        return np.array([loss_by_first_number[int(board[0])] for board in boards])
 
-    assert score.losses(plays, knows).tolist() == [0.0, 0.0]
-    assert score.losses(plays, lambda found: -knows(found)).tolist() == [0.5, 0.125]
-    assert score.losses(plays, lambda found: np.zeros(len(found))).tolist() == [0.25, 0.0625]
+    def worst_engine(boards: Any) -> Any:
+        return -best_engine(boards)
+
+    def indifferent_engine(boards: Any) -> Any:
+        return np.zeros(len(boards))
+
+    assert score.losses(plays, best_engine).tolist() == [0.0, 0.0]
+    assert score.losses(plays, worst_engine).tolist() == [0.5, 0.125]
+    assert score.losses(plays, indifferent_engine).tolist() == [0.25, 0.0625]
 
 
-def test_score_script_estimates_equity_from_pip_counts(scripts: tuple[ModuleType, ModuleType]) -> None:
+@pytest.mark.parametrize("position_id", ["4HPwATDgc/ABMA", "sGfDAUiw18EBJA", "zO1MBgDGnsQALA"])
+def test_score_script_estimates_equity_from_pip_counts(
+    scripts: tuple[ModuleType, ModuleType], position_id: str
+) -> None:
     score, _ = scripts
-    for text in ("4HPwATDgc/ABMA", "sGfDAUiw18EBJA", "zO1MBgDGnsQALA"):
-        position = Position(text)
-        (found,) = score.equities(np.array([position.board], np.int64))
-        own, other = (
-            sum(n * p for p, n in enumerate(each.board) if n > 0 and p) for each in (position, position.flip())
-        )
-        assert found == pytest.approx((other - own) / 100)
+    position = Position(position_id)
+    pips = sum(count * point for point, count in enumerate(position.board) if count > 0)
+    opponent_pips = sum(count * point for point, count in enumerate(position.flip().board) if count > 0)
+    (equity,) = score.equities(np.array([position.board], np.int64))
+    assert equity == pytest.approx((opponent_pips - pips) / 100)
 
 
 def test_plays_of_the_script_are_the_legal_ones(scripts: tuple[ModuleType, ModuleType]) -> None:
     _, train = scripts
-    found = random_game_positions(3, seed=1)
-    for board, roll in zip(found.boards, found.rolls, strict=True):
-        after = train.flip(np.stack(train.plays(board, roll.tolist())))
+    positions = random_game_positions(3, seed=1)
+    for board, roll in zip(positions.boards, positions.rolls, strict=True):
+        boards = train.flip(np.stack(train.plays(board, roll.tolist())))
         legal = [play.next_position.board for play in legal_plays(Position(board.tolist()), roll_of(*roll.tolist()))]
-        assert sorted(map(tuple, after.tolist())) == sorted(legal), (board, roll)
+        assert sorted(map(tuple, boards.tolist())) == sorted(legal), (board, roll)
 
 
-@pytest.mark.parametrize(("others", "points"), [({20: 14}, 1), ({20: 15}, 2), ({20: 14, 3: 1}, 3), ({20: 14, 0: 1}, 3)])
+@pytest.mark.parametrize(
+    ("opponent_checkers", "points"),
+    [
+        pytest.param({20: -14}, 1, id="one borne off"),
+        pytest.param({20: -15}, 2, id="gammon"),
+        pytest.param({20: -14, 3: -1}, 3, id="backgammon"),
+        pytest.param({20: -14, 0: 1}, 3, id="backgammon on the bar"),
+    ],
+)
 def test_games_of_the_script_end_with_their_points(
-    scripts: tuple[ModuleType, ModuleType], monkeypatch: pytest.MonkeyPatch, others: dict[int, int], points: int
+    scripts: tuple[ModuleType, ModuleType],
+    monkeypatch: pytest.MonkeyPatch,
+    opponent_checkers: dict[int, int],
+    points: int,
 ) -> None:
-    """A game ends with 1, 2 or 3 points by where the opponent's checkers are when the last checker is borne off."""
+    """The player on roll bears off the last checker."""
     score, train = scripts
     board = np.zeros(26, np.int64)
     board[1] = 1
-    for place, count in others.items():
-        board[place] = count if place == 0 else -count
+    for point, number in opponent_checkers.items():
+        board[point] = number
     monkeypatch.setattr(train, "START", board)
-    found = {train.play_game(score.equities, score.equities, np.random.default_rng(seed)) for seed in range(8)}
-    assert found == {points, -points}, "each player begins"
+    results = {train.play_game(score.equities, score.equities, np.random.default_rng(seed)) for seed in range(8)}
+    assert results == {points, -points}, "each of the two begins in some games"

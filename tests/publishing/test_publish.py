@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -38,18 +41,20 @@ def test_folder_has_every_table_or_a_reason(small_root: Path, tmp_path: Path) ->
 
 def test_published_rows_equal_those_of_the_warehouse(published: Path, small_root: Path) -> None:
     """The rows of all splits of a published table together are those of the table in the warehouse."""
+    warehouse = bgdata.open_warehouse(small_root)
     for version in read_contents(published).versions:
-        warehouse = bgdata.open_warehouse(small_root)
         table = warehouse.open_reference(version.name)
-        shapes = {shape.name: shape for shape in warehouse.kind(table.manifest.dataset).tables}
-        for each in version.tables:
-            expected = pa.concat_tables(
-                [pq.read_table(path) for path in table.check_files(shapes[each.table].file)]
-            ).to_pylist()
-            found = [row for file in each.files for row in pq.read_table(published / file.name).to_pylist()]
-            key = sorted(map(repr, found))
-            assert key == sorted(map(repr, expected)), each.config
-            assert each.rows == len(expected)
+        files = {shape.name: shape.file for shape in warehouse.kind(table.manifest.dataset).tables}
+        for published_table in version.tables:
+            expected = rows_of(table.check_files(files[published_table.table]))
+            rows = rows_of(published / file.name for file in published_table.files)
+            assert rows == expected, published_table.config
+            assert published_table.rows == len(expected)
+
+
+def rows_of(paths: Iterable[Path]) -> list[str]:
+    """The rows of Parquet files as texts, in order of the texts."""
+    return sorted(repr(row) for path in paths for row in pq.read_table(path).to_pylist())
 
 
 def test_published_columns_have_common_types(published: Path) -> None:
@@ -72,24 +77,19 @@ def test_published_columns_have_common_types(published: Path) -> None:
 
 def test_each_game_is_in_one_split(published: Path) -> None:
     """No game has rows in two splits of a published table."""
-    split_tables = 0
+    checked_tables = 0
     for version in read_contents(published).versions:
         manifest = json.loads((published / version.folder / "manifest.json").read_text())
         for table in version.tables:
-            if len(table.splits) > 1 and "game" in columns(published / table.files[0].name):
-                games = [
+            has_games = "game" in pq.read_schema(published / table.files[0].name).names
+            if len(table.splits) > 1 and has_games and "seed" in manifest["parameters"]:
+                checked_tables += 1
+                games_of_splits = [
                     {game for file in split.files for game in pq.read_table(published / file.name)["game"].to_pylist()}
                     for split in table.splits
                 ]
-                if "seed" in manifest["parameters"]:
-                    split_tables += 1
-                    assert sum(map(len, games)) == len(set.union(*games)), table.config
-    assert split_tables
-
-
-def columns(path: Path) -> list[str]:
-    """Names of the columns of a Parquet file."""
-    return list(pq.read_schema(path).names)
+                assert sum(map(len, games_of_splits)) == len(set.union(*games_of_splits)), table.config
+    assert checked_tables
 
 
 def test_splits_of_self_play_equal_those_of_its_labels(tmp_path: Path, small_root: Path) -> None:
@@ -105,16 +105,16 @@ def test_splits_of_self_play_equal_those_of_its_labels(tmp_path: Path, small_roo
 
 
 def test_sha256sums_lists_every_file(published: Path) -> None:
-    """`sha256sum -c` accepts SHA256SUMS, which lists every other file of the folder."""
-    done = subprocess.run(["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=published, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "")
+    command = ["sha256sum", "-c", "--quiet", "SHA256SUMS"]
+    result = subprocess.run(command, cwd=published, capture_output=True, text=True, check=True)
+    assert result.stdout == ""
     listed = {line.split("  ", 1)[1] for line in (published / "SHA256SUMS").read_text().splitlines()}
     files = {path.relative_to(published).as_posix() for path in published.rglob("*") if path.is_file()}
     assert files - listed == {"SHA256SUMS"}
 
 
-def folder_hash(folder: Path) -> dict[str, str]:
-    """Hashes of all files by name."""
+def file_hashes(folder: Path) -> dict[str, str]:
+    """SHA-256 of all files by name."""
     return {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in folder.rglob("*")
@@ -125,12 +125,11 @@ def folder_hash(folder: Path) -> dict[str, str]:
 def test_second_run_writes_the_same_bytes(small_root: Path, tmp_path: Path, published: Path) -> None:
     """Publishing into another folder gives the same bytes; publishing into the same folder again writes no table."""
     publish(bgdata.open_warehouse(small_root), tmp_path / "again", KINDS)
-    first = folder_hash(published)
-    assert folder_hash(tmp_path / "again") == first
-    shards = {path: path.stat().st_mtime_ns for path in (tmp_path / "again" / "data").rglob("*.parquet")}
+    assert file_hashes(tmp_path / "again") == file_hashes(published)
+    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "again" / "data").rglob("*.parquet")}
     publish(bgdata.open_warehouse(small_root), tmp_path / "again", KINDS)
-    assert folder_hash(tmp_path / "again") == first
-    assert {path: path.stat().st_mtime_ns for path in shards} == shards
+    assert file_hashes(tmp_path / "again") == file_hashes(published)
+    assert {path: path.stat().st_mtime_ns for path in times} == times
 
 
 def test_fewer_tables_replace_more(small_root: Path, tmp_path: Path) -> None:
@@ -139,23 +138,23 @@ def test_fewer_tables_replace_more(small_root: Path, tmp_path: Path) -> None:
     publish(warehouse, folder, ["bearoff_gammon", "match_equity"])
     publish(warehouse, folder, ["match_equity"])
     publish(warehouse, tmp_path / "other", ["match_equity"])
-    assert folder_hash(folder) == folder_hash(tmp_path / "other")
+    assert file_hashes(folder) == file_hashes(tmp_path / "other")
 
 
 def test_folder_in_use_is_refused(small_root: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    said = error_of(run(small_root, "publish", tmp_path, "bearoff_gammon"), 2)
-    assert "expected an empty folder" in said
-    assert "notes.txt" in said
+    error = error_of(run(small_root, "publish", tmp_path, "bearoff_gammon"), 2)
+    assert "expected an empty folder" in error
+    assert "notes.txt" in error
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
-    said = error_of(run(small_root, "publish", tmp_path / "notes.txt"), 2)
-    assert "expected a folder to publish into" in said
+    error = error_of(run(small_root, "publish", tmp_path / "notes.txt"), 2)
+    assert "expected a folder to publish into" in error
 
 
 @pytest.mark.parametrize("title", ["", " ", "two\nlines"])
 def test_title_is_one_line(small_root: Path, tmp_path: Path, title: str) -> None:
-    said = error_of(run(small_root, "publish", tmp_path / "out", "match_equity", "--title", title), 2)
-    assert said == f"expected a title of one line, got {title!r}"
+    error = error_of(run(small_root, "publish", tmp_path / "out", "match_equity", "--title", title), 2)
+    assert error == f"expected a title of one line, got {title!r}"
     assert not (tmp_path / "out").exists()
 
 
@@ -184,24 +183,19 @@ def test_unlicensed_tables_are_left_out_with_a_reason(small_root: Path, tmp_path
 def test_interrupted_call_resumes(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupted call leaves no list that marks the folder as complete, and the next call keeps the finished
     files."""
-    from bgdata.publishing import folder as module
-
     warehouse = bgdata.open_warehouse(small_root)
     folder = tmp_path / "out"
-
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
+    disk_full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
     with monkeypatch.context() as patch:
-        patch.setattr(module, "describe", fail)
+        patch.setattr("bgdata.publishing.folder.describe", disk_full)
         with pytest.raises(OSError, match="No space left"):
             publish(warehouse, folder, ["bearoff_gammon", "match_equity"])
     assert not (folder / "published.json").exists()
     assert not (folder / "SHA256SUMS").exists()
-    shards = {path: path.stat().st_mtime_ns for path in (folder / "data").rglob("*.parquet")}
-    assert shards
+    times = {path: path.stat().st_mtime_ns for path in (folder / "data").rglob("*.parquet")}
+    assert times
     publish(warehouse, folder, ["bearoff_gammon", "match_equity"])
-    assert {path: path.stat().st_mtime_ns for path in shards} == shards
+    assert {path: path.stat().st_mtime_ns for path in times} == times
     assert (folder / "published.json").exists()
     assert not (folder / ".publishing").exists()
 
@@ -217,26 +211,37 @@ def test_dictionaries_and_long_row_groups_of_the_source_are_kept(tmp_path: Path)
     """A column of numbers that has a dictionary in the original file keeps it, together with the long row groups;
     without any dictionary, row groups are shorter."""
     count = 2 * GROUP_ROWS
-    columns = (Column("place", "INTEGER", "", "Place."), Column("equity", "FLOAT", "points", "Equity."),
-               Column("luck", "FLOAT", "points", "Luck."))  # fmt: skip
-    shape = TableShape("pairs", "table.parquet", "Pairs.", columns, ("place",))
-    few = np.arange(count, dtype=np.float32) % 512 / 512
-    many = np.random.default_rng(1).random(count, dtype=np.float32)
-    rows = pa.table({"place": np.arange(count, dtype=np.int32), "equity": few, "luck": many})
-    path = tmp_path / "table.parquet"
-    pq.write_table(rows, path, row_group_size=count, use_dictionary=["equity"])
-    (split,) = write_splits(Source(shape, [path], ["train"]), tmp_path, "data", {}, Silence())
-    published = pq.read_metadata(tmp_path / Path(split.files[0].name).name)
-    assert published.num_row_groups == 1
-    encodings = [set(published.row_group(0).column(place).encodings) for place in range(3)]
-    assert ["RLE_DICTIONARY" in each for each in encodings] == [False, True, False]
-    assert "BYTE_STREAM_SPLIT" in encodings[2]
-    assert pq.read_table(tmp_path / Path(split.files[0].name).name).equals(rows)
-    pq.write_table(rows, path, row_group_size=count, use_dictionary=False)
-    (split,) = write_splits(Source(shape, [path], ["train"]), tmp_path, "data", {}, Silence())
-    plain = pq.read_metadata(tmp_path / Path(split.files[0].name).name)
-    assert plain.num_row_groups == 2
-    assert not any("RLE_DICTIONARY" in plain.row_group(0).column(place).encodings for place in range(3))
+    columns = (
+        Column("number", "INTEGER", "", "Number."),
+        Column("equity", "FLOAT", "points", "Equity."),
+        Column("luck", "FLOAT", "points", "Luck."),
+    )
+    shape = TableShape("pairs", "table.parquet", "Pairs.", columns, ("number",))
+    few_values = np.arange(count, dtype=np.float32) % 512 / 512
+    many_values = np.random.default_rng(1).random(count, dtype=np.float32)
+    rows = pa.table({"number": np.arange(count, dtype=np.int32), "equity": few_values, "luck": many_values})
+    source = tmp_path / "table.parquet"
+
+    def publish_rows() -> Path:
+        (split,) = write_splits(Source(shape, [source], ["train"]), tmp_path, "data", {}, Silence())
+        return tmp_path / Path(split.files[0].name).name
+
+    pq.write_table(rows, source, row_group_size=count, use_dictionary=["equity"])
+    published = publish_rows()
+    metadata = pq.read_metadata(published)
+    number, equity, luck = (metadata.row_group(0).column(index).encodings for index in range(3))
+    assert metadata.num_row_groups == 1
+    assert "RLE_DICTIONARY" not in number
+    assert "RLE_DICTIONARY" in equity
+    assert "RLE_DICTIONARY" not in luck
+    assert "BYTE_STREAM_SPLIT" in luck
+    assert pq.read_table(published).equals(rows)
+
+    pq.write_table(rows, source, row_group_size=count, use_dictionary=False)
+    metadata = pq.read_metadata(publish_rows())
+    assert metadata.num_row_groups == 2
+    for index in range(3):
+        assert "RLE_DICTIONARY" not in metadata.row_group(0).column(index).encodings
 
 
 def test_explorer_has_pages_of_published_tables(small_root: Path, tmp_path: Path) -> None:

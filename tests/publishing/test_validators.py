@@ -22,36 +22,43 @@ def test_croissant_is_valid_and_gives_the_rows(published: Path, caplog: pytest.L
     with caplog.at_level(logging.WARNING):
         dataset = croissant.Dataset(jsonld=str(published / "croissant.json"))
         issues = dataset.metadata.ctx.issues
-        assert (issues.errors, issues.warnings) == (set(), set())
+        assert issues.errors == set()
+        assert issues.warnings == set()
         assert "1.1" in str(dataset.metadata.ctx.conforms_to.value)
-        table = next(each for each in read_contents(published).tables if each.config.startswith("selfplay_labels-"))
-        found = Counter(record[f"{table.config}/in_split"].decode() for record in dataset.records(table.config))
-        assert found == {split.name: split.rows for split in table.splits}
+        tables = {table.config.partition("-")[0]: table for table in read_contents(published).tables}
+        labels = tables["selfplay_labels"]
+        rows = Counter(record[f"{labels.config}/in_split"].decode() for record in dataset.records(labels.config))
+        assert rows == {split.name: split.rows for split in labels.splits}
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
 @pytest.mark.slow
 def test_data_package_is_valid(published: Path) -> None:
+    """With the first rows of each file; a file has one type for each column."""
     frictionless = pytest.importorskip("frictionless")
-    report = frictionless.validate(str(published / "datapackage.json"))
+    report = frictionless.validate(str(published / "datapackage.json"), limit_rows=5000)
     assert report.valid, report.flatten(["type", "note"])[:5]
-    assert report.stats["warnings"] == 0
+    assert {text for task in report.tasks for text in task.warnings} <= {"reached row limit: 5000"}
     assert report.stats["tasks"] == sum(len(table.files) for table in read_contents(published).tables)
 
 
 def test_data_package_has_hashes(published: Path) -> None:
     package = json.loads((published / "datapackage.json").read_text())
-    listed = dict(line.split("  ")[::-1] for line in (published / "SHA256SUMS").read_text().splitlines())
+    checksums = (published / "SHA256SUMS").read_text()
     for resource in package["resources"]:
-        assert resource["sha256"] == listed[resource["path"]]
+        assert f"{resource['sha256']}  {resource['path']}\n" in checksums
         names = [field["name"] for field in resource["schema"]["fields"]]
         assert names == pq.read_schema(published / resource["path"]).names
 
 
+def lineage_events(folder: Path) -> list[dict[str, Any]]:
+    """The events in openlineage.jsonl."""
+    return [json.loads(line) for line in (folder / "openlineage.jsonl").read_text().splitlines()]
+
+
 def test_lineage_has_an_event_for_each_version(published: Path) -> None:
-    """openlineage.jsonl has an event for each published version, with the fields that version 2-0-2 of the
-    specification requires."""
-    events = [json.loads(line) for line in (published / "openlineage.jsonl").read_text().splitlines()]
+    """With the fields that version 2-0-2 of the specification requires."""
+    events = lineage_events(published)
     assert len(events) == len(read_contents(published).versions)
     for event in events:
         assert event["eventType"] == "COMPLETE"
@@ -69,13 +76,11 @@ def test_lineage_has_an_event_for_each_version(published: Path) -> None:
     assert any(name["name"].startswith("selfplay/") for name in labels["inputs"])
 
 
-def test_lineage_is_accepted_by_the_client_of_openlineage(published: Path) -> None:
-    """The client of OpenLineage, whose classes refuse unknown and missing fields, reads every event and writes it again
-    unchanged."""
+def parse_with_openlineage(event: dict[str, Any]) -> Any:
+    """An event as objects of the client of OpenLineage, whose classes refuse unknown and missing fields."""
     events = pytest.importorskip("openlineage.client.event_v2")
     facets = pytest.importorskip("openlineage.client.facet_v2")
-    serde = pytest.importorskip("openlineage.client.serde").Serde
-    classes = {
+    facet_classes = {
         "run processing_engine": facets.processing_engine_run.ProcessingEngineRunFacet,
         "job documentation": facets.documentation_job.DocumentationJobFacet,
         "documentation": facets.documentation_dataset.DocumentationDatasetFacet,
@@ -84,41 +89,51 @@ def test_lineage_is_accepted_by_the_client_of_openlineage(published: Path) -> No
         "outputStatistics": facets.output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet,
     }
 
-    def parse_facets(given: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-        found = {}
-        for name, values in given.items():
-            own = {key: value for key, value in values.items() if not key.startswith("_")}
+    def parse_facets(facets_by_name: dict[str, Any], prefix: str) -> dict[str, Any]:
+        parsed = {}
+        for name, facet in facets_by_name.items():
+            fields = {key: value for key, value in facet.items() if not key.startswith("_")}
             if name == "schema":
-                own["fields"] = [facets.schema_dataset.SchemaDatasetFacetFields(**each) for each in own["fields"]]
-            found[name] = classes[prefix + name](**own, producer=values["_producer"])
-        return found
+                column_class = facets.schema_dataset.SchemaDatasetFacetFields
+                fields["fields"] = [column_class(**column) for column in fields["fields"]]
+            parsed[name] = facet_classes[prefix + name](**fields, producer=facet["_producer"])
+        return parsed
 
-    def parse(kind: Any, given: dict[str, Any], prefix: str = "") -> Any:
-        return kind(**{
-            name: parse_facets(value, prefix) if name.lower().endswith("facets") else value
-            for name, value in given.items()
-        })  # fmt: skip
+    def parse(event_class: Any, fields: dict[str, Any], prefix: str = "") -> Any:
+        parsed = dict(fields)
+        for name, value in fields.items():
+            if name.lower().endswith("facets"):
+                parsed[name] = parse_facets(value, prefix)
+        return event_class(**parsed)
 
-    def read(given: dict[str, Any]) -> Any:
-        return events.RunEvent(
-            eventTime=given["eventTime"],
-            eventType=events.RunState(given["eventType"]),
-            producer=given["producer"],
-            run=parse(events.Run, given["run"], "run "),
-            job=parse(events.Job, given["job"], "job "),
-            inputs=[parse(events.InputDataset, each) for each in given["inputs"]],
-            outputs=[parse(events.OutputDataset, each) for each in given["outputs"]],
-        )
+    return events.RunEvent(
+        eventTime=event["eventTime"],
+        eventType=events.RunState(event["eventType"]),
+        producer=event["producer"],
+        run=parse(events.Run, event["run"], "run "),
+        job=parse(events.Job, event["job"], "job "),
+        inputs=[parse(events.InputDataset, dataset) for dataset in event["inputs"]],
+        outputs=[parse(events.OutputDataset, dataset) for dataset in event["outputs"]],
+    )
 
-    for line in (published / "openlineage.jsonl").read_text().splitlines():
-        event = json.loads(line)
-        again = serde.to_dict(read(event))
-        assert all(each.pop("inputFacets") == {} for each in again["inputs"])
-        for output in again["outputs"]:
-            for column in output["facets"]["schema"]["fields"]:
+
+def test_lineage_round_trips_through_the_client_of_openlineage(published: Path) -> None:
+    serde = pytest.importorskip("openlineage.client.serde").Serde
+    for event in lineage_events(published):
+        written = serde.to_dict(parse_with_openlineage(event))
+        for dataset in written["inputs"]:
+            assert dataset.pop("inputFacets") == {}
+        for dataset in written["outputs"]:
+            for column in dataset["facets"]["schema"]["fields"]:
                 assert column.pop("fields") == [], "no column has columns of its own"
-        assert again == event
-    wrong: dict[str, Any] = {"eventTime": "yesterday", "run": {"runId": "1"}, "job": {"namespace": "bgdata"}}
-    for place, value in wrong.items():
-        with pytest.raises((ValueError, TypeError)):
-            read({**event, place: value})
+        assert written == event
+
+
+@pytest.mark.parametrize(
+    "change", [{"eventTime": "yesterday"}, {"run": {"runId": "1"}}, {"job": {"namespace": "bgdata"}}]
+)
+def test_client_of_openlineage_refuses_invalid_events(published: Path, change: dict[str, Any]) -> None:
+    """So that its acceptance proves something."""
+    event, *_ = lineage_events(published)
+    with pytest.raises((ValueError, TypeError)):
+        parse_with_openlineage({**event, **change})

@@ -1,10 +1,11 @@
-"""The jump model at a match score, solved on a grid for each cube, without its approximation."""
+"""The jump model at a match score, solved on a grid for each cube, without its approximation; its cube life index."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.equity.curves import owned_slope
 from bgdata.equity.numeric import fixed_point, mean_over_jumps
 from tests.reference.cube import MatchReference
 
@@ -39,3 +40,10 @@ def solved_match(match: MatchReference, cube: int, volatility: float, points: in
         return np.stack([held, np.maximum(owned, doubled), np.minimum(other, redoubled)])
 
     return Solved(*fixed_point(mean, decided, np.stack([dead, dead, dead]), ends))
+
+
+def implied_index(mean_win: float, mean_loss: float, volatility: float) -> float:
+    """The cube life index with which Janowski's model has the same take point as the jump model with this
+    volatility."""
+    take_point = (mean_loss - 0.5) / owned_slope(mean_win, mean_loss, volatility)
+    return 2.0 * ((mean_loss - 0.5) / take_point - mean_win - mean_loss)

@@ -320,14 +320,14 @@ def test_cube_follows_the_rules(name: str, request: pytest.FixtureRequest) -> No
         cube = 1
         owner = None
         for row, (player, _, on_roll, die, _, cube_before, owner_before) in enumerate(turns):
-            whose = "centered" if owner is None else "on_roll" if owner == on_roll else "opponent"
+            expected_owner = "centered" if owner is None else "on_roll" if owner == on_roll else "opponent"
             assert cube_before == cube
-            assert OWNERS[owner_before] == whose
+            assert OWNERS[owner_before] == expected_owner
             assert (die > 0) == (actions[row] == "play")
             if actions[row] == "double":
                 assert row > 0
                 assert player == on_roll
-                assert whose != "opponent"
+                assert expected_owner != "opponent"
                 assert actions[row + 1] in ("take", "pass")
             elif actions[row] in ("take", "pass"):
                 assert player == 1 - on_roll

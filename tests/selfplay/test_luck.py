@@ -102,25 +102,15 @@ def random_bearoff(generator: np.random.Generator) -> RecordedGame:
     return RecordedGame(players, np.array(boards), np.array(rolls), np.array(after_play), 1.0 - 2 * winner)
 
 
-def one_turn(board: Boards, roll: tuple[int, int], player: int) -> RecordedGame:
-    """A game of one turn, with the first legal play."""
-    rolls = np.array([roll], np.int8)
-    after_play = batch_plays(board[None], rolls)[1][:1]
-    return RecordedGame(np.array([player], np.int8), board[None], rolls, after_play, 1.0)
-
-
-def test_luck_averages_to_zero_over_the_rolls_of_a_position(corpus: Corpus) -> None:
-    board = corpus.boards[corpus.offsets[3] + 20]
-    lucks = [game_luck(pips_player(), one_turn(board, roll, 0)).luck[0] for roll in ORDERED_ROLLS]
-    assert np.mean(lucks) == pytest.approx(0, abs=1e-7)
-
-
 def test_luck_averages_to_zero_over_first_rolls() -> None:
     """The 30 first rolls of a game also decide who begins."""
+    start = np.array([START.board], np.int8)
     net_luck = 0.0
     for die, other_die in ORDERED_ROLLS:
         if die != other_die:
-            game = one_turn(np.array(START.board, np.int8), (die, other_die), player=int(die < other_die))
+            roll = np.array([[die, other_die]], np.int8)
+            beginner = np.array([die < other_die], np.int8)
+            game = RecordedGame(beginner, start, roll, batch_plays(start, roll)[1][:1], 1.0)
             net_luck += luck_totals(game, game_luck(pips_player(), game)).net_luck
     assert net_luck == pytest.approx(0, abs=1e-7)
 

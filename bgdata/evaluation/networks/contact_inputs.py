@@ -92,7 +92,6 @@ _SIDE = (
 )
 SIDE_INPUTS = len(_SIDE)
 CONTACT_INPUTS = _SIDE + tuple(NamedInput(f"opponent_{name}", f"opponent: {meaning}") for name, meaning in _SIDE)
-CONTACT_NAMES = tuple(name for name, _ in CONTACT_INPUTS)
 
 _CHANCES = np.array([round(rolls * UNIT / 36) for rolls in range(37)], np.int64)
 _BAR_POINT_UP = -1 << 7  # points 7 and above

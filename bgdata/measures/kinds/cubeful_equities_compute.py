@@ -49,11 +49,14 @@ class CubefulEquitiesComputation(Computation[CubefulEquitiesParameters]):
 
     def compute(self, build: Build[CubefulEquitiesParameters]) -> None:
         chosen = draw(build)
+        order = np.lexsort((*chosen.cubes.T, *chosen.away.T))  # endings are solved once for each score and cube
+        at_scores = chosen.rows(order)
         tables = {role: table for role, table in network_versions(build).items() if role not in (MONEY_GAMES, MATCHES)}
-        xgids, seeds = " ".join(chosen.xgids()), " ".join(map(str, chosen.seeds().tolist()))
+        xgids, seeds = " ".join(at_scores.xgids()), " ".join(map(str, at_scores.seeds().tolist()))
         work = work_of(build, f"{__name__}:roll_out_shard", tables, xgids=xgids, seeds=seeds)
         shards = list(compute_shards(build.job, "positions", work, ranges(len(chosen.games), PART_POSITIONS)))
-        rolled_out = {name: np.concatenate([shard[name] for shard in shards]) for name in shards[0]}
+        rows = np.argsort(order)
+        rolled_out = {name: np.concatenate([shard[name] for shard in shards])[rows] for name in shards[0]}
         for name, values in {**sample_arrays(build, chosen), **rolled_out}.items():
             build.job.save(name, values)
 

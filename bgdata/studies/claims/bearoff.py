@@ -29,7 +29,6 @@ from bgdata.studies.claims.definitions import FoundAnswer
 
 Tables = Mapping[str, Table]
 GNUBG_SCALE = 65535  # gnubg's integer for a chance of 1
-GNUBG_STEPS = 32767.5  # gnubg's steps per point of equity
 
 
 gnubg_counts = lru_cache(maxsize=2)(one_sided_counts)

@@ -14,8 +14,6 @@ from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.met_induction import crawford_row, induced_table
 from bgdata.equity.numeric import (
     CENTERED,
-    OPPONENT_OWNED,
-    OWNED,
     SolvedJumps,
     drifting_match,
     drifting_money,
@@ -31,8 +29,6 @@ POINTS = {  # name in the published table: (cube, field of Points)
     "too_good": (CubeOwner.ON_ROLL, "too_good_point"),
 }
 LINEAR = "linear"
-SMALL_JUMPS = (0.03, 0.06)  # mean sizes
-DRIFTING = {"owned": OWNED, "centered": CENTERED, "opponent_owned": OPPONENT_OWNED}  # rows of `numeric.Sides`
 # largest error of a formula: rounding of a printed equity, and of the printed ones of which it is half a mean
 FITTING = 0.0005 + 0.0005 / 2
 FORMULAS_OF_MWC = {"(E-1)/2": -1, "(E+1)/2": 1}  # term added to the equity before halving

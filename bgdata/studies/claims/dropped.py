@@ -21,7 +21,6 @@ from bgdata.studies.claims.bearoff import Tables, difference_figures
 WEIGHTS = np.where(np.arange(ROLL_COUNT) < NON_DOUBLES, 2, 1) / 36  # chances of the rolls of `Plays`
 LONGEST = 48  # rolls in the distributions of layouts
 SAME = 1e-7  # smaller differences of means count as equal
-CHANGED = 1e-12  # smaller differences of equities count as equal
 
 
 def results_of_roll(tables: Tables, layout: Sequence[int], high: int, low: int, keeps_wasting: bool) -> int:  # noqa: ARG001

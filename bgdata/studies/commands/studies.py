@@ -19,6 +19,7 @@ from bgdata.cli.options import (
     luck_option,
     player_option,
     plot_option,
+    refuse_beside,
     seed_option,
     threads_option,
     value_option,
@@ -30,6 +31,7 @@ from bgdata.selfplay.commands.selfplay import network_choice
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice
 from bgdata.store.arrays import Array
 from bgdata.store.table import Table
+from bgdata.studies.commands.cube_index import draw_index, index_lines, index_rows, index_table
 from bgdata.studies.kinds.cube_life import DATASET as ATLASES
 from bgdata.studies.kinds.cube_life import LOSSES, CubeLifeParameters
 from bgdata.studies.kinds.cube_studies import DATASET as STUDIES
@@ -104,21 +106,39 @@ def study(
 @click.command(name="cube-life")
 @value_option("--points", 6, "N", "Number of points.")
 @value_option("--checkers", 6, "N", "Number of checkers.")
+@click.option(
+    "--rollouts", is_flag=True, help="Fit the index to the positions of games that cubeful_equities has rolled out."
+)
 @plot_option
 @format_option
 @click.pass_obj
-def cube_life(warehouse: Warehouse, points: int, checkers: int, plot: Path | None, form: str) -> None:
+def cube_life(warehouse: Warehouse, points: int, checkers: int, rollouts: bool, plot: Path | None, form: str) -> None:
     """Measure the cube life index in solved bearoffs.
 
     That is the cube life index that makes Janowski's model exact in money play. The command also prints what decisions
     by that model lose. The table `cube_life` contains every pair of layouts of up to 6 checkers; for another size, it
     is built first.
 
+    With --rollouts it prints the index with which the model is nearest to rolled-out equities, by class, owner of the
+    cube and score, and the errors that are left (the view `cube_index`).
+
+    \b
+      bgdata build cubeful_equities --set positions=20000
+      bgdata cube-life --rollouts --plot index.png
+
     \b
     By length, and the closest takes:
       bgdata query "from cube_life_by_length"
       bgdata query "from cube_decisions where double_margin > 0 and take_margin > 0 order by take_margin limit 5"
     """
+    if rollouts:
+        refuse_beside("--rollouts", "points", "checkers")
+        rolled_out = index_table(warehouse)
+        rows = index_rows(warehouse, rolled_out)
+        show_rows(rows, form, index_lines(rolled_out, rows))
+        if plot:
+            draw_index(rolled_out, rows, plot)
+        return
     parameters = CubeLifeParameters(points, checkers)
     ATLASES.check_parameters(parameters)
     table = warehouse.find(ATLASES, parameters) or build_version(warehouse, ATLASES, parameters)

@@ -81,8 +81,10 @@ def test_one_thread_gives_the_same_version(memory_path: Path, table: Table) -> N
         assert bgdata.open_warehouse(memory_path / "one").build(KIND, SIZE).name == table.name
 
 
-def test_gammons_count_in_large_tables(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    size = TwoSidedParameters(2, 15)
+@pytest.mark.parametrize("size", [TwoSidedParameters(2, 15), TwoSidedParameters(1, 15)], ids=["2x15", "1x15"])
+def test_gammons_count_in_large_tables(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, size: TwoSidedParameters
+) -> None:
     solved_in_parts = bgdata.open_warehouse(memory_path / "parts").build(KIND, size)
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 30.0)
     assert bgdata.open_warehouse(memory_path / "memory").build(KIND, size).name == solved_in_parts.name

@@ -45,7 +45,6 @@ from bgdata.measures.kinds.benchmark_scores import DATASET as BENCHMARKS
 from bgdata.measures.kinds.benchmark_scores import ScoreParameters
 from bgdata.measures.kinds.game_scores import GameParameters
 from bgdata.selfplay.games import play_games
-from bgdata.store.arrays import save_array
 from bgdata.store.table import Table
 from bgdata.training.kinds.network import DATASET
 from bgdata.training.kinds.network import default_network as default_recipe
@@ -138,40 +137,11 @@ def test_flawed_networks_are_refused(tmp_path: Path, corrupt: Callable[[Networks
         open_networks(Table(folder))
 
 
-@pytest.mark.parametrize(
-    ("name", "array", "message"),
-    [
-        ("shapes", np.asfortranarray(good_networks().shapes), r"the shape \(3, 9\) by columns"),
-        ("weights", good_networks().weights.astype(">i2"), "values of type >i2"),
-    ],
-)
-def test_arrays_in_a_form_that_is_never_written_are_refused(
-    tmp_path: Path, name: str, array: NDArray[np.generic], message: str
-) -> None:
-    folder = write_network(tmp_path, "bad", good_networks())
-    np.save(folder / f"{name}.npy", array)
-    expected = rf"^expected a whole \.npy array in {folder}/{name}\.npy, found: {message}; try: bgdata verify"
-    with pytest.raises(CorruptFileError, match=expected):
-        open_networks(Table(folder))
-
-
 def test_networks_of_older_inputs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     (folder,) = (SHIPPED / DEFAULT_NETWORK).iterdir()
     open_networks(Table(folder))
     monkeypatch.setitem(input_sets._REVISIONS, InputSet.CONTACT, 2)
     with pytest.raises(OlderTableError, match=r"expected networks with the inputs contact@2 in .*, found contact@1"):
-        open_networks(Table(folder))
-
-
-def test_missing_and_truncated_arrays_are_refused(tmp_path: Path) -> None:
-    folder = write_network(tmp_path, "bad", good_networks())
-    (folder / "biases.npy").unlink()
-    with pytest.raises(MissingTableError, match=r"expected the array .*biases\.npy, found no such file"):
-        open_networks(Table(folder))
-    save_array(folder / "biases.npy", good_networks().biases)
-    content = (folder / "weights.npy").read_bytes()
-    (folder / "weights.npy").write_bytes(content[:-10])
-    with pytest.raises(CorruptFileError, match=r"expected a whole \.npy array in .*weights\.npy"):
         open_networks(Table(folder))
 
 

@@ -357,13 +357,13 @@ def test_stopped_rollout_resumes(
     """A rollout that is stopped twice gives exactly the figures of one that was never stopped."""
     expected = output_of(player_root, "rollout", *arguments)
     assert saved_parts(rollout_cache) == []
-    kept_at_first = kept_trials(run_stopped(monkeypatch, player_root, arguments, 1, KeyboardInterrupt()))
-    kept = kept_trials(run_stopped(monkeypatch, player_root, arguments, 1, KeyboardInterrupt()))
-    assert 0 < kept_at_first < kept
+    first_kept = kept_trials(run_stopped(monkeypatch, player_root, arguments, 1, KeyboardInterrupt()))
+    then_kept = kept_trials(run_stopped(monkeypatch, player_root, arguments, 1, KeyboardInterrupt()))
+    assert 0 < first_kept < then_kept
     assert saved_parts(rollout_cache)
     result = run(player_root, "rollout", *arguments)
     assert result.stdout == expected
-    assert result.stderr == f"going on with this rollout after {kept:,} trials\n"
+    assert result.stderr == f"going on with this rollout after {then_kept:,} trials\n"
     assert list(rollout_cache.iterdir()) == []
 
 
@@ -398,12 +398,12 @@ def test_damaged_parts_are_played_again(
         run_stopped(monkeypatch, player_root, POSITION, 1, KeyboardInterrupt())
     first, second, _ = saved_parts(rollout_cache)
     second.write_bytes(damage(second.read_bytes()))
-    kept = int(re.split("[-.]", first.name)[1]) * BLOCK
+    n_intact = int(re.split("[-.]", first.name)[1]) * BLOCK
     result = run(player_root, "rollout", *POSITION)
     assert result.stdout == expected
     damage_note, resume_note = result.stderr.splitlines()
     assert re.fullmatch(rf"expected SHA-256 \w+\.\.\. of {second}, found another; computing it anew", damage_note)
-    assert resume_note == f"going on with this rollout after {kept:,} trials"
+    assert resume_note == f"going on with this rollout after {n_intact:,} trials"
 
 
 @pytest.mark.usefixtures("short_slices")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
 from bgdata.warehouse import Warehouse
-from tests.command_line import error_of, missing_extra, output_of, run
+from tests.command_line import error_of, output_of, run
 
 PUBEVAL = ("selfplay", "--player", "pubeval", "--games", "20", "--seed", "3")
 
@@ -66,14 +65,6 @@ def test_luck_option_measures_luck(network_root: Path) -> None:
     assert output_of(network_root, "query", query, "--format", "csv").split()[1] == "6"
 
 
-def test_processes_give_the_same_corpus(memory_path: Path) -> None:
-    output_of(memory_path / "alone", *PUBEVAL)
-    output_of(memory_path / "shared", *PUBEVAL, "--executor", "processes:2")
-    (alone,) = bgdata.open_warehouse(memory_path / "alone").versions("selfplay")
-    (shared,) = bgdata.open_warehouse(memory_path / "shared").versions("selfplay")
-    assert alone.manifest.digest == shared.manifest.digest
-
-
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
@@ -89,12 +80,6 @@ def test_processes_give_the_same_corpus(memory_path: Path) -> None:
 def test_invalid_arguments_are_refused(memory_path: Path, options: tuple[str, ...], code: int, message: str) -> None:
     assert re.fullmatch(message, error_of(run(memory_path, "selfplay", *options), code))
     assert not list(memory_path.glob("selfplay/*"))
-
-
-def test_missing_dask_is_refused(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    message = error_of(run(memory_path, *PUBEVAL, "--executor", "dask://localhost:8786"), 1)
-    assert message == f"expected distributed for an executor dask://..., {missing_extra('dask')}"
 
 
 CORPUS = "selfplay/pubeval-20-seed-3"
@@ -137,7 +122,6 @@ def test_labels_are_rescored_once(labels_root: Path) -> None:
     assert again.stdout == result.stdout
     assert re.search(r": already built \(r\d-[0-9a-f]{8}\)\n$", again.stderr)
     assert "-combined-6: built" in run(labels_root, "rescore", CORPUS, "--combined", "--force").stderr
-    assert output_of(labels_root, "verify").startswith("5 versions: ")
 
 
 def test_rescore_uses_the_largest_or_the_named_table(labels_root: Path, small_root: Path) -> None:

@@ -108,7 +108,7 @@ def test_rows_of_turns_equal_the_games(root: Path, parameters: CubefulParameters
         assert bool(row["play"]) == (row["action"] == "play")
 
 
-@pytest.mark.parametrize("parameters", [MATCH, JACOBY], ids=["match", "jacoby"])
+@pytest.mark.parametrize("parameters", [MONEY, MATCH, JACOBY], ids=["money", "match", "jacoby"])
 def test_exported_matches_can_be_imported(root: Path, parameters: CubefulParameters, imports: Imports) -> None:
     """Matches that are written as .mat and read again have legal turns and cube actions, and the same games and
     rules."""

@@ -15,8 +15,8 @@ import pytest
 
 import bgdata
 from bgdata.errors import CorruptFileError, InvalidParameterError, MissingTableError
-from bgdata.formats.lines import read_bytes
-from bgdata.formats.position_files import parse_gnubg_training
+from bgdata.formats.lines import read_bytes, split_lines
+from bgdata.formats.position_files import training_rows
 from bgdata.kinds import all_kinds
 from bgdata.selfplay.kinds.rollout_labels import DATASET, RolloutLabelParameters
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
@@ -281,7 +281,7 @@ def test_labels_are_exported_as_training_data(small_root: Path, tmp_path: Path, 
     table = smallest_version(small_root, all_kinds()[kind])
     path = tmp_path / "contact-train-data"
     write_text(table, "gnubg-training", path)
-    exported = parse_gnubg_training(read_bytes(path))
+    exported = training_rows(split_lines(read_bytes(path)))
     assert np.array_equal(exported.boards, table.array("boards"))
     assert exported.chances == pytest.approx(np.asarray(table.array("chances")), abs=1e-5)
 

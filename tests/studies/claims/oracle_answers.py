@@ -12,8 +12,7 @@ from bgdata.bearoff.combine import correct_equities, one_sided_equities, win_cha
 from bgdata.bearoff.index import layout_count
 from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
-from bgdata.equity.curves import implied_index
-from bgdata.equity.numeric import drifting_money
+from bgdata.equity.numeric import CENTERED, OPPONENT_OWNED, OWNED, drifting_money
 from bgdata.evaluation.networks.shots import escape_counts
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.store.table import Table
@@ -27,12 +26,14 @@ from bgdata.studies.claims.bearoff import (
     stated_error,
 )
 from bgdata.studies.claims.counting import HEADER_BYTES
-from bgdata.studies.claims.cube import DRIFTING, jump_point
+from bgdata.studies.claims.cube import jump_point
 from bgdata.studies.claims.definitions import FoundAnswer
 from bgdata.studies.claims.dropped import exact_equities, filtered_equities, keeps_pips, plays_of, solved_rolls
+from tests.reference.jump_match import implied_index
 
 GNUBG_STEPS = 32767.5  # gnubg's steps per point of equity
 SMALL_JUMPS = (0.03, 0.06)  # mean sizes
+DRIFTING = {"owned": OWNED, "centered": CENTERED, "opponent_owned": OPPONENT_OWNED}  # rows of `numeric.Sides`
 SAME = 1e-7  # smaller differences of means count as equal
 CHANGED = 1e-12  # smaller differences of equities count as equal
 
