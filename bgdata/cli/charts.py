@@ -15,7 +15,7 @@ import click
 
 from bgdata.errors import needing
 from bgdata.store.storage import write_file
-from bgdata.training.rows import Chart, describe_chart
+from bgdata.training.rows import Chart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,14 +140,6 @@ def format_places(axes: Axes, *, is_logarithmic: bool) -> None:
     else:
         axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-
-
-def format_chart_svg(chart: Chart) -> str:
-    """A chart as an SVG element, with title and description, for an HTML page. The style sheet of the page gives the
-    colours of `ROLES`."""
-    with new_figure(*PANEL) as figure:
-        draw_chart(figure.subplots(), chart)
-        return format_figure_svg(figure, chart.title, describe_chart(chart), PANEL)
 
 
 def format_figure_svg(figure: Figure, title: str, description: str, size: tuple[float, float]) -> str:

@@ -1,8 +1,7 @@
-"""The recipes of networks as options of `bgdata train`, and the command line that reproduces a network."""
+"""The recipes of networks as options of `bgdata train`."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any
@@ -11,11 +10,6 @@ import click
 
 from bgdata.cli.completion import complete_tables
 from bgdata.cli.options import Option, add_options
-from bgdata.store.manifest import Manifest
-from bgdata.store.parameters import number_text
-from bgdata.training.kinds.network import DATASET as NETWORK
-from bgdata.training.kinds.network import NetworkParameters
-from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters
 from bgdata.training.recipes import CHOICES
 
 TD_RECIPE = {  # help of each parameter; `name` is an argument
@@ -101,31 +95,3 @@ label_options = add_options(  # labels to learn from
         "--guard/--no-guard", default=True, show_default=True, help="Leave out positions that benchmarks hold."
     ),
 )
-BY_HAND = ("name", "start", "tables")  # parameters of self-play whose options have other names
-
-
-def recipe_command(manifest: Manifest) -> str:
-    """The command line, `bgdata train ...`, that makes a network again, with the options that differ from their
-    defaults. It gives the same version if the names of networks and kinds still refer to the same versions."""
-    recipe = manifest.parameters
-    is_supervised = manifest.dataset != NETWORK.name
-    words = ["bgdata", "train", "sl" if is_supervised else "td", recipe["name"]]
-    if is_supervised:
-        for labels in SupervisedParameters.from_manifest(recipe).labels:
-            source = labels.versions[0].kind if len(labels.versions) > 1 else labels.name
-            words += ["--labels", f"{source}:{number_text(labels.weight)}"]
-        names = tuple(SL_RECIPE)
-    else:
-        names = tuple(name for name in NetworkParameters.names() if name not in BY_HAND)
-    words += ["--start", NEW] * (is_supervised and not recipe["start"])
-    if recipe["start"]:
-        words += ["--start", f"{NETWORK.name}/{recipe['start']['variant']}"]
-    defaults = SupervisedParameters if is_supervised else NetworkParameters
-    for name in names:
-        value = recipe.get(name, getattr(defaults, name))  # recipes leave some out
-        if value != NEWEST.get(name, getattr(defaults, name)):
-            words.append(f"--{name.replace('_', '-')}")
-            words += [str(value)] if value is not True else []  # a flag has no value
-    words += ["--no-guard"] * (is_supervised and not recipe["guard"])
-    words += ["--no-tables"] * (not is_supervised and not recipe["tables"])
-    return shlex.join(words)

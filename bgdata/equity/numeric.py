@@ -81,19 +81,17 @@ def drifting_money(mean_win: float = 1.0, mean_loss: float = 1.0, points: int = 
     return sides
 
 
-def drifting_match(
-    cells: Cells, game: MatchGame, chances: NDArray[np.floating], cube_value: int = 1, points: int = POINTS
-) -> Sides:
-    """Solve a game of a match on a grid of winning chances, with a live cube: mwc, from the cells of a match equity
-    table and the shares of gammons in `chances`. In the Crawford game nobody turns the cube. Raises
+def drifting_match(cells: Cells, game: MatchGame, chances: NDArray[np.floating], points: int = POINTS) -> Sides:
+    """Solve a game of a match on a grid of winning chances, with a live cube at 1: mwc, from the cells of a match
+    equity table and the shares of gammons in `chances`. In the Crawford game nobody turns the cube. Raises
     InvalidParameterError for a grid out of range."""
     check_grid(points)
-    shares, value = shares_of(chances), cube_value
+    shares, value = shares_of(chances), 1
     while value < max(game.away, game.opponent_away) and not game.is_crawford:
         value *= 2
     dead = dead_curve(cells, game, value, shares)
     sides = np.linspace(dead.lose, dead.win, points + 1)[None].repeat(3, 0)
-    while value > cube_value:
+    while value > 1:
         value //= 2
         dead, doubled = dead_curve(cells, game, value, shares), sides
         sides = np.linspace(dead.lose, dead.win, points + 1)[None].repeat(3, 0)

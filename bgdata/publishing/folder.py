@@ -13,7 +13,9 @@ import pyarrow as pa
 
 from bgdata.errors import BgdataError, MissingTableError, UnknownLicenceError, UsageError, cite
 from bgdata.process import keep, keeping
+from bgdata.publishing.card import card_text
 from bgdata.publishing.contents import (
+    CARD,
     FORMAT,
     LISTING,
     SUMS,
@@ -25,8 +27,10 @@ from bgdata.publishing.contents import (
     read_contents,
     visible_files,
 )
-from bgdata.publishing.descriptions import describe
+from bgdata.publishing.croissant import croissant
 from bgdata.publishing.licences import licence_of
+from bgdata.publishing.lineage import lineage_events
+from bgdata.publishing.package import data_package
 from bgdata.publishing.packed import ARRAYS, pack_arrays
 from bgdata.publishing.published_arrays import part_number
 from bgdata.publishing.published_folder import PublishedFolder
@@ -321,3 +325,14 @@ def _write_lists(folder: Path, contents: Contents) -> None:
     lines.pop(SUMS, None)
     write_file(folder / SUMS, checksum_bytes(lines))
     write_file(folder / LISTING, listed)
+
+
+def describe(published: PublishedFolder) -> dict[str, bytes]:
+    """The content of each file that describes a published folder, by file name. The same contents give the same
+    bytes."""
+    return {
+        CARD: card_text(published).encode(),
+        "datapackage.json": data_package(published),
+        "croissant.json": croissant(published),
+        "openlineage.jsonl": lineage_events(published),
+    }

@@ -107,19 +107,19 @@ def run_sql_checks(
 
 
 @contextmanager
-def connect_tables(
-    kinds: Kinds, tables: Iterable[Table], *, outputs: Iterable[Path] = ()
-) -> Iterator[duckdb.DuckDBPyConnection]:
+def connect_tables(kinds: Kinds, tables: Iterable[Table]) -> Iterator[duckdb.DuckDBPyConnection]:
     """A DuckDB connection that has the macros, and a view for each table over the given versions. It may open only the
-    files of these versions and the `outputs`."""
+    files of these versions."""
     from bgdata.store.locked_sql import keep_to, open_memory
 
     sources: dict[str, list[str]] = {}
-    shapes = [(table, kinds[table.manifest.dataset], shape) for table in tables
-              for shape in stored_tables(kinds[table.manifest.dataset], table)]  # fmt: skip
+    versions = [(table, kinds[table.manifest.dataset]) for table in tables]
+    shapes = [
+        (table, kind, each) for table, kind in versions for each in kind.tables_of(kind.recipe_of(table.manifest))
+    ]
     files = [[path.resolve() for path in table.check_files(shape.file)] for table, _, shape in shapes]
     with open_memory() as connection:
-        keep_to(connection, [*chain(*files), *outputs])
+        keep_to(connection, [*chain(*files)])
         for (table, kind, shape), file in zip(shapes, files, strict=True):
             check_columns(connection, kind, shape, table)
             query = select_files(connection, kind, kind.recipe_of(table.manifest), shape, file)
@@ -130,11 +130,6 @@ def connect_tables(
         for name, selects in sources.items():
             connection.execute(f"create view {identifier(name)} as {' union all '.join(selects)}")
         yield connection
-
-
-def stored_tables(kind: Dataset[Any], table: Table) -> tuple[TableShape, ...]:
-    """The tables that a version stores as Parquet files."""
-    return kind.tables_of(kind.recipe_of(table.manifest))
 
 
 def only_row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:

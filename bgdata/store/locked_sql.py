@@ -38,20 +38,17 @@ class QueryLimits:
     temporary_bytes: int = 0
 
 
-def open_memory(*, allow_files: bool = True, is_relative: bool = False) -> duckdb.DuckDBPyConnection:
-    """Open a DuckDB connection to an empty database in memory, without extensions. If `allow_files` is false, it can
-    open no file. Data that do not fit into memory go to a temporary folder while the connection is open: below the
-    working directory if `is_relative` is true, else in the temporary folder of the system."""
+def open_memory(*, is_relative: bool = False) -> duckdb.DuckDBPyConnection:
+    """Open a DuckDB connection to an empty database in memory, without extensions. Data that do not fit into memory
+    go to a temporary folder while the connection is open: below the working directory if `is_relative` is true, else in
+    the temporary folder of the system."""
     place = Path() if is_relative else Path(tempfile.gettempdir())
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "temp_directory": str(place / f"bgdata-{uuid4().hex}"),
     }
-    connection = duckdb.connect(config=config)
-    if not allow_files:
-        keep_to(connection, ())
-    return connection
+    return duckdb.connect(config=config)
 
 
 def keep_to(connection: duckdb.DuckDBPyConnection, files: Iterable[Path], *, folders: Iterable[Path] = ()) -> None:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.pairs import MIN_PIPS, NEAR, hash_rows, near_layouts, paired_boards, random_pairs
 from bgdata.game.codec import check_legal_boards
+from tests.reference.games import splitmix
 
 N = comb(5 + 8, 5) - 1  # layouts without the empty one
-MASK = (1 << 64) - 1
 
 
 @cache
@@ -65,6 +65,7 @@ def test_half_of_the_opponents_are_near() -> None:
 @pytest.mark.parametrize("pips", [1, 30, 40], ids=["fewest", "some", "most"])
 def test_near_layouts_have_similar_pip_counts(pips: int) -> None:
     assert all_pips().max() == 40
+    assert max(MIN_PIPS, 30 // NEAR) == 3
     row = int(np.flatnonzero(all_pips() == pips)[0])
     evenly_spaced = np.arange(1 << 14, dtype=np.uint64) << np.uint64(50)
     near = near_layouts(some_layouts(), np.full(len(evenly_spaced), row), evenly_spaced)
@@ -72,25 +73,11 @@ def test_near_layouts_have_similar_pip_counts(pips: int) -> None:
     assert set(near.tolist()) == set(np.flatnonzero(is_near).tolist())
 
 
-def test_near_layouts_of_30_pips_differ_by_up_to_3() -> None:
-    assert max(MIN_PIPS, 30 // NEAR) == 3
-
-
-def test_hash_rows_matches_splitmix64() -> None:
-    """Hashes of rows equal splitmix64 in plain Python, applied to seed, stream and row."""
-
-    def mixed(state: int) -> int:
-        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & MASK
-        return state ^ (state >> 31)
-
-    expected = []
-    for row in (0, 7, 1 << 40):
-        bits = 0
-        for part in (5, 2, row):
-            bits = mixed((bits + (part + 1) * 0x9E3779B97F4A7C15) & MASK)
-        expected.append(bits)
-    assert hash_rows(np.array([0, 7, 1 << 40]), 5, 2).tolist() == expected
+@pytest.mark.parametrize("row", [0, 7, 1 << 40])
+def test_hash_of_a_row_matches_splitmix64(row: int) -> None:
+    """The hash equals splitmix64 in plain Python, applied to seed, stream and row."""
+    expected = splitmix(splitmix(splitmix(0, 5), 2), row)
+    assert hash_rows(np.array([row]), 5, 2).tolist() == [expected]
 
 
 @pytest.mark.parametrize("points", [1, 5, 12])

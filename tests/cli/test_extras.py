@@ -17,7 +17,6 @@ LACKING = [
     (("serve",), "uvicorn", "for the site", "web"),
     (("serve", "--static", "pages"), "starlette", "for the site", "web"),
     (("train", "plot"), "matplotlib", "to draw pictures", "plots"),
-    (("train", "plot", "--page"), "matplotlib", "to draw pictures", "plots"),
     (("export", "onnx", "-o", "x"), "onnx", "to write an ONNX file", "onnx"),
     (("export", "torch", "-o", "x"), "torch", "to write a program of it", "torch"),
     (("eval", "start", "--network", "empty.onnx"), "onnxruntime", "to run empty.onnx", "onnx"),

@@ -94,7 +94,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
 }
 # other commands print text for people: messages, a game, or a script
 NO_DATA = {
-    "build", "play", "export gnubg-bd", "export table", "export text", "export letters", "export met",
+    "build", "play", "export gnubg-bd", "export text", "export letters", "export met",
     "export onnx", "export torch", "export parquet", "met plot", "train plot", "use", "rm", "lock", "catalog",
     "completion", "external", "fibs", "ubgi", "serve", "quiz",
     "push", "pull",  # need another place: see tests/warehouse/commands/test_transfer.py

@@ -29,7 +29,7 @@ NOTE = re.compile(r"  \[(default|env var): [^\]]+\]$")
 # and of published versions
 OTHER_WORDS = {
     ("train td", "rate"), ("train td", "batch"), ("train sl", "batch"), ("train sl", "rate"),
-    ("export table", "form"), ("export text", "form"), ("train plot", "page"), ("external", "save"),
+    ("export text", "form"), ("external", "save"),
     ("build", "is_all"), ("fibs", "save"), ("fibs", "length"), ("fibs", "port"), ("fibs", "host"),
     ("fibs", "patience"), ("fibs", "games"), ("fetch", "folder"),
 }  # fmt: skip
@@ -247,7 +247,7 @@ def parse_line(words: list[str], **options: Any) -> click.Context:
         ["query", "select 1", "-o", "caf\udce9.csv"],
         ["explain", "caf\udce9"],
         ["import", "positions", "caf\udce9.txt"],
-        ["export", "table", "bearoff_error/3x3", "-o", "caf\udce9"],
+        ["export", "letters", "bearoff_two_sided/3x3", "-o", "caf\udce9"],
         ["caf\udce9"],
         ["--warehouse", "caf\udce9", "list"],
     ],

@@ -50,12 +50,12 @@ def test_published_versions_are_whole_and_small(kind: Dataset[Any], package: Pat
     assert list(published) == list(kind.defaults)
     for parameters, folder in published.items():
         table = Table(folder)
-        assert (folder.parent.name, folder.name) == (kind.slug(parameters), table.manifest.version)
-        assert {entry.name: entry.sha256 for entry in table.manifest.files} == {
-            path.name: sha256_file(path) for path in folder.iterdir() if path.name != "manifest.json"
-        }
-    most = 4_000_000 if package == SHIPPED else 2_000_000  # networks include their training state
-    assert sum(path.stat().st_size for path in package.rglob("*.*")) <= most
+        assert folder.parent.name == kind.slug(parameters)
+        assert folder.name == table.manifest.version
+        hashes = {path.name: sha256_file(path) for path in folder.iterdir() if path.name != "manifest.json"}
+        assert {entry.name: entry.sha256 for entry in table.manifest.files} == hashes
+    max_bytes = 4_000_000 if package == SHIPPED else 2_000_000  # networks include their training state
+    assert sum(path.stat().st_size for path in package.rglob("*.*")) <= max_bytes
 
 
 def test_published_networks_open() -> None:
@@ -96,13 +96,15 @@ def test_published_versions_have_current_recipes(kind: Dataset[Any], package: Pa
         inputs = {}
         for role, needed in kind.inputs(parameters).items():
             assert not isinstance(needed, VersionRef)
-            name, wanted = needed
-            title = f"{name}/{bgdata.all_kinds()[name].slug(wanted)}"
-            inputs[role] = f"{title}@{locked[title].digest}"
-        manifest, entry = load_manifest(folder), locked[f"{kind.name}/{kind.slug(parameters)}"]
+            name, input_parameters = needed
+            variant = f"{name}/{bgdata.all_kinds()[name].slug(input_parameters)}"
+            inputs[role] = f"{variant}@{locked[variant].digest}"
+        manifest = load_manifest(folder)
+        entry = locked[f"{kind.name}/{kind.slug(parameters)}"]
         assert manifest.inputs == inputs
         assert manifest.recipe_key == recipe_key(kind.name, kind.revision, parameters.to_json(), inputs)
-        assert (entry.recipe_key, entry.digest) == (manifest.recipe_key, manifest.digest)
+        assert entry.recipe_key == manifest.recipe_key
+        assert entry.digest == manifest.digest
 
 
 def test_published_folder_is_found_only_for_its_parameters(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

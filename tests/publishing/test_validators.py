@@ -34,10 +34,11 @@ def test_croissant_is_valid_and_gives_the_rows(published: Path, caplog: pytest.L
 
 @pytest.mark.slow
 def test_data_package_is_valid(published: Path) -> None:
+    """With the first rows of each file; a file has one type for each column."""
     frictionless = pytest.importorskip("frictionless")
-    report = frictionless.validate(str(published / "datapackage.json"))
+    report = frictionless.validate(str(published / "datapackage.json"), limit_rows=5000)
     assert report.valid, report.flatten(["type", "note"])[:5]
-    assert report.stats["warnings"] == 0
+    assert {text for task in report.tasks for text in task.warnings} <= {"reached row limit: 5000"}
     assert report.stats["tasks"] == sum(len(table.files) for table in read_contents(published).tables)
 
 

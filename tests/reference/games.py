@@ -16,10 +16,14 @@ PlayChooser = Callable[[Board, Sequence[Board], int, int], Board]
 
 def splitmix(seed: int, number: int) -> int:
     """Output `number` of the generator, from 0, by the published steps."""
-    mixed = (seed + (number + 1) * 0x9E3779B97F4A7C15) & MASK
-    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9 & MASK
-    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB & MASK
-    return mixed ^ (mixed >> 31)
+    return mix_bits((seed + (number + 1) * 0x9E3779B97F4A7C15) & MASK)
+
+
+def mix_bits(bits: int) -> int:
+    """The last steps of the generator, after the addition."""
+    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9 & MASK
+    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB & MASK
+    return bits ^ (bits >> 31)
 
 
 def stream_bits(seed: int, item: int, counter: int) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from bgdata.store import shards
 from bgdata.store.executors import Cluster, InProcess, open_executor
 from bgdata.store.job import Job
 from bgdata.store.shards import Work, compute_shards, ranges
+from bgdata.store.storage import remove_folder
 from bgdata.store.table import Table
 from bgdata.store.worker_inputs import worker_inputs
 from tests.store.sharing import Elsewhere, hide_from_workers, work
@@ -39,13 +41,13 @@ class Machines:
         """Start a process; returns its address."""
         home = self.folder / name
         home.mkdir(parents=True, exist_ok=True)
-        own = {"HOME": str(home), "BGDATA_CACHE": str(home / "cache"), "PYTHONPATH": str(Path(__file__).parents[2])}
-        kept = {key: value for key, value in os.environ.items() if key in ("PATH", "LANG", "NUMBA_NUM_THREADS")}
+        variables = {key: value for key, value in os.environ.items() if key in ("PATH", "LANG", "NUMBA_NUM_THREADS")}
+        variables |= {"HOME": str(home), "BGDATA_CACHE": str(home / "cache")}
+        variables |= {"PYTHONPATH": str(Path(__file__).parents[2]), **environment}
         command = [sys.executable, "-m", "tests.store.cluster", *words]
         process = subprocess.Popen(
-            command, cwd=home, env={**kept, **own, **environment}, stdout=subprocess.PIPE, text=True,
-            stderr=(home / "errors").open("w"),
-        )  # fmt: skip
+            command, cwd=home, env=variables, stdout=subprocess.PIPE, text=True, stderr=(home / "errors").open("w")
+        )
         self.processes[name] = process
         assert process.stdout
         address = process.stdout.readline().strip()
@@ -77,26 +79,28 @@ class Machines:
 @contextmanager
 def machines(folder: Path, hidden: Path) -> Iterator[Machines]:
     """Machines that end with the block."""
-    found = Machines(folder, hidden)
+    machines = Machines(folder, hidden)
     try:
-        found.start_scheduler()
-        yield found
+        machines.start_scheduler()
+        yield machines
     finally:
-        for name in list(found.processes):
-            found.kill(name)
+        for name in list(machines.processes):
+            machines.kill(name)
 
 
-class Meanwhile(Notes):
-    """Progress that calls functions after so many items."""
+class ActingProgress(Notes):
+    """Progress that calls a function once, after so many items."""
 
-    def __init__(self, **then: Callable[[], None]) -> None:
+    def __init__(self, items: int, action: Callable[[], None]) -> None:
         super().__init__()
-        self.then = {int(name.removeprefix("after_")): action for name, action in then.items()}
+        self.items, self.action = items, action
+        self.has_acted = False
 
     def advance(self, count: int) -> None:
         super().advance(count)
-        for number in [number for number in self.then if number <= self.done]:
-            self.then.pop(number)()
+        if self.done >= self.items and not self.has_acted:
+            self.has_acted = True
+            self.action()
 
 
 def build_squares(root: Path) -> Table:
@@ -107,17 +111,20 @@ def doubled_squares(table: Table, log: Path) -> Work:
     return Work("tests.store.sharing:doubles", {"log": str(log)}, inputs=worker_inputs({"squares": table}))
 
 
-def compute_on_cluster(folder: Path, wanted: Work, executor: Any, notes: Notes | None = None) -> list[int]:
-    """Doubles the numbers of `wanted` in shards with `executor`, and returns them."""
+DOUBLED_SQUARES = [2 * number**2 for number in range(40)]
+
+
+def compute_on_cluster(folder: Path, work: Work, executor: Any, notes: Notes | None = None) -> list[int]:
+    """Compute the shards of `work` in a folder with an executor; returns their doubled squares."""
     folder.mkdir(exist_ok=True)
     job = Job(folder, notes or Notes(), title="doubles", recipe="recipe", executor=executor)
-    found: list[int] = np.concatenate(
-        [each["double"] for each in compute_shards(job, "numbers", wanted, PARTS)]
+    doubles: list[int] = np.concatenate(
+        [shard["double"] for shard in compute_shards(job, "numbers", work, PARTS)]
     ).tolist()
-    return found
+    return doubles
 
 
-def names(folder: Path) -> list[str]:
+def shard_names(folder: Path) -> list[str]:
     return sorted(path.name for path in (folder / "shards").glob("*.npz"))
 
 
@@ -143,9 +150,9 @@ def test_cluster_without_a_shared_disk_computes_all_shards(tmp_path: Path, monke
             cluster.start_worker("late")
 
         with open_executor(cluster.executor, str(store)) as executor:
-            notes = Meanwhile(after_8=replace_first)
+            notes = ActingProgress(8, replace_first)
             assert compute_on_cluster(hidden / "cluster", wanted, executor, notes) == expected
-        assert names(hidden / "cluster") == names(hidden / "alone")
+        assert shard_names(hidden / "cluster") == shard_names(hidden / "alone")
         homes = {Path(line).name for line in log.read_text().splitlines()}
         assert homes == {"first", "slow", "late"}
         assert not list((store / "shards").glob("*/*")), "they are fetched"
@@ -153,16 +160,14 @@ def test_cluster_without_a_shared_disk_computes_all_shards(tmp_path: Path, monke
             assert len(list((tmp_path / "machines" / name / "cache/versions").glob("*/squares/40/*/square.npy"))) == 1
 
         with open_executor(cluster.executor, str(store)) as executor:
-            ending = Meanwhile(after_6=lambda: cluster.kill("scheduler"))
+            ending = ActingProgress(6, lambda: cluster.kill("scheduler"))
             with pytest.raises(WorkerError, match="finished parts are kept, and the same command resumes"):
                 compute_on_cluster(hidden / "again", wanted, executor, ending)
-        kept = len(names(hidden / "again"))
-        assert 3 <= kept < len(PARTS)
+        assert 3 <= len(shard_names(hidden / "again")) < len(PARTS)
         cluster.start_scheduler()
         cluster.start_worker("third")
-        with open_executor(
-            cluster.executor
-        ) as executor:  # results come through Dask, but workers without versions fail
+        with open_executor(cluster.executor) as executor:
+            # results come through Dask, but workers without versions fail
             with pytest.raises(
                 WorkerError, match=r"expected squares/40/\S+ in \S+, found no such version; .*on the work"
             ):
@@ -170,12 +175,12 @@ def test_cluster_without_a_shared_disk_computes_all_shards(tmp_path: Path, monke
             result = Work("tests.store.sharing:squares", {})
             job = Job(hidden / "results", notes, title="results", recipe="recipe", executor=executor)
             (hidden / "results").mkdir()
-            assert [len(each["square"]) for each in compute_shards(job, "numbers", result, PARTS)] == [2] * 20
+            assert [len(shard["square"]) for shard in compute_shards(job, "numbers", result, PARTS)] == [2] * 20
         with open_executor(cluster.executor, str(store)) as executor:
-            notes = Meanwhile()
-            assert compute_on_cluster(hidden / "again", wanted, executor, notes) == expected
-    assert notes.texts[0].startswith("going on with doubles: ")
-    assert names(hidden / "again") == names(hidden / "alone")
+            resumed = Notes()
+            assert compute_on_cluster(hidden / "again", wanted, executor, resumed) == expected
+    assert resumed.texts[0].startswith("going on with doubles: ")
+    assert shard_names(hidden / "again") == shard_names(hidden / "alone")
 
 
 @pytest.fixture
@@ -190,30 +195,23 @@ def hidden_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_damaged_cache_is_fetched_again(hidden_folder: Path, tmp_path: Path) -> None:
     wanted = doubled_squares(build_squares(hidden_folder / "warehouse"), tmp_path / "log")
     store = str(tmp_path / "store")
-    expected = compute_on_cluster(hidden_folder / "one", wanted, Elsewhere(store))
+    assert compute_on_cluster(hidden_folder / "one", wanted, Elsewhere(store)) == DOUBLED_SQUARES
     (path,) = (tmp_path / "cache/versions").glob("*/squares/40/*/square.npy")
     path.write_bytes(path.read_bytes()[:-1])
-    assert (
-        compute_on_cluster(hidden_folder / "two", wanted, Elsewhere(store))
-        == expected
-        == [2 * n * n for n in range(40)]
-    )
+    assert compute_on_cluster(hidden_folder / "two", wanted, Elsewhere(store)) == DOUBLED_SQUARES
 
 
-def test_truncated_shard_is_refused(hidden_folder: Path, tmp_path: Path) -> None:
-    """A worker that fetches a truncated input raises an error of one line; after the input is restored, the missing
-    shards are computed."""
+def test_truncated_input_is_refused(hidden_folder: Path, tmp_path: Path) -> None:
+    """A worker that fetches a truncated input raises an error of one line."""
     wanted = doubled_squares(build_squares(hidden_folder / "warehouse"), tmp_path / "log")
     store = tmp_path / "store"
     compute_on_cluster(hidden_folder / "one", wanted, Elsewhere(str(store)))
     (array,) = store.glob("given/*/square.npy")
     array.write_bytes(array.read_bytes()[:40])
-    (cached,) = (tmp_path / "cache/versions").iterdir()
-    for path in sorted(cached.rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
+    remove_folder(tmp_path / "cache/versions")
     with pytest.raises(WorkerError, match=r"expected 448 bytes in \S+square.npy, got 40; on "):
         compute_on_cluster(hidden_folder / "two", wanted, Elsewhere(str(store)))
-    assert names(hidden_folder / "two") == []
+    assert shard_names(hidden_folder / "two") == []
 
 
 def test_unfetched_shards_are_taken_from_the_store(
@@ -224,22 +222,21 @@ def test_unfetched_shards_are_taken_from_the_store(
     store = tmp_path / "store"
     receive = shards.ShardReturn.receive
 
-    def killed(back: shards.ShardReturn, name: str, data: bytes | None) -> Path:
+    def interrupted_receive(back: shards.ShardReturn, name: str, data: bytes | None) -> Path:
         if name.startswith("000000004-"):
             raise KeyboardInterrupt
         return receive(back, name, data)
 
-    with monkeypatch.context() as changed:
-        changed.setattr(shards.ShardReturn, "receive", killed)
+    with monkeypatch.context() as patch:
+        patch.setattr(shards.ShardReturn, "receive", interrupted_receive)
         with pytest.raises(KeyboardInterrupt):
             compute_on_cluster(hidden_folder / "one", wanted, Elsewhere(str(store)))
-    (left,) = store.glob("shards/*/*")
-    (left.parent / left.name.replace("000000004-000000006", "000000006-000000008")).write_bytes(left.read_bytes())
-    (left.parent / "notes.txt").write_text("no shard")
+    (shard,) = store.glob("shards/*/*")
+    wrong_range = shard.name.replace("000000004-000000006", "000000006-000000008")
+    (shard.parent / wrong_range).write_bytes(shard.read_bytes())
+    (shard.parent / "notes.txt").write_text("no shard")
     notes = Notes()
-    assert compute_on_cluster(hidden_folder / "one", wanted, Elsewhere(str(store)), notes) == [
-        2 * n * n for n in range(40)
-    ]
+    assert compute_on_cluster(hidden_folder / "one", wanted, Elsewhere(str(store)), notes) == DOUBLED_SQUARES
     assert len([text for text in notes.texts if "found another; computing it anew" in text]) == 1
     assert notes.texts[-1] == "going on with doubles: 3 of 20 parts are there"
     assert not list(store.glob("shards/*/*"))
@@ -269,7 +266,7 @@ def test_full_disk_of_a_worker_is_reported(
     wanted = doubled_squares(build_squares(hidden_folder / "warehouse"), tmp_path / "log")
     with pytest.raises(WorkerError, match=r"^cannot write x: the disk is full; on "):
         compute_on_cluster(hidden_folder / "one", wanted, Elsewhere(str(tmp_path / "store")))
-    assert names(hidden_folder / "one") == []
+    assert shard_names(hidden_folder / "one") == []
 
 
 def test_missing_versions_on_workers_are_refused(hidden_folder: Path, tmp_path: Path) -> None:
@@ -280,20 +277,17 @@ def test_missing_versions_on_workers_are_refused(hidden_folder: Path, tmp_path: 
         wanted.inputs.versions["squares"].locate("")
 
 
-class Refusing(InProcess):
-    """An executor whose tasks cannot be read by a worker."""
+class WithoutBgdata(InProcess):
+    """An executor whose workers cannot import bgdata."""
 
     def submit(self, *_: Any, **__: Any) -> Any:
-        return super().submit(self.read)
-
-    def read(self) -> None:
-        raise ModuleNotFoundError("No module named 'bgdata'")
+        return super().submit(Mock(side_effect=ModuleNotFoundError("No module named 'bgdata'")))
 
 
 def test_workers_without_bgdata_are_refused(tmp_path: Path) -> None:
     message = "^expected the same bgdata on all workers, found one that cannot read .*: No module named 'bgdata'$"
     with pytest.raises(WorkerError, match=message):
-        compute_on_cluster(tmp_path / "one", work(), Cluster(Refusing()))
+        compute_on_cluster(tmp_path / "one", work(), Cluster(WithoutBgdata()))
 
 
 @pytest.mark.parametrize("name", ["local", "processes:2"])

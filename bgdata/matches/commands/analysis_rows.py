@@ -352,7 +352,7 @@ def loss_cells(loss: float) -> dict[str, Any]:
     return {"loss": loss, "mark": SIGNS[error_mark(loss)]} if loss >= 5e-4 else {}
 
 
-def game_lines(analysis: MatchAnalysis, *, with_ratings: bool = True) -> Iterator[str]:
+def game_lines(analysis: MatchAnalysis) -> Iterator[str]:
     """Yield the games as lines of text, from player 0's point of view, and their sum."""
     rows = [game_row(analysis, game) for game in analysis.games]
     for row in rows:
@@ -360,8 +360,8 @@ def game_lines(analysis: MatchAnalysis, *, with_ratings: bool = True) -> Iterato
     if len(rows) > 1:
         rows.append({"game_number": "sum", **vars(analysis.totals)})
     columns = [Column("game_number", heading="game", is_right=True), Column("turns", COUNT)]
-    columns += net_columns(worth_quantity(analysis), 10 if with_ratings else 9)
-    columns += [Column("ratings", width=13, is_right=True)] * with_ratings
+    columns += net_columns(worth_quantity(analysis), 10)
+    columns.append(Column("ratings", width=13, is_right=True))
     head, *lines = table_lines(columns, rows)
     yield f"{head}  (to {analysis.players[0]})"
     yield from lines

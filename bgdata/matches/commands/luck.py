@@ -1,9 +1,8 @@
-"""`bgdata luck`: luck, skill and luck-adjusted results of recorded games, turn by turn; with the cube like
-`bgdata analyze`."""
+"""`bgdata luck`: luck, skill and luck-adjusted results of recorded games, turn by turn, without the cube."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import isnan, nan
@@ -15,37 +14,18 @@ import numpy as np
 
 from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_tables
-from bgdata.cli.defaults import open_player
-from bgdata.cli.options import (
-    beavers_option,
-    format_option,
-    jacoby_option,
-    met_option,
-    player_option,
-    plot_option,
-    ply_option,
-)
+from bgdata.cli.options import format_option, player_option, plot_option, ply_option
 from bgdata.cli.output import write_rows
 from bgdata.errors import InvalidGameError, UsageError
 from bgdata.formats.matches import Game, Match
 from bgdata.formats.replay import ReplayedGame, replay_game
 from bgdata.game.position import Position
-from bgdata.matches.acts import ActKind, totals_of
-from bgdata.matches.commands import analysis_rows
-from bgdata.matches.commands.analysis_rows import (
-    POINTS,
-    MatchAnalysis,
-    Turn,
-    headline,
-    net_columns,
-    worth_quantity,
-)
-from bgdata.matches.commands.analyze import analyse, print_notes
+from bgdata.matches.commands.analysis_rows import POINTS, net_columns
+from bgdata.matches.commands.analyze import print_notes
 from bgdata.rows import COUNT, EQUITY, Column, table_lines
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from bgdata.matches.steps import AnalysedGame
     from bgdata.selfplay.luck import GameLuck, LuckTotals, RecordedGame
 
 
@@ -53,10 +33,6 @@ if TYPE_CHECKING:
 @click.argument("match", shell_complete=complete_tables)
 @player_option()
 @ply_option()
-@click.option("--cubeful", is_flag=True, help="Value rolls, plays and cube actions with the cube and the score.")
-@met_option
-@jacoby_option
-@beavers_option
 @click.option("--by-game", is_flag=True, help="One row for each game, not each turn.")
 @format_option
 @plot_option
@@ -67,24 +43,14 @@ def luck(warehouse: Warehouse, /, match: str, form: str, plot: Path | None, **op
     MATCH is a file (.mat, .sgf, .xg, .bgf, .ogxm), - for standard input, or matches/NAME of the warehouse; where it has
     several matches, each is summed up, and --plot is refused. Missing parts of a match are reported on standard error.
     The luck of a roll is the value after its best play minus the mean over all rolls; a luck-adjusted result is the
-    result minus net luck. All values are cubeless, in points per unit cube; cube actions are not valued. The values are
-    those of --player: network, network/NAME or an installed gnubg (slow).
-
-    With --cubeful, values are match winning chances (mwc), or points in money play, with the cube, as `bgdata analyze`
-    has them, and skill is what plays and cube actions lost. The player is a network. --met, --jacoby and --beavers say
-    what is played for.
+    result minus net luck. All values are cubeless, in points per unit cube, and cube actions are not valued: see
+    `bgdata analyze` for luck and losses with the cube and the score. The values are those of --player: network,
+    network/NAME or an installed gnubg (slow).
 
     \b
       bgdata luck game.mat --by-game
-      bgdata luck game.mat --cubeful
       bgdata luck matches/mine --ply 1 --format csv
     """
-    if options["cubeful"]:
-        print_cubeful_luck(warehouse, match, form, plot, options)
-        return
-    for name in ("met", "jacoby", "beavers"):
-        if options[name] not in (None, ""):
-            raise UsageError(f"expected --cubeful with --{name}, got none")
     games = analyse_matches(warehouse, match, options["player"], options["ply"])
     matches = [list(each) for _, each in groupby(games, key=lambda game: game.number)]
     if plot:
@@ -291,97 +257,3 @@ def draw_luck(games: Sequence[GameWithLuck], path: Path) -> None:
         mark_games((rolls, sums), ends)
         figure.suptitle(f"{names[0]} against {names[1]}: points per unit cube, cubeless")
         write_figure(figure, path)
-
-
-# columns of `bgdata analyze`
-OF_TURN = (
-    *("match", "game_number", "turn", "turn_number", "player", "act", "position_id", "away", "opponent_away"),
-    *("is_crawford", "is_jacoby", "cube_value", "cube_owner", "roll", "play", "unit"),
-    *("worth_before", "worth_after", "luck"),
-)
-OF_GAME = ("match", "game_number", "player_0", "player_1", "turns", "unit", "result")
-NET = ("net_luck", "net_skill", "net_drift", "luck_adjusted")
-CUBEFUL_NOTE = (
-    "in {}, with the cube: skill is what plays and cube actions lost, cube what the cube lost of it\n"
-    "luck-adj. = result - net luck (luck-adjusted); drift: changed evaluations, and what a resignation settled"
-)
-
-
-def print_cubeful_luck(
-    warehouse: Warehouse, source: str, form: str, plot: Path | None, options: Mapping[str, Any]
-) -> None:
-    """Print the luck of turns and games with the cube, or of games only with the option `by_game`, and draw it if
-    `plot` is given. Raises UsageError for a player that is not a network, and the errors of `analyze.analyse`."""
-    from bgdata.evaluation.players import NETWORK
-
-    kind, _, network = options["player"].partition("/")
-    if kind != NETWORK:
-        raise UsageError(f"expected {NETWORK} or {NETWORK}/NAME with --cubeful, got {options['player']}")
-    found = analyse(warehouse, source, options, open_player(warehouse, network, options["ply"], endgames=False))
-    if plot:
-        from bgdata.matches.commands.analysis_page import draw_analysis
-
-        draw_analysis(found, plot)
-    if form != "table":
-        games = (cubeful_game_row(each, game) for each in found for game in each.games)
-        turns = (cubeful_turn_row(each, turn) for each in found for turn in each.turns)
-        write_rows(games if options["by_game"] else turns, form)
-        return
-    click.echo("\n\n".join("\n".join(match_lines(each, with_turns=not options["by_game"])) for each in found))
-
-
-def cubeful_turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
-    """One act as a row of data, in mwc or points of the player who acts. `worth_after` is `worth_before` plus luck,
-    skill, and the gain of looking ahead over the play that is best at 0-ply; `drift` includes that gain."""
-    row = analysis_rows.turn_row(analysis, turn)
-    skill = {"skill": 0.0 - row["play_loss"] - row["cube_loss"], "cube_skill": 0.0 - row["cube_loss"]}
-    return {**{name: row[name] for name in OF_TURN}, **skill, "drift": row["drift"]}
-
-
-def cubeful_game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
-    """One game as a row of data, in mwc or points of player 0, except the columns of each player; None for an
-    unfinished game."""
-    row, scores = analysis_rows.game_row(analysis, game), totals_of([game.judged]).scores
-    return {
-        **{name: row[name] for name in OF_GAME},
-        **{f"luck_{player}": score.luck for player, score in enumerate(scores)},
-        **{f"skill_{player}": 0.0 - score.loss for player, score in enumerate(scores)},
-        **{f"cube_skill_{player}": 0.0 - score.cube_loss for player, score in enumerate(scores)},
-        **{name: row[name] for name in NET},
-    }
-
-
-def match_lines(analysis: MatchAnalysis, *, with_turns: bool) -> Iterator[str]:
-    """Yield lines of text about the luck in a match: turns, games, and both players."""
-    yield headline(analysis) + "\n"
-    for game in analysis.games if with_turns else ():
-        yield from cubeful_turn_lines(analysis, game)
-        yield ""
-    yield from analysis_rows.game_lines(analysis, with_ratings=False)
-    for name, score in zip(analysis.players, analysis.totals.scores, strict=True):
-        values = (0.0 + worth for worth in (score.luck, -score.loss, -score.cube_loss))
-        luck, skill, cube = map(worth_quantity(analysis).text, values)
-        yield f"{name}: {score.rolls} rolls, luck {luck}, skill {skill}, of it the cube {cube}"
-    yield CUBEFUL_NOTE.format("match winning chances (mwc)" if analysis.length else "points")
-
-
-def cubeful_turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
-    """Yield lines of text for the turns of one game, each from the point of view of the player who acts."""
-    worth, change = worth_quantity(analysis, is_change=False), worth_quantity(analysis)
-    columns = (
-        Column("turn_number", COUNT, "turn"),
-        Column("player", heading="", width=max(map(len, analysis.players))),
-        Column("act", heading="", width=6),
-        Column("play", width=26),
-        Column("worth_before", worth, "before", width=9),
-        Column("worth_after", worth, "after", width=9),
-        Column("luck", change, width=9),
-        Column("skill", change, width=9),
-        Column("cube_skill", change, "cube", width=9),
-    )
-    rows = [cubeful_turn_row(analysis, turn) for turn in analysis.turns if turn.game is game]
-    for row in rows:
-        row["act"] = row["roll"] if row["act"] == ActKind.ROLL else row["act"]
-        row |= {name: row[name] or None for name in ("luck", "skill", "cube_skill")}
-    yield f"game {game.game.number}"
-    yield from table_lines(columns, rows)

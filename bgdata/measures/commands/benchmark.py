@@ -283,13 +283,14 @@ def judgement_lines(parameters: RefereeParameters, statistics: Mapping[str, floa
     )
 
 
-def worst_decisions(table: Table, count: int = 5) -> Iterator[str]:
-    """Yield lines of text about the decisions that lost most, each position and roll once; none if nothing was lost."""
+def worst_decisions(table: Table) -> Iterator[str]:
+    """Yield lines of text about the five decisions that lost most, each position and roll once; none if nothing was
+    lost."""
     losses, ranks = table.array("losses"), table.array("ranks")
     rows = sorted((row for row in range(len(losses)) if ranks[row] > 0), key=lambda row: -losses[row])
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for row in rows:
-        if len(found) == count:
+        if len(found) == 5:
             break
         position = Position(table.array("boards")[row].tolist())
         roll = roll_of(*table.array("rolls")[row].tolist())

@@ -201,9 +201,9 @@ def definitions_digest(folder: Path = FOLDER) -> str:
     return digest.hexdigest()[:12]
 
 
-def part_names(folder: Path = FOLDER) -> list[str]:
+def part_names() -> list[str]:
     """The names of the register's parts, in order. Each file of definitions is a part."""
-    return [path.stem for path in definition_files(folder)]
+    return [path.stem for path in definition_files()]
 
 
 def read_file(path: Path) -> Iterator[Claim]:

@@ -23,7 +23,6 @@ from bgdata.store.arrays import Array
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.studies.commands.contact_parts import parts
-from bgdata.training.commands.curve_page import write_page
 from bgdata.training.commands.output_trials import output_trials
 from bgdata.training.kinds.network import DATASET as NETWORK
 from bgdata.training.kinds.network import NetworkParameters, curve_line, known_network, network_ref
@@ -150,32 +149,20 @@ def games(
 
 @train.command()
 @click.argument("name", required=False, shell_complete=complete_networks)
-@options.output_option("NAME.png, or NAME.html", kind=options.OutputFile(".png", ".svg", ".html", ".htm"))
-@click.option("--page", is_flag=True, help="Write a self-contained page with recipe, lineage and figures.")
+@options.output_option("NAME.png", kind=options.PICTURE)
 @click.pass_obj
-def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool) -> None:
+def plot(warehouse: Warehouse, name: str | None, output: Path | None) -> None:
     """Draw the learning curve of a network.
 
-    NAME is the name of a network; the default is the one that comes with bgdata. The picture is PNG or SVG. With
-    --page, or for a file that ends in .html, it is a page with the curves, the final figures, the recipe, the networks
-    and labels that it was made from, and the command line that makes it again.
+    NAME is the name of a network; the default is the one that comes with bgdata. The picture is PNG or SVG.
 
     \b
-      bgdata train plot --page
-      bgdata train plot better -o better.html
+      bgdata train plot better -o better.svg
     """
     from bgdata.evaluation.networks.player import find_network
 
-    ending = output.suffix.lower() if output else ""
-    is_page = page or ending in (".html", ".htm")
-    if page and ending in (".png", ".svg"):
-        raise UsageError(f"expected a file that ends in .html for a page, got {output}")
     table = find_network(f"network/{name}" if name else "network", warehouse)
-    path = output or Path(f"{table.folder.parent.name}.{'html' if is_page else 'png'}")
-    if is_page:
-        write_page(table, warehouse, path)
-        click.echo(f"wrote {path}", err=True)
-        return
+    path = output or Path(f"{table.folder.parent.name}.png")
     charts = curve_charts(table)
     rows = -(-len(charts) // CHARTS_IN_ROW)
     with new_figure(CHARTS_IN_ROW * PANEL[0], rows * PANEL[1] + 0.5) as figure:

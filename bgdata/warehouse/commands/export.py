@@ -16,18 +16,15 @@ from bgdata.cli.completion import complete_mets, complete_networks, complete_tab
 from bgdata.cli.options import output_option, threads_option
 from bgdata.cli.output import build_version
 from bgdata.equity.commands import export_met
-from bgdata.errors import QueryError, UsageError, cite
+from bgdata.errors import UsageError, cite
 from bgdata.formats.gnubg_bearoff import write_one_sided, write_one_sided_normal, write_two_sided
 from bgdata.formats.lines import write_bytes
 from bgdata.formats.mat import format_mat
-from bgdata.store.checks import connect_tables, stored_tables
-from bgdata.store.names import identifier
 from bgdata.store.plan import readable_bytes
 from bgdata.store.progress import progress_bars
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.commands.query import copy_rows, form_of, temporary_output
 
 if TYPE_CHECKING:
     from bgdata.bearoff.tables import TwoSidedTable
@@ -88,43 +85,6 @@ def gnubg_bd(warehouse: Warehouse, /, hypergammon: int | None, **options: Any) -
         equities = table.array("equities")[:, :, HYPERGAMMON_EQUITIES]
         write_hypergammon(output, hypergammon, table.array("chances"), equities)
     click.echo(describe_file(output, with_hash=True))
-
-
-@export.command(name="table")
-@click.argument("table", shell_complete=complete_tables)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["csv", "json", "parquet"]),
-    help="Format of the file.  [default: the one that its name ends with, else parquet]",
-)
-@output_option(required=True)
-@click.pass_obj
-def export_table(warehouse: Warehouse, table: str, form: str | None, output: Path) -> None:
-    """Write a table with the columns that it has in SQL.
-
-    TABLE is KIND/VARIANT, or KIND/VARIANT/VERSION.
-
-    \b
-      bgdata export table bearoff_two_sided/6x6 -o two_sided.parquet
-      bgdata export table match_equity/published-12 -o published.csv
-    """
-    import duckdb
-
-    from bgdata.store.locked_sql import first_lines
-
-    form = form_of(form, output, "parquet")
-    found = warehouse.open_reference(table)
-    kind = warehouse.kind(found.manifest.dataset)
-    if not stored_tables(kind, found):
-        raise UsageError(f"expected a table in one file, got {found.name}; try: bgdata export parquet")
-    with temporary_output(output, form, is_needed=True) as path:
-        assert path is not None
-        with connect_tables(warehouse.kinds, [found], outputs=[path]) as connection:
-            try:
-                copy_rows(connection, connection.sql(f"from {identifier(kind.tables[0].name)}"), form, path)
-            except duckdb.Error as error:
-                raise QueryError(first_lines(error)) from error
 
 
 @export.command(name="parquet")

@@ -99,8 +99,8 @@ MAX_ROWS_SHOWN = 40  # on a terminal
 ALL = 1 << 40  # rows, or characters
 
 
-def form_of(form: str | None, output: Path | None, unnamed: str = "csv") -> str:
-    """The output format: `form` if it is given, else the one that the ending of the file name means, else `unnamed`.
+def form_of(form: str | None, output: Path | None) -> str:
+    """The output format: `form` if it is given, else the one that the ending of the file name means, else csv.
     Raises UsageError for parquet without a file, for a file with a table for people, and for a compressed file."""
     if output is None:
         if form == "parquet":
@@ -111,7 +111,7 @@ def form_of(form: str | None, output: Path | None, unnamed: str = "csv") -> str:
     ending = output.suffix.lower().removeprefix(".")
     if ending in ("gz", "zst", "bz2", "xz", "zip"):
         raise UsageError(f"expected a file that is not compressed, got {output}; try: csv, json or parquet")
-    return form or (ending if ending in OPTIONS else unnamed)
+    return form or (ending if ending in OPTIONS else "csv")
 
 
 def run_query(

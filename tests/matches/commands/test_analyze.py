@@ -170,10 +170,9 @@ END_NOTE = "the record ends at 0-4, before anybody has 5 points"
     "command",
     [
         ("analyze", "matches/gap", "--network", "random", *QUICK),
-        ("luck", "matches/gap", "--player", "network/random", "--cubeful", *QUICK),
         ("luck", "matches/gap", "--player", "network/random", "--ply", "0"),
     ],
-    ids=["analyze", "luck --cubeful", "luck"],
+    ids=["analyze", "luck"],
 )
 def test_missing_games_are_reported_on_standard_error(root: Path, command: tuple[str, ...]) -> None:
     for form in ("table", "json"):

@@ -1,4 +1,4 @@
-"""Tests of `bgdata luck`: recorded matches turn by turn, cubeless and cubeful, and errors."""
+"""Tests of `bgdata luck`: recorded matches turn by turn, and errors."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ from typing import Any
 
 import pytest
 
-import bgdata
-from bgdata.equity.kinds.match_equity import PUBLISHED
 from tests.command_line import error_of, output_of, run
 from tests.formats.sessions import MAT
-from tests.matches.commands.test_analyze import MATCH
 
 WHOLE_GAME = """\
  1 point match
@@ -170,110 +167,3 @@ def test_each_match_of_a_file_has_its_own_players(tmp_path: Path) -> None:
     assert re.findall(r"^(\S+): 1 rolls", text, re.MULTILINE) == ["left", "right", "Cid", "Ann"]
     result = run(tmp_path, "luck", path, "--plot", tmp_path / "x.svg")
     assert error_of(result, 2) == "expected one match with --plot, got 2"
-
-
-MET = ("--met", "published-12")
-
-
-@pytest.fixture(scope="module")
-def match_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse with a match equity table, and a match with an unfinished game and a money session as files."""
-    root = tmp_path_factory.mktemp("luck")
-    bgdata.open_warehouse(root).build("match_equity", PUBLISHED)
-    write_record(root, "match.mat", MATCH.removesuffix("      Wins 3 points and the match\n"))
-    write_record(root, "session.mat", MAT)
-    return root
-
-
-@pytest.mark.parametrize(("name", "options"), [("match.mat", MET), ("session.mat", ("--jacoby",))])
-def test_cubeful_turns_equal_those_of_analyze(match_root: Path, name: str, options: tuple[str, ...]) -> None:
-    """Turns with the cube have the values and luck of `bgdata analyze`, and skill is what it calls losses."""
-    rows = luck_rows(match_root, match_root / name, "--cubeful", *options)
-    text = output_of(match_root, "analyze", match_root / name, "--ply", "0", *options, "--format", "json")
-    columns = (
-        "game_number",
-        "turn",
-        "player",
-        "act",
-        "roll",
-        "play",
-        "unit",
-        "worth_before",
-        "worth_after",
-        "luck",
-        "drift",
-    )
-    for row, analyzed in zip(rows, json.loads(text), strict=True):
-        for column in columns:
-            assert row[column] == analyzed[column]
-        assert row["skill"] == pytest.approx(-analyzed["play_loss"] - analyzed["cube_loss"], abs=1e-15)
-        assert row["cube_skill"] == -analyzed["cube_loss"]
-        assert row["worth_after"] - row["worth_before"] == pytest.approx(row["luck"] + row["skill"], abs=1e-12)
-    assert min(row["cube_skill"] for row in rows) < 0
-    assert {row["act"] for row in rows} >= {"roll", "double", "pass"}
-
-
-def test_cubeful_turns_sum_to_games(match_root: Path) -> None:
-    turns = luck_rows(match_root, match_root / "session.mat", "--cubeful")
-    games = luck_rows(match_root, match_root / "session.mat", "--cubeful", "--by-game")
-    assert [game["result"] for game in games][:6] == [8, -8, -2, 4, 8, -1]  # the cube included
-    for game in games:
-        for player in (0, 1):
-            name = game[f"player_{player}"]
-            acts = [row for row in turns if (row["game_number"], row["player"]) == (game["game_number"], name)]
-            for column in ("luck", "skill", "cube_skill"):
-                assert game[f"{column}_{player}"] == pytest.approx(sum(row[column] for row in acts), abs=1e-9)
-        assert game["net_luck"] == pytest.approx(game["luck_0"] - game["luck_1"], abs=1e-9)
-        assert game["net_skill"] == pytest.approx(game["skill_0"] - game["skill_1"], abs=1e-9)
-        assert game["result"] == pytest.approx(game["net_luck"] + game["net_skill"] + game["net_drift"], abs=1e-9)
-        assert game["luck_adjusted"] == pytest.approx(game["result"] - game["net_luck"], abs=1e-9)
-
-
-def test_cubeful_text_and_csv_have_the_values_of_json(match_root: Path) -> None:
-    """The text has the figures of the rows, with dashes for an unfinished game."""
-    arguments = (match_root / "match.mat", "--cubeful", *MET)
-    text = output_of(match_root, "luck", *arguments)
-    finished, unfinished = luck_rows(match_root, *arguments, "--by-game")
-    assert text.startswith("left against right, a match to 3; analysed by ")
-    names = ("result", "net_luck", "net_skill", "net_drift", "luck_adjusted")
-    figures = "".join(f"  {100 * finished[name]:+7.2f} %" for name in names)
-    assert f"   1      5{figures}" in text.splitlines()
-    assert unfinished["result"] is unfinished["luck_adjusted"] is unfinished["net_drift"] is None
-    assert re.search(r"^ sum +- .* - +-$", text, re.MULTILINE)
-    percent = r"[+-]\d+\.\d\d %"
-    assert re.search(rf"^left: 3 rolls, luck {percent}, skill {percent}, of it the cube ", text, re.MULTILINE)
-    assert re.search(r"^   4  right  double  ", text, re.MULTILINE)
-    assert text.endswith(output_of(match_root, "luck", *arguments, "--by-game").partition("\n\n")[2])
-    sheet = csv.DictReader(output_of(match_root, "luck", *arguments, "--format", "csv").splitlines())
-    assert [row["act"] for row in sheet][:4] == ["roll", "roll", "roll", "double"]
-
-
-def test_jacoby_rule_changes_cubeful_values(match_root: Path) -> None:
-    arguments = (match_root / "session.mat", "--cubeful", "--by-game")
-    without_rule = luck_rows(match_root, *arguments, "--no-jacoby")
-    with_rule = luck_rows(match_root, *arguments, "--jacoby")
-    assert without_rule[0]["net_luck"] != with_rule[0]["net_luck"]
-
-
-def test_looking_ahead_changes_cubeful_values(match_root: Path, tmp_path: Path) -> None:
-    picture = tmp_path / "luck.png"
-    arguments = (match_root / "match.mat", "--cubeful", *MET, "--plot", picture)
-    at_0_ply = luck_rows(match_root, *arguments, "--ply", "0")[1]["luck"]
-    at_1_ply = luck_rows(match_root, *arguments, "--ply", "1")[1]["luck"]
-    assert at_0_ply != at_1_ply
-    assert at_0_ply == pytest.approx(at_1_ply, abs=0.05)
-    assert picture.read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--cubeful", "--player", "gnubg"), "expected network or network/NAME with --cubeful, got gnubg"),
-        (MET, "expected --cubeful with --met, got none"),
-        (("--no-jacoby",), "expected --cubeful with --jacoby, got none"),
-        (("--beavers",), "expected --cubeful with --beavers, got none"),
-    ],
-)
-def test_invalid_options_are_refused(match_root: Path, options: tuple[str, ...], message: str) -> None:
-    result = run(match_root, "luck", match_root / "match.mat", *options)
-    assert error_of(result, result.exit_code).startswith(message)

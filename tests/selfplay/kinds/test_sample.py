@@ -30,7 +30,7 @@ from bgdata.store.shards import ranges
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import smallest_version
 from tests.random_games import GamePositions, random_game_positions
-from tests.reference.games import MASK, splitmix
+from tests.reference.games import mix_bits, splitmix
 from tests.reference.self_play import flipped
 
 
@@ -106,16 +106,9 @@ def test_splits_match_the_reference(seed: int) -> None:
     games = [*range(300), 1 << 40]
     splits = splits_of_games(seed, np.array(games)).tolist()
     for game, split in zip(games, splits, strict=True):
-        bits = splitmix(mix_bits_slowly(seed ^ 0x5350_4C49_5453), game)
+        bits = splitmix(mix_bits(seed ^ 0x5350_4C49_5453), game)
         tenth = (bits >> 32) * 10 >> 32
         assert split == (0 if tenth < 8 else tenth - 7)
-
-
-def mix_bits_slowly(bits: int) -> int:
-    """The last steps of the random number generator splitmix64."""
-    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9 & MASK
-    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB & MASK
-    return bits ^ (bits >> 31)
 
 
 SMALLEST = PLAYS.smallest

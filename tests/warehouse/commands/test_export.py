@@ -1,7 +1,6 @@
 """`bgdata export`."""
 
 import gzip
-import json
 import re
 from pathlib import Path
 
@@ -28,22 +27,6 @@ def test_gnubg_file_has_size_and_hash(tmp_path: Path, options: list[str], size: 
     output = output_of(tmp_path, "export", "gnubg-bd", *options, "--threads", "1", "-o", path)
     assert path.stat().st_size == size
     assert re.fullmatch(rf"wrote {path}: {size:,} bytes, SHA-256 [0-9a-f]{{64}}\n", output)
-
-
-@each("form", ["csv", "json", "parquet"])
-def test_table_is_exported_with_sql_columns(small_root: Path, tmp_path: Path, form: str) -> None:
-    path = tmp_path / f"x.{form}"
-    options = ["--format", form] if form == "json" else []  # otherwise by the ending
-    assert output_of(small_root, "export", "table", "bearoff_error/3x3", *options, "-o", path) == ""
-    kind = bgdata.all_kinds()["bearoff_error"]
-    names = ["variant", *(column.name for column in kind.columns)]
-    if form == "parquet":
-        assert (pq.ParquetFile(path).metadata.num_rows, pq.read_schema(path).names) == (361, names)
-    elif form == "csv":
-        lines = path.read_text().splitlines()
-        assert (len(lines), lines[0]) == (362, ",".join(names))
-    else:
-        assert [list(row) for row in json.loads(path.read_text())] == [names] * 361
 
 
 def test_letters_equal_the_rows_of_sql(small_root: Path, tmp_path: Path) -> None:
@@ -95,13 +78,3 @@ def test_parquet_parts_of_other_tables_are_refused(small_root: Path, tmp_path: P
     error = error_of(run(small_root, "export", "parquet", "bearoff_error/3x3", "--into", tmp_path / "none"), 2)
     assert error.startswith("expected a version of bearoff_two_sided, got bearoff_error/3x3/r")
     assert not (tmp_path / "none").exists()
-
-
-def test_export_of_large_tables_in_one_file_is_refused(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bgdata.bearoff.kinds import bearoff_two_sided
-
-    monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
-    table = bgdata.open_warehouse(memory_path).build("bearoff_two_sided", bearoff_two_sided.TwoSidedParameters(2, 3))
-    error = error_of(run(memory_path, "export", "table", "bearoff_two_sided/2x3", "-o", memory_path / "x"), 2)
-    assert error == f"expected a table in one file, got {table.name}; try: bgdata export parquet"
-    assert run(memory_path, "export", "parquet", "bearoff_two_sided/2x3", "--into", memory_path / "x").exit_code == 0
