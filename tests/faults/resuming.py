@@ -143,7 +143,7 @@ def downloads(small: Path, folder: Path, chance: random.Random) -> Words:  # noq
 
     text = chance.randbytes(300_000).hex().encode()
     mirror = Mirror("file.bz2", bz2.compress(text))
-    mirror.rest.set()
+    mirror.may_finish.set()
     found = Words()
     try:
         for name in DAMAGES:

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Mirror(ThreadingHTTPServer):
-    """Serves one file: the first half at once and the rest when `rest` is set. A client may request the rest alone."""
+    """Serves one file: the first half at once, the rest when `may_finish` is set. Clients may request a part alone."""
 
     daemon_threads = True
 
@@ -15,8 +15,8 @@ class Mirror(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.name = name
         self.content = content
-        self.rest = threading.Event()
-        self.asked: list[str] = []  # the header Range of each request, empty for the whole file
+        self.may_finish = threading.Event()
+        self.ranges: list[str] = []  # the header Range of each request, empty for the whole file
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
@@ -26,7 +26,7 @@ class Mirror(ThreadingHTTPServer):
 
     def close(self) -> None:
         """Stop the server, and release the rest of the file."""
-        self.rest.set()
+        self.may_finish.set()
         self.shutdown()
         self.server_close()
 
@@ -38,20 +38,20 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Send the file, or the part in Range."""
-        wanted = self.headers.get("Range", "")
-        self.server.asked.append(wanted)
+        byte_range = self.headers.get("Range", "")
+        self.server.ranges.append(byte_range)
         if self.path != f"/{self.server.name}":
             self.send_error(HTTPStatus.NOT_FOUND)
             return
         content = self.server.content
-        first = int(wanted.removeprefix("bytes=").rstrip("-") or 0)
+        first = int(byte_range.removeprefix("bytes=").rstrip("-") or 0)
         half = len(content) // 2
-        self.send_response(HTTPStatus.PARTIAL_CONTENT if wanted else HTTPStatus.OK)
+        self.send_response(HTTPStatus.PARTIAL_CONTENT if byte_range else HTTPStatus.OK)
         self.send_header("Content-Length", str(len(content) - first))
         self.end_headers()
         with suppress(ConnectionError):  # the client was killed
             self.wfile.write(content[first:half])
-            self.server.rest.wait()
+            self.server.may_finish.wait()
             self.wfile.write(content[max(first, half) :])
 
     def log_message(self, *_: object) -> None:

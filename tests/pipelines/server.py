@@ -48,7 +48,7 @@ class PrefectServer:
     def start_server(self) -> None:
         """Start the server, with its old database if it was killed."""
         self.server = self._start("server", "server", "start", "--host", "127.0.0.1", "--port", str(self.port))
-        self.wait_for(lambda: self.asked("GET", "health") is True, "the server to answer")
+        self.wait_for(lambda: self.request("GET", "health") is True, "the server to answer")
 
     def kill_server(self) -> None:
         """Kill the server and its processes."""
@@ -75,7 +75,7 @@ class PrefectServer:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def asked(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    def request(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         """The JSON of the server's response; None if it is not running, or its database is busy for too long. Raises
         AssertionError for a refusal."""
         try:
@@ -89,12 +89,12 @@ class PrefectServer:
         assert answer.is_success, f"{method} {path}: {answer.status_code}, {answer.text[:500]}"
         return answer.json()
 
-    def answered(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    def response(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         """The JSON of the server's response, once there is one."""
         found: list[Any] = []
 
         def is_answered() -> bool:
-            found.append(self.asked(method, path, body))
+            found.append(self.request(method, path, body))
             return found[-1] is not None
 
         self.wait_for(is_answered, f"an answer to {method} {path}")
@@ -102,26 +102,26 @@ class PrefectServer:
 
     def deployment(self, flow: str) -> Any:
         """The deployment of a flow."""
-        return self.answered("GET", f"deployments/name/{flow}/default")
+        return self.response("GET", f"deployments/name/{flow}/default")
 
-    def begin(self, flow: str, **parameters: Any) -> str:
+    def start_run(self, flow: str, **parameters: Any) -> str:
         """Request a run of a deployment; returns its id."""
         deployed = self.deployment(flow)["id"]
         address = f"deployments/{deployed}/create_flow_run"
-        return str(self.answered("POST", address, {"parameters": parameters})["id"])
+        return str(self.response("POST", address, {"parameters": parameters})["id"])
 
     def state(self, run: str) -> str:
         """The state of a run by the server."""
-        return str(self.answered("GET", f"flow_runs/{run}")["state_type"])
+        return str(self.response("GET", f"flow_runs/{run}")["state_type"])
 
-    def ended(self, run: str) -> Any:
+    def finished_run(self, run: str) -> Any:
         """A run, once it has ended."""
         self.wait_for(lambda: self.state(run) in ENDED, f"run {run} to end")
-        return self.answered("GET", f"flow_runs/{run}")
+        return self.response("GET", f"flow_runs/{run}")
 
     def artifacts(self, run: str) -> dict[str, Any]:
         """The artifacts of a run by key."""
-        found = self.answered("POST", "artifacts/filter", {"artifacts": {"flow_run_id": {"any_": [run]}}})
+        found = self.response("POST", "artifacts/filter", {"artifacts": {"flow_run_id": {"any_": [run]}}})
         return {each["key"]: each for each in found}
 
     def process(self, run: str) -> psutil.Process:
@@ -140,7 +140,7 @@ class PrefectServer:
         flows = [self.process(run) for run in runs]
         return [process for flow in flows for process in (*flow.children(recursive=True), flow)]
 
-    def waits(self, run: str, lock: Path) -> bool:
+    def is_waiting_for(self, run: str, lock: Path) -> bool:
         """Whether a process of a run has opened the file of a lock, which another process holds."""
         with suppress(ValueError, psutil.Error):  # the run has no process yet, or one has just ended
             files = [file.path for process in self.processes(run) for file in process.open_files()]

@@ -160,20 +160,20 @@ def test_page_shows_the_output_of_a_flow(flows: Run) -> None:
     page = (Path(__file__).parents[2] / "docs" / "how_to" / "run_flows.md").read_text()
     case = flows.cases["page"]
     assert case.result == 0, case.errors
-    (shown,) = re.findall(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    *notes, first, second, last = shown.splitlines()
-    assert [first, second, last] == case.output.splitlines()
+    (text,) = re.findall(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    *notes, head, rule, row = text.splitlines()
+    assert [head, rule, row] == case.output.splitlines()
     built = {line.partition(" in ")[0] for line in case.errors.splitlines()}
     assert {line.partition(" in ")[0] for line in notes} == built
 
 
 def run_python(folder: Path, program: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a program in a new process, with only these settings of Prefect."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    kept.pop("DO_NOT_TRACK", None)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    environment.pop("DO_NOT_TRACK", None)
     return subprocess.run(
         [sys.executable, "-c", program],
-        capture_output=True, text=True, timeout=600, cwd=folder, env=kept | variables, check=True,
+        capture_output=True, text=True, timeout=600, cwd=folder, env=environment | variables, check=True,
     )  # fmt: skip
 
 
@@ -183,25 +183,25 @@ IMPORT = "import pipelines, os, json, sys; assert 'prefect' not in sys.modules; 
 def test_importing_pipelines_sets_prefect_quiet_local_and_offline(tmp_path: Path) -> None:
     """Importing `pipelines` makes Prefect quiet, local and offline without importing it, keeps settings of the user,
     and replaces a home that cannot be written."""
-    mine = {"PREFECT_HOME": str(tmp_path / "mine" / "home"), "PREFECT_LOGGING_LEVEL": "DEBUG"}
-    found = json.loads(run_python(tmp_path, IMPORT, **mine).stdout)
-    assert {name: found[name] for name in mine} == mine
+    settings = {"PREFECT_HOME": str(tmp_path / "mine" / "home"), "PREFECT_LOGGING_LEVEL": "DEBUG"}
+    environment = json.loads(run_python(tmp_path, IMPORT, **settings).stdout)
+    assert {name: environment[name] for name in settings} == settings
     assert (tmp_path / "mine" / "home").is_dir()
     assert not (tmp_path / ".bgdata").exists()
-    found = json.loads(run_python(tmp_path, IMPORT).stdout)
-    assert found["PREFECT_HOME"] == str(tmp_path / ".bgdata" / "prefect")
+    environment = json.loads(run_python(tmp_path, IMPORT).stdout)
+    assert environment["PREFECT_HOME"] == str(tmp_path / ".bgdata" / "prefect")
     assert (tmp_path / ".bgdata" / "prefect").is_dir()
-    assert found["DO_NOT_TRACK"] == "1"
-    assert found["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
-    assert found["PREFECT_LOGGING_LEVEL"] == "CRITICAL"
-    assert "PREFECT_API_URL" not in found
+    assert environment["DO_NOT_TRACK"] == "1"
+    assert environment["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
+    assert environment["PREFECT_LOGGING_LEVEL"] == "CRITICAL"
+    assert "PREFECT_API_URL" not in environment
     (tmp_path / "file").touch()
-    for wrong in (tmp_path / "file", tmp_path / "file" / "below"):
-        done = run_python(tmp_path, IMPORT, PREFECT_HOME=str(wrong), TMPDIR=str(tmp_path))
+    for unwritable in (tmp_path / "file", tmp_path / "file" / "below"):
+        done = run_python(tmp_path, IMPORT, PREFECT_HOME=str(unwritable), TMPDIR=str(tmp_path))
         home = Path(json.loads(done.stdout)["PREFECT_HOME"])
         assert home.parent == tmp_path
         assert not home.exists()  # it goes with the process
-        assert re.fullmatch(rf"cannot write {wrong}: .*; this run is not recorded\n", done.stderr)
+        assert re.fullmatch(rf"cannot write {unwritable}: .*; this run is not recorded\n", done.stderr)
 
 
 @pytest.mark.prefect

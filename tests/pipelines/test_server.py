@@ -44,10 +44,10 @@ def root(small_root: Path, tmp_path: Path) -> Path:
 def picture(artifact: Any, kind: tuple[str, bytes]) -> bytes:
     """The content of a picture artifact of this format."""
     head, _, data = artifact["data"].partition(",")
-    found = base64.b64decode(data)
+    content = base64.b64decode(data)
     assert head == f"data:{kind[0]};base64"
-    assert found[: len(kind[1])] == kind[1]
-    return found
+    assert content[: len(kind[1])] == kind[1]
+    return content
 
 
 def test_every_flow_is_deployed_with_its_schedule(server: PrefectServer) -> None:
@@ -67,7 +67,7 @@ def test_schedules_start_runs(server: PrefectServer) -> None:
 
     def scheduled() -> list[str]:
         wanted = {"flows": {"name": {"any_": ["build-warehouse"]}}}
-        runs = server.asked("POST", "flow_runs/filter", wanted) or []
+        runs = server.request("POST", "flow_runs/filter", wanted) or []
         return [run["expected_start_time"] for run in runs if run["state_type"] == "SCHEDULED"]
 
     server.wait_for(scheduled, "the scheduler to make runs of the nightly build")
@@ -101,20 +101,20 @@ def resumed(server: PrefectServer, small_root: Path, tmp_path_factory: pytest.Te
     then the worker of new runs; then the tasks of newer runs, which are processes, or else the process of the flow."""
     folder = tmp_path_factory.mktemp("resumed")
     root = Path(shutil.copytree(small_root, folder / "warehouse"))
-    wanted = cases(folder)
-    locks = {name: root / ".staging" / f"{case.held.replace('/', '-')}.lock" for name, case in wanted.items()}
+    flow_cases = cases(folder)
+    locks = {name: root / ".staging" / f"{case.held.replace('/', '-')}.lock" for name, case in flow_cases.items()}
 
     def begin() -> dict[str, str]:
-        runs = {name: server.begin(name, root=str(root), **case.parameters) for name, case in wanted.items()}
+        runs = {name: server.start_run(name, root=str(root), **case.parameters) for name, case in flow_cases.items()}
         for name, run in runs.items():
-            finished = f"{wanted[name].finished}/r*"
+            finished = f"{flow_cases[name].finished}/r*"
             server.wait_for(lambda finished=finished: any(root.glob(finished)), f"the first step of {name}")
-            server.wait_for(lambda run=run, lock=locks[name]: server.waits(run, lock), f"{name} to wait")
+            server.wait_for(lambda run=run, lock=locks[name]: server.is_waiting_for(run, lock), f"{name} to wait")
         return runs
 
-    with ExitStack() as held:
+    with ExitStack() as stack:
         for lock in locks.values():
-            held.enter_context(hold_lock(lock))
+            stack.enter_context(hold_lock(lock))
         runs = begin()
         before = {path: path.stat().st_mtime_ns for path in root.glob("*/*/*/manifest.json")}
         orphans = server.processes(*runs.values())
@@ -131,21 +131,21 @@ def resumed(server: PrefectServer, small_root: Path, tmp_path_factory: pytest.Te
         runs = begin()
         for run in runs.values():
             kill(server.task_processes(run) or [server.process(run)])
-    retried = {name for name, run in runs.items() if server.ended(run)["state_type"] != "COMPLETED"}
+    retried = {name for name, run in runs.items() if server.finished_run(run)["state_type"] != "COMPLETED"}
     for name in retried:
         server.run("flow-run", "retry", runs[name])
-    ended = {name: server.ended(run) for name, run in runs.items()}
-    without_worker = server.ended(lost)["state_type"]
+    finished_runs = {name: server.finished_run(run) for name, run in runs.items()}
+    without_worker = server.finished_run(lost)["state_type"]
     kill(orphans)
-    return Resumed(folder, before, without_worker, retried, ended, server.log("worker"))
+    return Resumed(folder, before, without_worker, retried, finished_runs, server.log("worker"))
 
 
 @pytest.mark.kills
 def test_every_flow_resumes_after_kills(resumed: Resumed) -> None:
     """After the server, the worker and the tasks were killed, every flow completes, and no finished step is done
     again."""
-    found = {name: (run["state_type"], run["run_count"]) for name, run in resumed.runs.items()}
-    assert found == dict.fromkeys(cases(resumed.folder), ("COMPLETED", 2)), resumed.log
+    states = {name: (run["state_type"], run["run_count"]) for name, run in resumed.runs.items()}
+    assert states == dict.fromkeys(cases(resumed.folder), ("COMPLETED", 2)), resumed.log
     assert resumed.retried == {"rebuild-from-nothing", "train-network"}
     assert resumed.without_worker in {"CRASHED", "FAILED"}
     assert "match_equity/tiny-1ply-5: already built" in resumed.log
@@ -156,38 +156,40 @@ def test_every_flow_resumes_after_kills(resumed: Resumed) -> None:
 def test_resumed_flows_build_what_the_library_builds(resumed: Resumed, small_root: Path) -> None:
     """What flows build after they were killed has the same digests as when the library builds it."""
     warehouse = bgdata.open_warehouse(resumed.folder / "warehouse")
-    old = {table.name for table in bgdata.open_warehouse(small_root).current()}
-    made = [table for table in warehouse.current() if table.name not in old]
-    wanted = {name for case in cases(resumed.folder).values() for name in (case.finished, case.held)}
-    assert {table.name.rpartition("/")[0] for table in made} >= wanted
-    for table in made:
+    small_tables = {table.name for table in bgdata.open_warehouse(small_root).current()}
+    new_tables = [table for table in warehouse.current() if table.name not in small_tables]
+    expected = {name for case in cases(resumed.folder).values() for name in (case.finished, case.held)}
+    assert {table.name.rpartition("/")[0] for table in new_tables} >= expected
+    for table in new_tables:
         kind = warehouse.kind(table.manifest.dataset)
         parameters = kind.parameters.from_manifest(table.manifest.parameters)
         if kind.published_folder(parameters) is not None:
             check_hashes(table)
             continue
         files = [resumed.folder / f"{table.manifest.variant}.bm"] if kind.takes_files else []
-        again = warehouse.build(kind.name, parameters, files=files, force=True)
-        assert again.manifest.digest == table.manifest.digest, f"expected {table.name} as it is built alone"
+        rebuilt = warehouse.build(kind.name, parameters, files=files, force=True)
+        assert rebuilt.manifest.digest == table.manifest.digest, f"expected {table.name} as it is built alone"
 
 
 def test_reports_and_pictures_are_published(server: PrefectServer, resumed: Resumed) -> None:
     """The pipelines publish their tables, scores and pictures as artifacts on the Prefect server."""
-    found = {name: server.artifacts(run["id"]) for name, run in resumed.runs.items()}
-    built, trained, mets = (found[name] for name in ("build-warehouse", "train-network", "match-equity"))
+    artifacts = {name: server.artifacts(run["id"]) for name, run in resumed.runs.items()}
+    build_artifacts, training_artifacts, met_artifacts = (
+        artifacts[name] for name in ("build-warehouse", "train-network", "match-equity")
+    )
     kinds = map(bgdata.all_kinds().__getitem__, ("network", "supervised_network"))
     expected = {f"{kind.name}/{kind.slug(each)}" for kind in kinds for each in kind.defaults}
-    head, _, *rows = built["warehouse"]["data"].splitlines()
+    head, _, *rows = build_artifacts["warehouse"]["data"].splitlines()
     assert head == "| version | rows | digest |"
     assert {row.split()[1].rpartition("/")[0] for row in rows} == expected
-    assert b"points per game against PubEval" in picture(built["warehouse-picture"], SVG)
-    assert "network/mine (0-ply), version " in trained["scores"]["data"]
-    assert "points_per_game" in trained["scores"]["data"]
-    picture(trained["learning-curve"], PNG)
-    figures = json.loads(mets["match-equity"]["data"])
+    assert b"points per game against PubEval" in picture(build_artifacts["warehouse-picture"], SVG)
+    assert "network/mine (0-ply), version " in training_artifacts["scores"]["data"]
+    assert "points_per_game" in training_artifacts["scores"]["data"]
+    picture(training_artifacts["learning-curve"], PNG)
+    figures = json.loads(met_artifacts["match-equity"]["data"])
     assert [(row["met"], row["beside"]) for row in figures] == [(f"tiny-{ply}ply-5", "published-12") for ply in (0, 1)]
     assert all(0 < row["mean"] < row["largest"] < 100 for row in figures)
-    picture(mets["match-equity-picture"], PNG)
+    picture(met_artifacts["match-equity-picture"], PNG)
 
 
 def parts_of_games(root: Path) -> dict[Path, int]:
@@ -200,44 +202,44 @@ def test_corpora_go_on_from_parts(server: PrefectServer, root: Path) -> None:
     """When its tasks are killed, the flow of corpora is tried again, and when all processes are killed, another run
     with another executor goes on. Finished parts of the games are kept each time."""
     plan = PLAN | {"games": GAMES}
-    lost = server.begin("make-corpora", root=str(root), plan=plan)
+    killed_run = server.start_run("make-corpora", root=str(root), plan=plan)
     server.wait_for(lambda: parts_of_games(root), "the first part of the games")
-    first = parts_of_games(root)
-    kill(server.task_processes(lost))
-    server.wait_for(lambda: server.answered("GET", f"flow_runs/{lost}")["run_count"] == 2, "another try")
-    second = parts_of_games(root)
-    server.wait_for(lambda: len(parts_of_games(root)) > len(second), "another part")
-    assert first.items() <= parts_of_games(root).items(), "what was finished is not played again"
-    processes = server.processes(lost)  # the tasks would continue by themselves
+    first_parts = parts_of_games(root)
+    kill(server.task_processes(killed_run))
+    server.wait_for(lambda: server.response("GET", f"flow_runs/{killed_run}")["run_count"] == 2, "another try")
+    parts_after_kill = parts_of_games(root)
+    server.wait_for(lambda: len(parts_of_games(root)) > len(parts_after_kill), "another part")
+    assert first_parts.items() <= parts_of_games(root).items(), "what was finished is not played again"
+    processes = server.processes(killed_run)  # the tasks would continue by themselves
     server.kill_worker()
     kill(reversed(processes))
-    run = server.begin("make-corpora", root=str(root), plan=plan, executor="processes:2")
+    run = server.start_run("make-corpora", root=str(root), plan=plan, executor="processes:2")
     server.start_worker()
-    assert server.ended(run)["state_type"] == "COMPLETED", server.log("worker")
+    assert server.finished_run(run)["state_type"] == "COMPLETED", server.log("worker")
     assert f"going on with selfplay/network-tiny-{GAMES}-seed-3: " in (log := server.log("worker")), log
-    assert server.state(lost) == "RUNNING", "nobody told the server"
+    assert server.state(killed_run) == "RUNNING", "nobody told the server"
     warehouse = bgdata.open_warehouse(root)
     parameters = SelfPlayParameters("network/tiny", open_named_player("network/tiny", 0, warehouse).version, GAMES, 3)
-    played = warehouse.find(warehouse.kind("selfplay"), parameters)
-    assert played is not None
-    assert warehouse.build("selfplay", parameters, force=True).manifest.digest == played.manifest.digest
-    found = server.artifacts(run)
-    figures = json.loads(found["corpora"]["data"])
+    corpus = warehouse.find(warehouse.kind("selfplay"), parameters)
+    assert corpus is not None
+    assert warehouse.build("selfplay", parameters, force=True).manifest.digest == corpus.manifest.digest
+    artifacts = server.artifacts(run)
+    figures = json.loads(artifacts["corpora"]["data"])
     assert {"version", "figure", "value"} == set(figures[0])
     versions = {row["version"] for row in figures}
     kinds = {"selfplay", "selfplay_labels", "position_sample", "rollout_labels", "cubeful_selfplay"}
     assert {name.partition("/")[0] for name in versions} == kinds
-    drawn = picture(found["corpora-picture"], SVG).decode()
+    drawing = picture(artifacts["corpora-picture"], SVG).decode()
     for name in versions:
         warehouse.open_reference(name).check_sizes()
-        assert f">{name.split('/')[1]}<" in drawn
+        assert f">{name.split('/')[1]}<" in drawing
 
 
 class Imported(NamedTuple):
     """A run of the import flow that was killed during a download, and run again."""
 
     killed: str  # state of the first run
-    asked: list[str]  # the header Range of each request to the mirror
+    ranges: list[str]  # the header Range of each request to the mirror
     log: str
     artifacts: dict[str, Any]
     rows: dict[str, Any]  # figures of each variant
@@ -252,48 +254,48 @@ def imported(server: PrefectServer, small_root: Path, tmp_path_factory: pytest.T
     comments = [f"# {source.randbytes(500).hex()}\n".encode() for _ in range(2000)]
     mirror = Mirror(f"{FETCHED}.bz2", bz2.compress(b"".join([*comments, *[TRAINING_ROW] * 3])))
     partial = root / "raw" / f"{mirror.name}.partial"
-    words = [mirror.name, *written_files(folder)]
-    given: dict[str, Any] = {"root": str(root), "files": words, "address": mirror.address}
-    run = server.begin("import-files", **given)
+    sources = [mirror.name, *written_files(folder)]
+    parameters: dict[str, Any] = {"root": str(root), "files": sources, "address": mirror.address}
+    run = server.start_run("import-files", **parameters)
     server.wait_for(lambda: any(root.glob("gnubg_benchmark/mine/r*")), "one file, while another one is fetched")
     server.wait_for(lambda: partial.exists() and partial.stat().st_size, "the first half of the other one")
     server.process(run).kill()
-    killed = server.ended(run)["state_type"]
-    mirror.rest.set()
-    again = server.begin("import-files", **given)
-    assert server.ended(again)["state_type"] == "COMPLETED", server.log("worker")
+    killed = server.finished_run(run)["state_type"]
+    mirror.may_finish.set()
+    second_run = server.start_run("import-files", **parameters)
+    assert server.finished_run(second_run)["state_type"] == "COMPLETED", server.log("worker")
     mirror.close()
-    found = server.artifacts(again)
-    rows = {row["version"].rpartition("/")[0]: row for row in json.loads(found["imports"]["data"])}
-    return Imported(killed, mirror.asked, server.log("worker"), found, rows)
+    artifacts = server.artifacts(second_run)
+    rows = {row["version"].rpartition("/")[0]: row for row in json.loads(artifacts["imports"]["data"])}
+    return Imported(killed, mirror.ranges, server.log("worker"), artifacts, rows)
 
 
 def written_files(folder: Path) -> list[str]:
     """KIND:FILE of rows of each format, and of real files if present: positions of wildbg, and decisions of gnubg,
     whose lines begin with their file and line."""
     (folder / "mine.bm").write_bytes(BENCHMARK_ROWS)
-    found = [f"gnubg_benchmark:{folder / 'mine.bm'}"]
+    sources = [f"gnubg_benchmark:{folder / 'mine.bm'}"]
     for kind in SAMPLES:
-        declared = bgdata.all_kinds()[kind]
-        assert isinstance(declared, ImportedDataset)
+        imported_kind = bgdata.all_kinds()[kind]
+        assert isinstance(imported_kind, ImportedDataset)
         (folder / kind).mkdir()
-        found += [f"{kind}:{path}" for path in declared.computation.write_sample(folder / kind)]
+        sources += [f"{kind}:{path}" for path in imported_kind.computation.write_sample(folder / kind)]
     positions = SHARED / "wildbg" / "contact.csv"
     samples = SHARED / "gnubg" / "benchmark_samples.bm"
     if positions.exists() and samples.exists():
         lines = [line.split(maxsplit=2) for line in samples.read_text().splitlines() if line.startswith("contact ")]
         (folder / "contact-samples.bm").write_text("".join(f"{line}\n" for _, _, line in lines))
-        found += [f"positions:{positions}", f"gnubg_benchmark:{folder / 'contact-samples.bm'}"]
-    return found
+        sources += [f"positions:{positions}", f"gnubg_benchmark:{folder / 'contact-samples.bm'}"]
+    return sources
 
 
 def test_killed_import_resumes_its_download(imported: Imported) -> None:
     """A flow that was killed during a download resumes it, and then imports and checks all files, and reports leaked
     positions."""
     assert imported.killed == "CRASHED"
-    whole, rest = imported.asked
-    assert whole == ""
-    assert int(rest.removeprefix("bytes=").removesuffix("-")) > 0
+    first_range, second_range = imported.ranges
+    assert first_range == ""
+    assert int(second_range.removeprefix("bytes=").removesuffix("-")) > 0
     assert "gnubg_benchmark/mine: already built" in imported.log
     row = imported.rows[f"gnubg_training/{FETCHED}"]
     assert (row["lines_with_rows"], row["lines_of_comment"], row["lines_quarantined"]) == (3, 2000, 0)
@@ -303,8 +305,8 @@ def test_killed_import_resumes_its_download(imported: Imported) -> None:
     leakage = imported.artifacts["leakage"]["data"]
     assert leakage.startswith("| labels | rows left out of training | benchmarks |")
     assert "gnubg_benchmark/" in leakage
-    drawn = picture(imported.artifacts["imports-picture"], SVG).decode()
-    assert all(f">{name.partition('/')[2]}<" in drawn for name in imported.rows)
+    drawing = picture(imported.artifacts["imports-picture"], SVG).decode()
+    assert all(f">{name.partition('/')[2]}<" in drawing for name in imported.rows)
 
 
 def test_real_files_are_imported(imported: Imported) -> None:
@@ -317,7 +319,7 @@ def test_real_files_are_imported(imported: Imported) -> None:
 
 
 def test_failed_flow_reports_the_error(server: PrefectServer, root: Path) -> None:
-    run = server.begin("import-files", root=str(root), files=["nothing.bm"])
-    ended = server.ended(run)
+    run = server.start_run("import-files", root=str(root), files=["nothing.bm"])
+    ended = server.finished_run(run)
     assert ended["state_type"] == "FAILED"
     assert "expected KIND:FILE or one of " in ended["state"]["message"]

@@ -161,8 +161,8 @@ def test_default_players_on_benchmarks_are_all_with_scores(warehouse: Warehouse)
     assert rates == sorted(rates)
     assert sorted(heads.split()) == ["network/tiny:0", "pubeval:0", "random:0"]
     assert len(lines) == 8
-    (only,) = {line for line in lines[1:4] if line.startswith("  error rate")}
-    assert len(re.findall(r"\+/-", only)) == 1  # pubeval is the only player with a score on that set
+    (rates_of_contact,) = (line for line in lines[1:4] if line.startswith("  error rate"))
+    assert rates_of_contact.count("+/-") == 1  # pubeval is the only player with a score on that set
     lines_of_one_set = output_of(warehouse.root, "compare", "--on", "contact").splitlines()
     assert lines_of_one_set[0] == "error rate (thousandths of a point per decision)"
     assert len(lines_of_one_set) == 4

@@ -43,9 +43,8 @@ def test_new_player_adds_only_its_own_games(root: Path) -> None:
     assert lines_with_random[0].endswith(": 12 games of 3 pairings")
     assert len(game_versions(root) - before) == 2
     assert before < game_versions(root)
-    assert {name for name, _ in ladder_players(bgdata.open_warehouse(root), "cubeless")} == {
-        *("network/diverse-19", "pubeval", "random")
-    }
+    players = {name for name, _ in ladder_players(bgdata.open_warehouse(root), "cubeless")}
+    assert players == {"network/diverse-19", "pubeval", "random"}
 
 
 def test_more_games_are_added_as_new_parts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,9 +65,13 @@ def test_cube_ladder_leaves_out_players_without_evaluations(root: Path, tmp_path
     result = run(root, "ladder", *arguments, "--plot", tmp_path / "a.svg", "--format", "csv")
     assert result.exit_code == 0, result.output
     rows = list(csv.DictReader(result.stdout.splitlines()))
-    assert [(row["play"], row["rank"], row["games"]) for row in rows] == [
-        *(("money", "1", "4"), ("money", "2", "4"), ("match-2", "1", "4"), ("match-2", "2", "4"))
+    assert [(row["play"], row["rank"]) for row in rows] == [
+        ("money", "1"),
+        ("money", "2"),
+        ("match-2", "1"),
+        ("match-2", "2"),
     ]
+    assert {row["games"] for row in rows} == {"4"}
     assert result.stderr.count("left out of ") == 2
     assert "left out of money: pubeval (0-ply): expected a player that evaluates positions" in result.stderr
     picture = (tmp_path / "a.svg").read_text()

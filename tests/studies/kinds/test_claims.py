@@ -135,7 +135,7 @@ def test_studies_of_the_warehouse_are_sources(warehouse: Warehouse, study: Table
     assert DATASET.inputs(parameters) == {}
 
 
-@pytest.mark.parametrize(("setting", "index"), enumerate(["0", "0.25", "0.50", "0.75", "1"]))
+@pytest.mark.parametrize(("setting", "index"), list(enumerate(["0", "0.25", "0.50", "0.75", "1"])))
 def test_large_studies_answer_claims(
     warehouse: Warehouse, study: Table, monkeypatch: pytest.MonkeyPatch, setting: int, index: str
 ) -> None:
