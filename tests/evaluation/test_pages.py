@@ -69,6 +69,12 @@ def test_json_equals_command_output(
         assert answers[command] == command_json(site_root, command, notation, *options), command
 
 
+@pytest.mark.parametrize("name", sorted(possible_identifiers(Position(START)).keys() - {"match_id"}))
+def test_every_notation_is_an_address(client: TestClient, name: str) -> None:
+    notation = possible_identifiers(Position(START))[name]
+    assert position_json(client, notation)["eval"] == position_json(client, START)["eval"]
+
+
 def test_page_shows_every_source_of_a_bearoff(client: TestClient) -> None:
     page = read(client, f"/position/{POSITION}")
     for source in ("two-sided table", "exact, two-sided", "one-sided, combined", "race network"):
@@ -575,7 +581,11 @@ def test_cube_map_keeps_match_equity_table_and_ply(client: TestClient) -> None:
         (f"/position/{START}?roll=71", "expected two dice such as '31'"),
         (f"/position/{START}?roll=71&play=24/1", "expected two dice such as '31'"),
         (f"/board/{START}?roll=31&play=24/1", "got '24/1': the opponent holds 1"),
+        (f"/position/{START}?away=0-5", "expected at least 1 point to go for each side"),
+        (f"/position/{START}?away=x", "expected points that the player on roll and the opponent need"),
+        (f"/position/{START}?crawford=1", "expected --away with --crawford"),
         (f"/position/{START}?crawford=maybe", "expected 1 or 0 as crawford"),
+        (f"/position/{START}?cube=3", "expected a power of two as cube value"),
         (f"/position/{START}?cube=-2", "expected a whole number from 1 to 1,073,741,824 as cube"),
         (f"/position/{START}?owner=me", "expected an owner of the cube"),
         (f"/position/{START}?ply=3", "expected a ply from 0 to 2 on this site"),

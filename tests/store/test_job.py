@@ -52,7 +52,7 @@ def count_up(
     return executed
 
 
-@pytest.mark.parametrize("until", [0, 1, 4])
+@pytest.mark.parametrize("until", range(5))
 def test_job_resumes_from_the_last_checkpoint(tmp_path: Path, until: int) -> None:
     assert count_up(tmp_path, until) == list(range(until))
     assert [path.name for path in tmp_path.iterdir()] == ([f"checkpoint-{until:09d}"] if until else [])
@@ -126,7 +126,7 @@ def test_damaged_checkpoints_are_reported_and_deleted(
     (note,) = notes.texts
     assert str(path) in note
     assert note.endswith("; the checkpoint is damaged and deleted")
-    assert "checkpoint-000000003" not in [path.name for path in tmp_path.iterdir()]
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-000000001"]
     assert count_up(tmp_path, 5)[-1] == 4
 
 
@@ -355,7 +355,7 @@ def test_shard_that_changes_after_the_check_is_refused(tmp_path: Path) -> None:
         read_shard(path, "recipe")
 
 
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", [1, 2, 4])
 def test_processes_write_the_same_shards(tmp_path: Path, count: int) -> None:
     notes = Notes()
     with open_executor(f"processes:{count}") as executor:
