@@ -141,10 +141,10 @@ def test_newer_manifest_does_not_affect_other_versions(warehouse: Warehouse) -> 
     assert re.search(rf"{name} is damaged: expected a manifest of format 2 .*; upgrade bgdata", listed)
     output_of(warehouse.root, "catalog")
     assert "816" in output_of(warehouse.root, "query", "select count(*) from bearoff_one_sided_3x15")
-    result = run(warehouse.root, "verify", "--sample", "5")
+    result = run(warehouse.root, "verify", "bearoff_two_sided", "--sample", "5")
     assert result.exit_code == 1
     assert f"FAILED {name}: manifest: expected a manifest of format 2" in result.stderr
-    assert " versions: " in result.stdout
+    assert "ok     bearoff_two_sided/6x6/" in result.stderr
 
 
 @pytest.mark.parametrize("size", [0, 10, 40, 100])

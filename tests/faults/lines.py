@@ -138,7 +138,9 @@ class CorruptedLines(Campaign):
 
     def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:
         table = list(FORMATS.values())[number % len(FORMATS)].check(Imports(folder / "imports"), LINES_A_CASE, chance)
-        read, _, _, aside = counts(table)
+        read, with_rows, _, aside = counts(table)
+        assert with_rows > read / 20
+        assert aside > read / 20
         assert problems(Imports(folder / "imports").warehouse, 1) == []
         return Counter({"lines": read, "rows": table.manifest.rows, "lines set aside": aside})
 

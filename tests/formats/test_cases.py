@@ -1,5 +1,6 @@
 """Small records with problems that users have met, and the right results: see `shared/cases`."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -15,8 +16,10 @@ from bgdata.formats.matches import Game, missing_parts
 from bgdata.formats.met_files import parse_met
 from bgdata.formats.replay import ReplayedFile, replay_file
 from bgdata.game.identifiers import parse_identifier
+from bgdata.matches.kinds.shared.match_rows import file_rows
 from tests.command_line import output_of, run
 from tests.formats.samples import SHARED
+from tests.formats.test_position_files import parse
 from tests.subtests import each
 
 CASES = SHARED.parent / "cases"
@@ -113,6 +116,67 @@ def test_match_is_read_as_expected(name: str, games: list[str], words: str) -> N
         assert [text for text in messages if not text.startswith("the record ends at")] == []
 
 
+@each("name", ["match.mat", "match.sgf"])
+def test_roll_before_a_resignation_is_kept(name: str) -> None:
+    (replayed,) = read_case(f"06-roll-then-resign-is-stored-as-no-play/{name}").replays.values()
+    fifth = replayed[4]
+    assert (fifth.turn.kind, fifth.turn.dice, fifth.play) == ("roll", (6, 6), None)
+
+
+def test_same_match_in_three_files_is_known_as_one() -> None:
+    hashes = []
+    for name in ("a.mat", "b_other_name.mat", "c.sgf"):
+        (match,) = file_rows(read_case(f"f18-same-match-twice/{name}"), name).matches
+        hashes.append(match.played)
+    assert hashes == [hashes[0]] * 3
+
+
+@each(
+    ("name", "program"),
+    [
+        ("22-binary-files-of-other-programs/match.xg", "eXtreme Gammon"),
+        ("22-binary-files-of-other-programs/match.bgf", "BGBlitz"),
+        ("f15-file-is-not-what-its-name-says/xg_binary.mat", "eXtreme Gammon"),
+        ("f15-file-is-not-what-its-name-says/match.ogxm", "OpenGammon (OGXM)"),
+    ],
+)
+def test_damaged_binary_file_is_named_with_its_program(name: str, program: str) -> None:
+    path = case_file(name)
+    message = f"expected a whole file of {program} in {path.name}, found damage"
+    with pytest.raises(CorruptFileError, match=re.escape(message)):
+        parse_matches(path.name, path.read_bytes())
+
+
+@each(
+    ("name", "rows", "quarantined"),
+    [
+        ("24-list-of-positions-in-documented-notations/list.txt", 9, 0),
+        ("f27-position-list-duplicates-and-both-sides/list.txt", 9, 0),
+        ("f25-xg-text-with-analysis/english.txt", 1, 8),
+        ("f25-xg-text-with-analysis/comma.txt", 1, 8),
+        ("f25-xg-text-with-analysis/two.txt", 2, 16),
+    ],
+)
+def test_position_list_is_read_as_expected(name: str, rows: int, quarantined: int) -> None:
+    counts = parse("list", read_bytes(case_file(name))).counts
+    assert counts.rows == rows
+    assert counts.quarantined == quarantined
+
+
+@each("name", ["english", "comma"])
+def test_position_in_a_text_with_analysis_is_read(name: str) -> None:
+    position, match = parse_identifier(case_file(f"f25-xg-text-with-analysis/{name}.txt").read_text())
+    assert position.id == "sGfwATDgc+RBIA"
+    assert match is not None
+    assert str(match.roll) == "52"
+
+
+def test_text_with_two_positions_is_refused() -> None:
+    text = case_file("f25-xg-text-with-analysis/two.txt").read_text()
+    with pytest.raises(InvalidPositionError, match="expected one position in a text, got 2"):
+        parse_identifier(text)
+
+
 def test_xgids_are_read_or_refused_as_expected() -> None:
     """XGIDs with nine fields are refused, as gnubg does, and all others are read as expected."""
     rows = [line.split("\t") for line in case_file("f23-xgid-odd-forms/xgids.tsv").read_text().splitlines()[1:]]
@@ -122,6 +186,96 @@ def test_xgids_are_read_or_refused_as_expected() -> None:
                 parse_identifier(text)
         else:
             assert parse_identifier(text)[0].id == expected.split()[0], text
+
+
+# by text of the table of ids: position id; length, scores, cube value and roll of the match
+IDENTIFIERS: dict[str, tuple[str, tuple[int, tuple[int, int], int, str] | None]] = {
+    "4HPwATDgc/ABMA:8IhuACAACAAE": ("4HPwATDgc/ABMA", (3, (2, 1), 1, "53")),
+    "4OvgATDgc+QBUA": ("4OvgATDgc+QBUA", None),
+    '"4HPwATDgc/ABMA "': ("4HPwATDgc/ABMA", None),
+    "mxmAQ4PbAQAAAA": ("mxmAQ4PbAQAAAA", None),
+    "11ccccchhhjjjjj:66666888dddddoo:N0N:13:B:R:0:0:0:0": ("4HPwATDgc/ABMA", (0, (0, 0), 1, "31")),
+    "cccccggggg:ddddiiiiii:N0N:63:W:IW:4:3:7:1:15": ("AB8+AACABz8AAA", (7, (4, 3), 1, "63")),
+}
+BAD_IDENTIFIERS = ["4HPwATDgc_ABMA", "4HPwATDgc/ABM", "4HPwATDgc/ABMA="]
+
+
+@each(("text", "position_id", "stakes"), [(text, *expected) for text, expected in IDENTIFIERS.items()])
+def test_gnubg_id_or_ogid_is_read_as_expected(
+    text: str, position_id: str, stakes: tuple[int, tuple[int, int], int, str] | None
+) -> None:
+    position, match = parse_identifier(text.strip('"'))
+    assert position.id == position_id
+    if stakes is None:
+        assert match is None
+    else:
+        assert match is not None
+        assert (match.length, match.scores, match.cube_value, str(match.roll)) == stakes
+
+
+@each("text", BAD_IDENTIFIERS)
+def test_damaged_identifier_is_refused(text: str) -> None:
+    with pytest.raises(InvalidPositionError, match="expected one of position id, gnubg id"):
+        parse_identifier(text)
+
+
+def test_every_identifier_of_the_cases_is_tested() -> None:
+    lines = case_file("f24-gnubg-ids-and-ogid/ids.tsv").read_text().splitlines()[1:]
+    assert {line.split("\t")[0] for line in lines} == {*IDENTIFIERS, *BAD_IDENTIFIERS}
+
+
+@each(
+    ("name", "rows", "reason"),
+    [
+        ("contact", 1, "line 2: expected no win_gammon once the opponent has borne off a checker"),
+        ("semicolon", 0, "line 1: expected 6 fields (position id and five chances), got 1"),
+        ("comma_decimals", 0, "line 1: expected 6 fields (position id and five chances), got 1"),
+        ("bom", 1, ""),
+        ("exclusive", 1, ""),  # a row by itself does not say that its gammons are without backgammons
+        ("other_columns", 0, "line 1: expected the heading position_id,win,win_g,win_bg,lose_g,lose_bg or none"),
+    ],
+)
+def test_wildbg_table_is_read_as_expected(name: str, rows: int, reason: str) -> None:
+    table = parse("wildbg", read_bytes(case_file(f"f26-wildbg-csv-impossible-rows/{name}.csv")))
+    assert table.counts.rows == rows
+    first_reason = str(next(iter(table.rejects), ""))
+    assert first_reason.startswith(reason)
+
+
+def test_bgsage_entries_other_than_cubeless_rollouts_are_quarantined() -> None:
+    """The reason names the field that says so."""
+    entries = parse("entries", read_bytes(case_file("309-bgsage-levels/rollouts.jsonl")))
+    assert entries.counts.rows == 2
+    fields = {bad.line: bad.reason.rpartition(", as ")[2] for bad in entries.rejects}
+    assert fields == {
+        2: "eval_level rollout would say",
+        3: "tier rollout would say",
+        5: "cube_owner none would say",
+    }
+
+
+def test_match_equity_table_of_extreme_gammon_is_read() -> None:
+    table = parse_met(read_bytes(case_file("25-met-files-of-xg-and-snowie/small.met"))).table
+    assert table is not None
+    assert table.before is not None
+    assert table.before[1, 2] == 0.6
+
+
+@each(
+    ("name", "reason"),
+    [
+        ("percent", "line 6: expected chances from 0 to 1"),
+        ("short_row", "line 6: expected 3 chances in the row, found 2"),
+        ("nan", "line 6: expected a number"),
+        ("decimal_comma", "line 6: expected a number"),
+        ("not_symmetric", "line 5: expected the same chances for both sides"),
+        ("entity", "line 2: expected no entities but those of XML, found x"),
+    ],
+)
+def test_odd_match_equity_table_is_refused(name: str, reason: str) -> None:
+    file = parse_met(read_bytes(case_file(f"f31-met-xml-odd-files/{name}.xml")))
+    assert file.table is None
+    assert any(str(bad).startswith(reason) for bad in file.rejects)
 
 
 def test_match_equity_table_is_the_same_in_every_layout() -> None:
@@ -150,6 +304,17 @@ def test_warehouse_in_a_folder_with_an_equals_sign_is_read(tmp_path: Path) -> No
         output_of(tmp_path / name, "import", "positions", "--name", "p", tmp_path / "one.txt")
         text = output_of(tmp_path / name, "query", "select count(*) as n from positions", "--format", "csv")
         assert text.splitlines() == ["n", "1"]
+
+
+def test_positions_from_a_pipe_are_read(tmp_path: Path) -> None:
+    reading_end, writing_end = os.pipe()
+    os.write(writing_end, b"4HPwATDgc/ABMA\n")
+    os.close(writing_end)
+    try:
+        output = output_of(tmp_path, "import", "positions", "--name", "a", f"/dev/fd/{reading_end}")
+    finally:
+        os.close(reading_end)
+    assert "1 with rows" in output
 
 
 @pytest.mark.gnubg

@@ -192,6 +192,9 @@ def test_illegal_play_removes_its_decision() -> None:
     assert remaining.rollouts.decisions.tolist() == [0, 0, -1, -1, 1, 1]
     assert remaining.plays.rollouts.tolist() == [0, 1, 4, 5]
     assert benchmark.counts == LineCounts(lines=18, rows=18, comments=0, quarantined=0)
+    again = remaining.quarantine("rollouts", np.arange(6) == 0, "expected the equity of the decision")
+    assert again.plays.rollouts.tolist() == [-1, 0, 3, 4]
+    assert again.rollouts.decisions.tolist() == [0, -1, -1, 1, 1]
 
 
 def test_quarantined_rollouts_are_unlinked_from_plays() -> None:

@@ -291,6 +291,7 @@ def test_text_of_other_systems_is_read(data: bytes) -> None:
 def test_dos_end_of_file_mark_is_dropped(end: bytes) -> None:
     file = parse_mat(HEAD.encode() + b"      Wins 1 point" + end)
     assert file.rejects == []
+    assert file.counts.rows == 4
     assert file.matches[0].games[0].points == 1
 
 

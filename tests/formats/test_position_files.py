@@ -150,6 +150,7 @@ WRONG_ENTRIES: list[tuple[dict[str, Any], str]] = [
 BAD_ROWS: dict[str, dict[str, str]] = {
     "training": {
         f"{START_KEY} 0.5 0.1 0 0.1": "expected 6 fields (key and five chances), got 5",
+        f"{START_KEY} 0.5 0.1 0 0.1 0 0": "expected 6 fields (key and five chances), got 7",
         f"{START_KEY} 0.5 0.1 0 0.1 0 # why": "expected 6 fields (key and five chances), got 8",
         f"{START_KEY[1:]} 0.5 0.1 0 0.1 0": "expected a key of 20 letters",
         f"{START_KEY}A 0.5 0.1 0 0.1 0": "expected a key of 20 letters",
@@ -159,6 +160,8 @@ BAD_ROWS: dict[str, dict[str, str]] = {
         f"{START_KEY} 0.5 x 0 0.1 0": "expected a number as win_gammon",
         f"{START_KEY} nan 0.1 0 0.1 0": "expected a number as win",
         f"{START_KEY} 0.5 0.1 0 0.1 inf": "expected a number as lose_backgammon",
+        f"{START_KEY} 0.5 0.1 0 0.1 0xyz": "expected a number as lose_backgammon",
+        f"{START_KEY} 0.5 0.1 0 0,1 0": "expected a number as lose_gammon",
         f"{START_KEY} 1.00001 0.1 0 0 0": "expected chances from 0 to 1",
         f"{START_KEY} 0.5 0.1 -0.00001 0.1 0": "expected chances from 0 to 1",
         f"{START_KEY} 0.5 0.50002 0 0.1 0": "expected win_gammon at most win",
@@ -188,6 +191,7 @@ BAD_ROWS: dict[str, dict[str, str]] = {
         f"{START_ID},0.5,0,0,0,0,": "expected 6 fields (position id and five chances), got 7",
         f"{START_ID};0.5;0;0;0;0": "expected 6 fields (position id and five chances), got 1",
         f"{START_ID[:-1]},0.5,0,0,0,0": "expected a position id of 14 characters",
+        f"{START_ID[:-1]}B,0.5,0,0,0,0": LAST_LETTER,
         f"{START_ID},0.5,,0,0,0": "expected a number as win_gammon",
         f"{START_ID},0.5,0,0,0,0.1": "expected lose_backgammon at most lose_gammon",
         WILDBG_HEADING: "expected a position id of 14 characters",
@@ -206,6 +210,7 @@ BAD_ROWS: dict[str, dict[str, str]] = {
         f"{START_TEXT[:-1]}-1 0.5 0 0 0 0": "expected no negative count on a bar in the board",
         f"{START_TEXT} 0.5 0 0 nan 0": "expected a number as lose_gammon",
         f"{START_TEXT} 1.0501 0 0 0 0": "expected chances from 0 to 1",
+        f"-1{START_TEXT[1:]} 0.5 0.1 0 0.1 0": "expected no negative count on a bar in the board",
         f"1{START_TEXT[1:]} 0.5 0.1 0 0.1 0": Flaw.OPPONENT_CHECKERS.rule + " in the board",
         f"1{' 2' * 6}{' 0' * 12}{' -2' * 6} 1 0.5 0.1 0 0.1 0": Flaw.CLOSED_BOARDS.rule + " in the board",
         f"{START_TEXT} 0.5 0.1 0 0.1 -0.0501": "expected chances from 0 to 1",

@@ -132,6 +132,7 @@ def test_result_of_a_finished_game_follows_from_its_last_position(session: Rando
     assert has_valid_result(match, game)
     assert not has_valid_result(match, replace(game, points=points % 3 + 1))
     assert not has_valid_result(match, replace(game, winner=1 - game.winner))
+    assert not has_valid_result(session.match, replace(game, winner=1 - game.winner))  # for money
     assert has_valid_result(match, replace(game, winner=None, points=None))
 
 

@@ -71,9 +71,11 @@ def test_blocks_have_every_line_once(folder: Path, text: bytes, block: int, pack
     assert read_lines(file, block, begin, end) == expected[begin:end]
 
 
-@given(TEXT, st.integers(1, 40), st.data())
-def test_comment_above_a_line_is_the_last_one(folder: Path, text: bytes, block: int, data: st.DataObject) -> None:
-    file = open_in_small_steps(folder, text, block=block)
+@given(TEXT, st.integers(1, 40), st.sampled_from(list(PACKS)), st.data())
+def test_comment_above_a_line_is_the_last_one(
+    folder: Path, text: bytes, block: int, pack: str, data: st.DataObject
+) -> None:
+    file = open_in_small_steps(folder, PACKS[pack](text), block=block)
     lines = as_list(split_lines(text))
     begin = data.draw(st.integers(0, len(lines)))
     comments = [line for line in lines[:begin] if line.lstrip(b" \t").startswith(b"#")]

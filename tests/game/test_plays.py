@@ -179,6 +179,9 @@ def test_text_with_ambiguous_hit_is_refused() -> None:
     ("text", "message"),
     [
         ("8/4 6/5", "expected a legal play [(]24/23 24/21 or 24/20 or 24/21 8/7 or ...[)], got '8/4 6/5'"),
+        ("no play", "expected a legal play [(]24/23 24/21 or"),
+        ("", "expected a legal play [(]24/23 24/21 or"),
+        ("8/5*", "expected a legal play [(]24/23 24/21 or"),
         ("8+5", "expected checker moves such as 'bar/22[*] 6/5[(]2[)]', got '8[+]5'"),
         ("8-5-", "expected checker moves"),
         ("24/18 18", "expected checker moves"),
@@ -248,6 +251,7 @@ NOTATION = "expected checker moves such as 'bar/22* 6/5(2)', got "
     ("before", "roll", "text", "expected"),
     [
         (START, "26", "  13 / 11 ;  24-18\n", "legal: 24/18 13/11"),
+        (START, "66", "24/18 13/7 24/18 13/7", "legal: 24/18(2) 13/7(2)"),
         (BAR_AND_BLOCKS, "31", "BAR / 24 , bar/22 *", "illegal: the opponent holds 24"),
         (position({25: 1, 8: 2}, {20: 1, 5: 2}), "52", "8/6, Bar/20*", "legal: bar/20* 8/6"),
         (position({25: 1, 8: 2}, {20: 1, 5: 2}), "52", "25/20 8/6", "legal: bar/20* 8/6"),
@@ -328,6 +332,11 @@ def test_illegal_plays_of_a_position_are_refused() -> None:
         START.play("8/4", "21")
     with pytest.raises(IllegalPlayError, match=r"expected a legal play \(.*\), got '6/1'"):
         START.play("6/1")
+
+
+def test_play_of_an_invalid_roll_is_refused() -> None:
+    with pytest.raises(InvalidRollError, match="expected two dice such as '31', got '37'"):
+        START.play("8/5 6/5", "37")
 
 
 def test_play_of_another_roll_or_position_is_refused() -> None:

@@ -1,8 +1,9 @@
-"""Imports of missing or empty files, and what `verify` finds later."""
+"""Imports of missing or empty files, killed imports, and what `verify` finds later."""
 
 from __future__ import annotations
 
 import bz2
+import gzip
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.errors import MissingTableError, NoRowsError, StorageError, UsageError
+from bgdata.game.position import START
 from bgdata.measures.kinds.shared import benchmarks_compute as _benchmarks
 from bgdata.store.progress import Silence
 from bgdata.store.verify import verify
@@ -18,6 +20,8 @@ from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run
 from tests.formats import samples
 from tests.imports.importing import IMPORTED, Imports, rows
+from tests.store import processes
+from tests.store.toy import whole_versions
 from tests.subtests import Subtests, each
 
 each_kind = each("kind", list(IMPORTED))
@@ -25,6 +29,7 @@ each_kind = each("kind", list(IMPORTED))
 
 WITHOUT_ROWS = {  # by content: what the error says was found
     b"": "nothing at all",
+    gzip.compress(b""): "nothing at all",
     bz2.compress(b""): "nothing at all",
     b"\n": "none in 1 lines: 1 of comment or blank, 0 quarantined",
     b"\xef\xbb\xbf": "none in 1 lines: 1 of comment or blank, 0 quarantined",
@@ -132,6 +137,27 @@ def test_missing_files_are_refused(imports: Imports) -> None:
     with pytest.raises(UsageError, match="expected no files for bearoff_gammon, which is computed, got x"):
         imports.warehouse.build("bearoff_gammon", RaceParameters(3), files=[Path("x")])
     assert list(imports.warehouse.versions()) == []
+
+
+POSITION_TEXT = f"{START.id}\nnonsense\n"
+
+
+def import_and_die(folder: Path, kill_at: int) -> None:
+    """Import in another process, and die at this change of a file."""
+    imports = Imports(folder)
+    processes.die_at_change(imports.warehouse.root, kill_at)
+    imports.text("positions", POSITION_TEXT, "x")
+
+
+@pytest.mark.parametrize("kill_at", [4, 17, 30])
+def test_killed_import_is_resumed(memory_path: Path, kill_at: int) -> None:
+    expected = Imports(memory_path / "undisturbed").text("positions", POSITION_TEXT, "x").name
+    imports = Imports(memory_path / "killed")
+    assert processes.run(import_and_die, imports.folder, kill_at) != 0
+    assert whole_versions(imports.warehouse) in ([], [expected])
+    assert imports.text("positions", POSITION_TEXT, "x").name == expected
+    assert list(imports.warehouse.staging.iterdir()) == []
+    assert verify_problems(imports.warehouse) == []
 
 
 def test_repair_of_an_import_asks_for_its_files(imports: Imports) -> None:

@@ -49,7 +49,12 @@ class CubefulEquities(Dataset[CubefulEquitiesParameters]):
         Column("live", "DOUBLE", "points", "Value by Janowski's model at index 1: all doubles come at the best moment"),
         Column("model", "DOUBLE", "points", f"Value by Janowski's model at its default index, {DEFAULT_INDEX:g}"),
         Column("measured", "DOUBLE", "points", "Value rolled out: normalised equity, without a double before the roll"),
-        Column("standard_error", "DOUBLE", "points", "Standard error of measured; 0 where a table knows the value"),
+        Column(
+            "standard_error",
+            "DOUBLE",
+            "points",
+            "Standard error of measured by its blocks of 36 games, uncertain if they are two; 0 where a table knows it",
+        ),
         Column("trials", "BIGINT", "games", "Games of the rollout"),
         NETWORK_COLUMN,
         Column("game", "INTEGER", "", "Number of the game in the money games or matches, from 0"),
