@@ -167,7 +167,6 @@ def test_missed_standard_errors_are_reported(warehouse: Warehouse) -> None:
         (2, ("31", "64", "--after", "nonsense"), "expected checker moves such as"),
         (2, ("31", "64", "--after", "24/18"), "expected a legal play"),
         (2, ("--plot", "no/such/x.png"), "invalid value for '--plot': expected a file in a folder that is there"),
-        (2, ("--until", "0"), "expected a standard error above 0, got 0.0"),
         (2, ("--beside", "published", "--plot", "x.svg"), "expected either --plot or --beside, got both"),
         (2, ("31", "64", "--beside", "published"), "expected either a reply or --beside, got both"),
         (2, ("--plot", "x.pdf"), "invalid value for '--plot': expected a file that ends in .png or .svg, got 'x.pdf'"),

@@ -465,18 +465,6 @@ def test_readers_see_a_complete_catalog_while_it_is_written(toys: Warehouse) -> 
     assert reads > 3  # while it was written
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize(
-    ("listing", "at_least"),
-    [
-        ("duckdb_tables()", 1),
-        ("duckdb_views()", 2 * len(bgdata.all_kinds()) + 3),  # of each kind and its smallest variant, and others
-        ("duckdb_columns()", sum(2 * len(kind.columns) for kind in bgdata.all_kinds().values())),
-        ("duckdb_functions()", 7),
-    ],
-)
-def test_everything_in_the_catalog_has_a_comment(small_root: Path, listing: str, at_least: int) -> None:
-=======
 @pytest.fixture
 def least_counts() -> dict[str, int]:
     """The least numbers of what a catalog has, by the function that lists it."""
@@ -491,7 +479,6 @@ def least_counts() -> dict[str, int]:
 
 @pytest.mark.parametrize("listing", ["duckdb_tables()", "duckdb_views()", "duckdb_columns()", "duckdb_functions()"])
 def test_everything_in_the_catalog_has_a_comment(small_root: Path, least_counts: dict[str, int], listing: str) -> None:
->>>>>>> main
     sql = f"select comment from {listing} where database_name = 'catalog' and not internal"
     with duckdb.connect(str(small_root / "catalog.duckdb"), read_only=True) as connection:
         comments = connection.sql(sql).fetchall()

@@ -52,7 +52,7 @@ def count_up(
     return executed
 
 
-@pytest.mark.parametrize("until", range(5))
+@pytest.mark.parametrize("until", [0, 1, 4])
 def test_job_resumes_from_the_last_checkpoint(tmp_path: Path, until: int) -> None:
     assert count_up(tmp_path, until) == list(range(until))
     assert [path.name for path in tmp_path.iterdir()] == ([f"checkpoint-{until:09d}"] if until else [])
@@ -355,7 +355,7 @@ def test_shard_that_changes_after_the_check_is_refused(tmp_path: Path) -> None:
         read_shard(path, "recipe")
 
 
-@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("count", [1, 2])
 def test_processes_write_the_same_shards(tmp_path: Path, count: int) -> None:
     notes = Notes()
     with open_executor(f"processes:{count}") as executor:

@@ -40,7 +40,6 @@ select variant, score, coalesce(class, 'all') as class, coalesce(theme, 'all') a
 from fitted;
 comment on view cube_index is 'The cube life index that fits rolled-out equities best, by least squares of measured - dead against live - dead, each position with the same weight: the standard error of one rollout is too uncertain to weight by';
 comment on column cube_index.variant is 'Variant of cubeful_equities';
-comment on column cube_index.variant is 'Variant of cubeful_equities';
 comment on column cube_index.score is 'all; money; match; or match and how many points the side needs that needs fewer';
 comment on column cube_index.class is 'Class of the positions, or all';
 comment on column cube_index.theme is 'Theme of the positions, or all';
