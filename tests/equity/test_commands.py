@@ -140,6 +140,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("show sample --away 2-2 --crawford", 2, "expected one side at 1-away"),
         ("build --cube-life-index 1.5", 2, r"expected a cube life index from 0 to 1, got 1\.5"),
         ("build --cube-life-index x", 2, "expected float for cube_life_index, got 'x'"),
+        ("build --gammon-rate -1", 2, r"expected a gammon rate from 0 to 1, got -1\.0"),
+        ("build --row '0.5 1.4' --gammon-rate 0.2 --length 2", 2, "expected chances from 0"),
         ("build --row '0.5 0.4'", 2, "expected a gammon rate from 0 to 1 beside the row, got none"),
         ("build --row '0.5 x'", 2, "expected .*, got "),
         ("build --row '0.5 0.4' --gammon-rate 0.2", 2, "expected a length of 2 to 2 points, .* got 25"),

@@ -191,6 +191,8 @@ def test_games_with_cubeful_plays_match_the_reference(name: str, case: Case) -> 
     count = 5 if is_match else 6
     corpus, games = check_matches(case, 0, count)
     assert any(game.is_crawford for game in games) == is_match
+    if not is_match:
+        assert {"double", "take"} <= {turn.action for game in games for turn in game.turns}
     cubeless_sides = replace(case.sides[0], cubeful_plays=False), replace(case.sides[1], cubeful_plays=False)
     cubeless = cubeful_self_play(network(), cubeless_sides, case.rules, count, SEED)
     assert not np.array_equal(cubeless.boards, corpus.boards)

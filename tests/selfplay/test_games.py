@@ -333,6 +333,18 @@ def test_net_luck_sums_all_turns() -> None:
     assert_same(played, play_games(*players, 2, PAIR_SEED, 6))
 
 
+@pytest.mark.parametrize(
+    "players",
+    [(PubEval(), RandomPlayer(3)), (RecordingPlayer(PubEval()), PubEvalTwin())],
+    ids=["random plays", "outside kernels"],
+)
+def test_measuring_luck_does_not_change_the_games(players: tuple[Player, Player]) -> None:
+    played, lucks = play_games_with_luck(*players, network(), 6, PAIR_SEED, 3)
+    assert_same(played, play_games(*players, 6, PAIR_SEED, 3))
+    assert lucks.shape == (6,)
+    assert (lucks != 0).all()
+
+
 def test_luck_does_not_depend_on_threads_and_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     _, expected = play_games_with_luck(PubEval(), PubEvalTwin(), network(), 12, PAIR_SEED)
     with threads(1):

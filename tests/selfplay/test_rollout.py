@@ -291,7 +291,7 @@ def test_luck_of_gammons_is_subtracted(tables: dict[str, Table]) -> None:
 
 @pytest.mark.parametrize("play_ply", [0, 1])
 def test_luck_averages_to_zero(play_ply: int) -> None:
-    """Subtracting luck keeps the games and the mean, and makes the error smaller."""
+    """Subtracting luck keeps the games and the mean."""
     boards = random_game_positions(1, seed=4).boards[[9, 20]]
     settings = FOUR_TURNS._replace(play_ply=play_ply)
     adjusted = roll_out(boards, random_chooser(0), 4 * BLOCK, 1, settings)
@@ -302,6 +302,14 @@ def test_luck_averages_to_zero(play_ply: int) -> None:
     assert (np.abs(adjusted.equities - plain.equities) < 4 * errors).all()
     with threads(1):
         assert_same(roll_out(boards, random_chooser(0), 4 * BLOCK, 1, settings), adjusted)
+
+
+def test_subtracting_luck_makes_the_error_smaller() -> None:
+    settings = RolloutSettings("end", 10)
+    adjusted = roll_out(START_BOARD, pips_player().chooser, 2 * BLOCK, 3, settings)
+    plain = roll_out(START_BOARD, pips_player().chooser, 2 * BLOCK, 3, settings._replace(with_luck=False))
+    assert adjusted.plain_standard_errors == plain.equity_standard_errors == plain.plain_standard_errors
+    assert adjusted.equity_standard_errors < plain.equity_standard_errors
 
 
 @pytest.mark.parametrize("play_ply", [0, 1])
@@ -387,15 +395,18 @@ def test_no_positions_give_empty_results() -> None:
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
+        (Limits(-36), "a multiple of 36 trials, at least 72, got -36"),
         (Limits(0), "a multiple of 36 trials, at least 72, got 0"),
         (Limits(36), "a multiple of 36 trials, at least 72, got 36"),
         (Limits(73), "a multiple of 36 trials, at least 72, got 73"),
         (Limits((1 << 40) + 20), "at most 1,099,511,627,776 trials, got 1099511627796"),  # a multiple of 36
         (Limits(72, 0.0, 72), "a standard error above 0, got 0.0"),
+        (Limits(72, -1.0, 72), "a standard error above 0, got -1.0"),
         (Limits(72, math.nan, 72), "a standard error above 0, got nan"),
         (Limits(72, 1e-200, 72), "a standard error from 1e-50 to 1000, got 1e-200"),
         (Limits(72, 0.1, -72), "most trials to be a multiple of 72, got -72"),
         (Limits(72, 0.1, 36), "most trials to be a multiple of 72, got 36"),
+        (Limits(72, 0.1, 100), "most trials to be a multiple of 72, got 100"),
     ],
 )
 def test_invalid_limits_are_refused(limits: Limits, message: str) -> None:

@@ -299,7 +299,9 @@ def test_verify_evaluates_by_the_program_again(
     table = warehouse.build(ENGINES.name, BY_PROGRAM)
     inputs = inputs_of(warehouse, ENGINES, BY_PROGRAM)
     check_sample(ENGINES, table, inputs, 500, np.random.default_rng(0))
-    wrong_chances = Corrupted(table, "chances", np.array(table.array("chances")) + np.float32(0.01))
+    chances = np.array(table.array("chances"))
+    chances[:, 0] += 0.01
+    wrong_chances = Corrupted(table, "chances", chances)
     with pytest.raises(CheckFailedError, match=r"expected chances of .* in row \d+ of engine_labels/"):
         check_sample(ENGINES, wrong_chances, inputs, 10, np.random.default_rng(0))
 

@@ -149,7 +149,9 @@ def test_network_measures_luck_of_other_players(
     inputs = warehouse.find_inputs(DATASET, parameters)
     assert inputs
     estimator = network_player(inputs).chooser
-    check_rows(table, self_play(PubEval().chooser, 3, 4, with_luck=True, estimator=estimator), "pubeval 2")
+    corpus = self_play(PubEval().chooser, 3, 4, with_luck=True, estimator=estimator)
+    check_rows(table, corpus, "pubeval 2")
+    assert not np.isnan(corpus.lucks).any()
     check_sample(DATASET, table, inputs, 3, np.random.default_rng(0))
 
 

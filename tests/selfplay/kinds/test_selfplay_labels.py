@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import bgdata
 from bgdata.errors import CorruptFileError
@@ -232,6 +233,62 @@ def test_luck_adjusted_equities_match_two_games_by_hand() -> None:
     ]
     unknown = np.full(5, np.nan, np.float32)
     assert np.isnan(luck_adjusted_equities(labels, offsets, unknown)).all()
+
+
+class SolvedGames(NamedTuple):
+    """Games with made-up luck and chances, of which a table covers some turns."""
+
+    offsets: NDArray[np.int64]
+    covered: NDArray[np.bool_]
+    labels: Labels
+    lucks: NDArray[np.float32]
+
+
+def random_solved_games(count: int) -> SolvedGames:
+    """Games of 1 to 59 turns, each covered by a table never, in few turns or in half of them."""
+    generator = np.random.default_rng(8)
+    lengths = generator.integers(1, 60, count)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    n_turns = int(offsets[-1])
+    covered = generator.random(n_turns) < np.repeat(generator.choice([0, 0.02, 0.5], count), lengths)
+    falling = np.sort(generator.random((n_turns, 5)).astype(np.float32))[:, ::-1]
+    lucks = generator.normal(0, 0.3, n_turns).astype(np.float32)
+    solved_at = np.full(n_turns, -1)
+    points = np.zeros(n_turns, np.int8)
+    for begin, end in pairwise(offsets.tolist()):
+        points_of_last_turn = 2 * int(generator.integers(2)) - 1
+        for turn in range(begin, end):
+            later = np.flatnonzero(covered[turn:end])
+            solved_at[turn] = turn + later[0] if len(later) else -1
+            points[turn] = points_of_last_turn if (end - 1 - turn) % 2 == 0 else -points_of_last_turn
+    labels = Labels(points, np.ascontiguousarray(falling / 2), solved_at)
+    return SolvedGames(offsets, covered, labels, lucks)
+
+
+def test_luck_adjusted_equities_match_the_reference() -> None:
+    games = random_solved_games(200)
+    expected: list[float] = []
+    for begin, end in pairwise(games.offsets.tolist()):
+        equities = cubeless_equities(games.labels.chances[begin:end]).tolist()
+        by_table = [
+            equity if is_covered else None
+            for equity, is_covered in zip(equities, games.covered[begin:end], strict=True)
+        ]
+        points_of_last_turn = int(games.labels.points[end - 1])
+        expected += luck_adjusted(by_table, games.lucks[begin:end].tolist(), points_of_last_turn)
+    adjusted = luck_adjusted_equities(games.labels, games.offsets, games.lucks)
+    assert adjusted.dtype == np.float32
+    assert adjusted == pytest.approx(np.array(expected), abs=1e-5)
+
+
+def test_luck_adjusted_equities_do_not_depend_on_other_games() -> None:
+    games = random_solved_games(200)
+    adjusted = luck_adjusted_equities(games.labels, games.offsets, games.lucks)
+    first, last = games.offsets[7], games.offsets[9]
+    points, chances, solved_at = (values[first:last] for values in games.labels)
+    two_games = Labels(points, chances, np.where(solved_at < 0, -1, solved_at - first))
+    alone = luck_adjusted_equities(two_games, games.offsets[7:10] - first, games.lucks[first:last])
+    assert np.array_equal(alone, adjusted[first:last])
 
 
 def test_defaults_use_default_corpora_and_tables() -> None:
