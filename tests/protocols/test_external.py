@@ -206,7 +206,11 @@ def test_invalid_lines_do_not_end_a_game(pair: tuple[socket.socket, Talk]) -> No
     ("data", "ending", "reason"),
     [
         (b"board:half", "silent", r"expected a line of gnubg within 0.05 s, got none, only 'board:half'"),
-        (VALID_LINE + b"board:gnubg:ro", "no more lines", "found it gone after 'board:gnubg:ro'"),
+        (
+            VALID_LINE + b"board:gnubg:ro",
+            "no more lines",
+            "expected gnubg to end its last line, found it gone after 'board:gnubg:ro'",
+        ),
         (VALID_LINE, "closed", "expected gnubg to listen, found it gone"),
     ],
     ids=["silent", "within a line", "before the reply"],
@@ -326,6 +330,19 @@ def test_seven_point_matches_play_by_play(quick_decisions: Decisions, side: int,
         post_crawford += any(score.is_post_crawford for score in scores if isinstance(score, MatchScore))
     assert crawford
     assert post_crawford
+
+
+@needs_gnubg_tool("gnubg")
+@pytest.mark.slow
+def test_hundred_money_games_are_recorded_like_gnubg(quick_decisions: Decisions, tmp_path: Path) -> None:
+    """gnubg plays with noise and redoubles."""
+    played = play_gnubg(quick_decisions, tmp_path, games=100, seed=7, noise=0.05)
+    assert len(played.match.games) == 100
+    check_same(played, 0)
+    replies = {exchange.reply for exchange in played.exchanges}
+    cube_values = {exchange.question.stakes.cube.value for exchange in played.exchanges if exchange.question}
+    assert {"double", "take", "drop", "roll"} < replies
+    assert {1, 2, 4} <= cube_values
 
 
 # records

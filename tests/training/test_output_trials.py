@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 import bgdata
-from bgdata.errors import InvalidParameterError
+from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.game.board import START_BOARD
 from bgdata.kernel import threads
 from bgdata.store import job
@@ -23,8 +23,9 @@ from bgdata.training.output_trials import (
 )
 from bgdata.training.turn_networks import TurnNetworks
 from tests.command_line import output_of, run
-from tests.contract.kinds import smallest_version
+from tests.contract.kinds import Corrupted, smallest_version
 from tests.imports.killer import ReportKiller
+from tests.rechecking import check_sample
 from tests.reference.output_trials import TRIALS as REFERENCE_TRIALS
 from tests.reference.output_trials import TrialNetwork, numbers_of
 
@@ -162,6 +163,18 @@ def test_rows_equal_games_of_the_networks(small_root: Path) -> None:
     for row in rows:
         assert row["points_per_game"] == results[row["trial"]].points_per_game
         assert row["turns_per_game"] == turns[row["trial"]]
+
+
+def test_verify_finds_a_damaged_row(small_root: Path) -> None:
+    """`verify` trains the first rows again and names the trial of a changed figure."""
+    table = smallest_version(small_root, DATASET)
+    summary = "the first 2 of 3 rows of every trial, trained again"
+    assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == summary
+    curve = np.array(table.array("curve"))
+    curve[3, 1, 0] += 1e-6
+    damaged = Corrupted(table, "curve", curve)
+    with pytest.raises(CheckFailedError, match=r"after 4 games of the trial weighted after in output_trials/.*, found"):
+        check_sample(DATASET, damaged, {}, 2, np.random.default_rng(0))
 
 
 def test_statistics_are_of_the_last_half(small_root: Path) -> None:

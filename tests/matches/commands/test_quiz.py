@@ -125,7 +125,11 @@ def test_deck_for_anki_is_reproducible(root: Path, player: str, tmp_path: Path) 
         (["eve"], 1, "no errors of 'eve' in match_analysis/"),
         (["PLAYER", "--analysis", "none"], 1, "no match_analysis/'none' in"),
         (["PLAYER", "--least-loss", "99"], 2, "expected decisions that the options leave, got none"),
-        (["PLAYER", "--theme", "backgame"], 2, "crashed, race or bear-off as theme, got 'backgame'"),
+        (
+            ["PLAYER", "--theme", "backgame"],
+            2,
+            "bear-in-against-contact, bear-off-against-contact, crashed, race or bear-off as theme, got 'backgame'",
+        ),
         (["PLAYER", "--results", "bad.json"], 1, "expected results of a quiz in"),
         (["--from", "decisions", "--about", "cube"], 2, "expected decisions that the options leave, got none"),
     ],

@@ -150,7 +150,12 @@ def test_network_is_scored_under_its_full_name(imports: Imports) -> None:
             "expected either decisions (--on, --bm) or games (--games, --against), got both",
         ),
         (("pubeval", "--luck"), 2, "expected games (--games, --against) with --luck, got none"),
-        (("pubeval",), 1, "expected a benchmark in {root}, found none; try: bgdata build, or bgdata import gnubg_be"),
+        (
+            ("pubeval",),
+            1,
+            "expected a benchmark in {root}, found none; "
+            "try: bgdata build, or bgdata import gnubg_benchmark contact.bm",
+        ),
         (("pubeval", "--on", "race"), 1, "expected a warehouse in {root}, found no such folder; "),
         (("nobody", "--on", "race"), 2, "expected a player among random, pubeval, "),
         (

@@ -39,6 +39,17 @@ def test_decisions_are_made_and_scored_on(unscored: Warehouse) -> None:
     assert row["decisions"] == 2
 
 
+def test_exported_decisions_give_the_same_error_rate(warehouse: Warehouse, tmp_path: Path) -> None:
+    (table,) = warehouse.current("rollout_decisions")
+    name = f"rollout_decisions/{table.manifest.variant}"
+    file = tmp_path / "mine.bm"
+    output_of(warehouse.root, "export", "text", name, "--format", "gnubg-benchmark", "-o", file)
+    sets = ("--bm", file, "--on", name)
+    rows = json.loads(output_of(warehouse.root, "benchmark", "pubeval", *sets, "--format", "json"))
+    assert [row["benchmark"] for row in rows] == ["gnubg_benchmark/mine", name]
+    assert rows[0]["error_rate"] == rows[1]["error_rate"]
+
+
 def test_unreached_standard_errors_are_reported(unscored: Warehouse) -> None:
     settings = ("--decisions", "1", "--until", "1e-30", "--most-trials", "144", "--seed", "1")
     lines = output_of(unscored.root, "decisions", CORPUS, *ROLLER[:4], "--truncate", "3", *settings).splitlines()

@@ -146,8 +146,10 @@ def test_rows_are_written_as_json(warehouse: Warehouse) -> None:
     assert "points_per_game" not in {row["measure"] for row in rows}  # no player plays against itself
     for row in rows:
         assert list(row) == list(rows[0])
-        if row["measure"] == "error_rate_difference":
-            assert row["against"].endswith(f" {shipped_slug()}-0ply")
+    differences = [row for row in rows if row["measure"] == "error_rate_difference"]
+    assert len(differences) == len(decision_sets(warehouse))
+    for row in differences:
+        assert row["against"].endswith(f" {shipped_slug()}-0ply")
 
 
 def test_values_by_theme_equal_those_of_plain_sql(warehouse: Warehouse) -> None:
@@ -297,12 +299,16 @@ def test_invalid_opponent_is_refused(text: str) -> None:
         (["nobody"], 2, "expected a player among random, pubeval, "),
         (["nobody", "--plot", "x.png"], 2, "expected a player among random, pubeval, "),
         (["pubeval", "--against", "nobody"], 2, "expected a player among random, pubeval, "),
-        (["pubeval", "--against", "gnubg"], 2, "expected GNU Backgammon on this machine, found none (Debian package"),
+        (["pubeval", "--against", "gnubg"], 2, MISSING_PROGRAMS["gnubg"]),
         (["pubeval", "--against", "gnubg:x"], 2, "expected a player such as gnubg or gnubg:2, got 'gnubg:x'"),
         (["pubeval", "--games", "5"], 2, "expected an even number of at least 4 games, got 5"),
         (["pubeval", "--luck-adjusted-games", "2"], 2, "expected an even number of at least 4 games, got 2"),
         (["pubeval", "--decisions", "1"], 2, "expected 2 to 16,777,216 decisions, got 1"),
-        (["pubeval", "--plot", "x.png"], 2, "expected a player that evaluates positions, got pubeval, which only"),
+        (
+            ["pubeval", "--plot", "x.png"],
+            2,
+            "expected a player that evaluates positions, got pubeval, which only chooses plays",
+        ),
         (["network/x"], 1, "no network/x in "),
         (["network", "--plot", "x.png"], 1, "expected reference positions in none, found none; try: bgdata reference"),
         (["network", "--plot", "/"], 2, "invalid value for '--plot': File '/' is a directory"),

@@ -258,7 +258,9 @@ def test_exported_benchmark_file_imports_equal(warehouse: Warehouse, tmp_path: P
         "select * exclude (dataset, variant) from benchmark_rollouts where variant = '{}' order by line",
     ):
         assert warehouse.rows(query.format("contact")) == warehouse.rows(query.format(SLUG))
-    for play in warehouse.rows("from benchmark_plays where dataset = 'gnubg_benchmark'"):
+    imported_plays = warehouse.rows("from benchmark_plays where dataset = 'gnubg_benchmark'")
+    assert len(imported_plays) == len(arrays["plays_boards"])
+    for play in imported_plays:
         for column in ("standard_error", "loss_standard_error", "trials"):
             assert play[column] is None
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.errors import InvalidParameterError
+from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.kernel import threads
 from bgdata.measures.kinds.reference_positions import DATASET as REFERENCE
 from bgdata.store import job
@@ -15,7 +15,7 @@ from bgdata.studies.kinds.contact_parts import DATASET, ContactPartsParameters
 from bgdata.studies.kinds.contact_parts_compute import groups_of, stored_arms
 from bgdata.training.supervised.parts import Scheme
 from bgdata.warehouse import Warehouse
-from tests.contract.kinds import smallest_version
+from tests.contract.kinds import Corrupted, smallest_version
 from tests.imports.killer import ReportKiller
 from tests.rechecking import check_sample, inputs_of
 
@@ -76,6 +76,15 @@ def test_verify_says_that_networks_are_not_trained_again(small_root: Path) -> No
     inputs = inputs_of(warehouse, DATASET, SMALLEST)
     message = f"all {len(groups_of(SMALLEST))} rows, by the stored networks; they were not trained again"
     assert check_sample(DATASET, table, inputs, 2, np.random.default_rng(0)) == message
+
+
+def test_verify_names_a_changed_figure(small_root: Path) -> None:
+    table = smallest_version(small_root, DATASET)
+    inputs = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALLEST)
+    errors = np.array(table.array("errors"))
+    errors[0, 0] += 1e-9
+    with pytest.raises(CheckFailedError, match=r"of one, all all in contact_parts/.*, found"):
+        check_sample(DATASET, Corrupted(table, "errors", errors), inputs, 2, np.random.default_rng(0))
 
 
 def test_parameters_give_slug_and_arms() -> None:

@@ -12,7 +12,7 @@ import bgdata
 from bgdata.equity.cube_models import JANOWSKI_FIRST
 from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.kinds.match_equity import PUBLISHED
-from bgdata.errors import InvalidParameterError
+from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.player import MappedNetwork
@@ -23,7 +23,9 @@ from bgdata.store.table import Table
 from bgdata.studies.kinds import cube_studies_compute as cube_studies
 from bgdata.studies.kinds.cube_studies import DATASET, StudyParameters
 from bgdata.studies.kinds.shared.cube_arms import CUBE_STATISTICS, NAMES, arms_of
+from tests.contract.kinds import Corrupted
 from tests.equity.samples import published_met
+from tests.rechecking import check_sample, inputs_of
 from tests.store.toy import Notes
 
 INDEX = StudyParameters(table_points=3, table_checkers=3, study="index", games=20, seed=6)
@@ -239,6 +241,19 @@ def test_threads_and_interruption_leave_the_digest(
         table = bgdata.open_warehouse(memory_path).build(DATASET.name, INDEX, progress=notes)
     assert table.manifest.digest == table_of(root, INDEX).manifest.digest
     assert f"going on with cube_studies/{DATASET.slug(INDEX)}: 4 of 15 parts are there" in notes.texts
+
+
+@pytest.mark.parametrize(
+    ("replayed_games", "changed"), [(20, np.index_exp[:, 1]), (0, np.index_exp[3, 0])], ids=["all games", "no game"]
+)
+def test_verify_finds_changed_sums(root: Path, replayed_games: int, changed: Any) -> None:
+    """Without games that are played again, the figures must still follow from the sums."""
+    table = table_of(root, MATCH)
+    inputs = inputs_of(bgdata.open_warehouse(root), DATASET, MATCH)
+    sums = np.array(table.array("sums"))
+    sums[changed] += 2
+    with pytest.raises(CheckFailedError, match=r"^expected the (figures|errors|sums) of .* as they are computed again"):
+        check_sample(DATASET, Corrupted(table, "sums", sums), inputs, replayed_games, np.random.default_rng(0))
 
 
 WRONG_PARAMETERS = [

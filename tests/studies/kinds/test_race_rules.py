@@ -110,7 +110,9 @@ def test_corpus_without_covered_positions_has_no_means(tmp_path: Path) -> None:
     table = warehouse.build(DATASET.name, DATASET.smallest.with_changes({"points": 2, "checkers": 1}))
     assert table.manifest.statistics["played_positions"] == 0
     first_start, _, _ = formula_text(FoundRule(STARTS[0], (0, 0, 0, 0))).partition(";")
-    for row in warehouse.rows("from race_rules where weighting <> 'equal'"):
+    rows = warehouse.rows("from race_rules where weighting <> 'equal'")
+    assert {row["rule"] for row in rows} == set(NAMES)
+    for row in rows:
         assert row["occurrences"] == 0
         for column in ("mean_loss_per_cube", "error_share", "largest_loss", "on_roll_index"):
             assert row[column] is None

@@ -247,6 +247,21 @@ def test_sl_trains_from_gnubg_training_files(warehouse: Warehouse, tmp_path: Pat
     assert (np.asarray(table.array("curve"))[1:, :, 1] > 10).all()
 
 
+def test_sl_starts_a_wider_network_and_learns_from_two_kinds_of_labels(warehouse: Warehouse) -> None:
+    output_of(warehouse.root, *TINY_LABELS, "--labels", "selfplay_labels")
+    labels = ("--labels", "selfplay_labels:2", "--labels", "bearoff_labels")
+    settings = ("--epochs", "1", "--hidden", "20", "--test-games", "4")
+    output_of(warehouse.root, "train", "sl", "wide", "--start", "network/mine", *labels, *settings)
+    start = warehouse.open(SUPERVISED.name, "mine")
+    wide = warehouse.open(SUPERVISED.name, "wide")
+    assert wide.manifest.parameters["start"] == reference(start)
+    assert [source["weight"] for source in wide.manifest.parameters["labels"]] == [2, 1]
+    contact, validation_cross_entropy = 2, 3
+    assert wide.array("shapes")[contact, 5] == 20
+    first_error_of_wide = wide.array("curve")[0, contact, validation_cross_entropy]
+    assert first_error_of_wide < start.array("curve")[0, contact, validation_cross_entropy]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -407,7 +407,9 @@ def no_gammons(boards: np.ndarray) -> np.ndarray:
 
 @pytest.fixture
 def table(warehouse: Warehouse) -> Table:
-    return warehouse.open("gnubg_training", "contact-train-data")
+    table = warehouse.open("gnubg_training", "contact-train-data")
+    assert table.manifest.rows > 2000  # more than two row groups
+    return table
 
 
 def test_batches_from_parquet_equal_those_of_mapped_arrays(warehouse: Warehouse) -> None:

@@ -179,8 +179,9 @@ def test_missing_tables_and_folders_are_refused(small_root: Path, tmp_path: Path
     error = error_of(export_positions("positions", tmp_path / "x"), 2)
     assert error == "expected KIND/VARIANT or KIND/VARIANT/VERSION, got 'positions'"
     path = tmp_path / "no" / "x"
-    expected = f"expected to write {path}, found: no such file or directory; choose a folder that "
-    assert error_of(export_positions("positions/sample", path), 1).startswith(expected)
+    error = error_of(export_positions("positions/sample", path), 1)
+    next_step = "choose a folder that exists, can be written and has room"
+    assert error == f"expected to write {path}, found: no such file or directory; {next_step}"
     result = export_positions("positions/sample", tmp_path / "x", "sgf")
     assert result.exit_code == 2
     assert "'sgf' is not one of 'gnubg-training'" in result.stderr
