@@ -140,6 +140,28 @@ def test_dead_cube_has_cubeless_mwc(score: MatchScore, cube_value: int) -> None:
             assert exact == game.decided(on_roll, opponent, Stakes(score, Cube(cube_value, owner)))
 
 
+def test_cubeless_chances_match_the_money_table() -> None:
+    money = money_table(4, 4)[:, :, 0]
+    chances = solver.win_chances(solved(4, 4, MatchScore(3, 3), 1))
+    assert np.abs(2 * chances[1:, 1:] - 1 - money[1:, 1:]).max() < 2e-6
+
+
+def test_long_matches_approach_money() -> None:
+    """Normalised equities with a centered cube approach those of money as matches get longer."""
+    money = money_table(3, 3)[1:, 1:, 2]
+
+    def distance_from_money(length: int) -> float:
+        score = MatchScore(length, length)
+        mwc = no_double_mwc(solved(3, 3, score, 1), CubeState(0, 1, CENTERED), score)[1:, 1:]
+        won, lost = fair_table().after(score, 1), fair_table().after(score, -1)
+        return float(np.abs((2 * mwc - won - lost) / (won - lost) - money).max())
+
+    distances = [distance_from_money(length) for length in (3, 6, 12, 24)]
+    assert distances == sorted(distances, reverse=True)
+    assert distances[-1] < 0.05
+    assert distances[-1] < distances[0] / 4
+
+
 def test_equal_sides_share_columns() -> None:
     assert {name.side for name in solved(2, 2, MatchScore(4, 4), 1).states.names} == {0}
     assert {name.side for name in solved(2, 2, MatchScore(4, 5), 1).states.names} == {0, 1}

@@ -51,7 +51,7 @@ def test_gammons_count_with_15_checkers() -> None:
     assert table[position_index([1, 0]), position_index([15, 0])].tolist() == [2.0] * 4
 
 
-@pytest.mark.parametrize(("points", "checkers"), [(2, 15), (18, 2), (6, 6)])
+@pytest.mark.parametrize(("points", "checkers"), [(2, 15), (3, 10), (6, 4), (10, 3), (18, 2), (6, 6)])
 def test_recursion_stays_within_the_error_bound(points: int, checkers: int) -> None:
     single, double = money_table(points, checkers), money_table(points, checkers, np.float64, np.float64)
     assert 0 < np.abs(single - double).max() < equity_limit(checkers) * (1e-6 + 1e-8 * points * checkers)

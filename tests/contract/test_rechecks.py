@@ -26,6 +26,7 @@ from bgdata.store.verify import (
     Status,
     check_hashes,
     check_recomputed,
+    check_values,
     finding_of,
     verify,
 )
@@ -76,6 +77,9 @@ def test_table_made_from_damaged_cells_is_found(
     (failure,) = (finding for finding in findings if finding.problem)
     assert failure.check == RECOMPUTED
     assert f" {table.name}" in failure.problem
+    undamaged = warehouse.build("bearoff_two_sided", TwoSidedParameters(4, 5), force=True)
+    findings = verify(warehouse, [undamaged], sample_rows=rows, seed=0, progress=Silence())
+    assert [finding.problem for finding in findings if finding.problem] == []
 
 
 @pytest.mark.slow
@@ -138,6 +142,18 @@ def test_changed_byte_of_any_file_is_found(small_root: Path, memory_path: Path, 
         with pytest.raises(DigestMismatchError, match=f"^expected SHA-256 .* of {re.escape(str(path))}, found "):
             check_hashes(table)
         path.write_bytes(data)
+
+
+@each_kind
+def test_corrupted_value_of_any_array_is_found_by_the_digest(small_root: Path, kind: Dataset[Any]) -> None:
+    """So it is found even if the hash of the file was made to fit."""
+    table = smallest_version(small_root, kind)
+    for array in kind.arrays:
+        values = table.array(array.name)
+        if values.size:
+            corrupted = Corrupted(table, array.name, corrupted_copy(values, np.random.default_rng(5)))
+            with pytest.raises(DigestMismatchError, match="expected the value digest"):
+                check_values(corrupted)
 
 
 @pytest.mark.slow

@@ -200,6 +200,15 @@ def test_cache_is_emptied_when_full() -> None:
 
 
 @pytest.mark.parametrize("ply", [0, 1])
+def test_no_boards_have_no_chances(evaluator: NetworkPlayer, ply: int) -> None:
+    evaluations = LookaheadPlayer(evaluator, ply).evaluate_many(sample_games().boards[:0])
+    assert evaluations.chances.shape == (0, 5)
+    assert evaluations.chances.dtype == np.float32
+    assert evaluations.sources.shape == (0,)
+    assert evaluations.sources.dtype == np.int8
+
+
+@pytest.mark.parametrize("ply", [0, 1])
 def test_invalid_arrays_are_refused(evaluator: NetworkPlayer, ply: int) -> None:
     player = LookaheadPlayer(evaluator, ply)
     boards, rolls = sample_games().boards[:3], sample_games().rolls[:3]

@@ -69,6 +69,12 @@ def test_json_equals_command_output(
         assert answers[command] == command_json(site_root, command, notation, *options), command
 
 
+@pytest.mark.parametrize("name", sorted(possible_identifiers(Position(START)).keys() - {"match_id"}))
+def test_every_notation_is_an_address(client: TestClient, name: str) -> None:
+    notation = possible_identifiers(Position(START))[name]
+    assert position_json(client, notation)["eval"] == position_json(client, START)["eval"]
+
+
 def test_page_shows_every_source_of_a_bearoff(client: TestClient) -> None:
     page = read(client, f"/position/{POSITION}")
     for source in ("two-sided table", "exact, two-sided", "one-sided, combined", "race network"):

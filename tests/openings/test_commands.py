@@ -158,6 +158,7 @@ def test_missed_standard_errors_are_reported(warehouse: Warehouse) -> None:
     [
         (2, ("37",), "expected two dice such as '31', got '37'"),
         (2, ("33",), "expected a first roll of two different dice, got 33"),
+        (2, ("31", "70"), "expected two dice such as '31', got '70'"),
         (2, ("31", "--after", "8/5 6/5"), "expected a reply with --after, such as 31 64 --after PLAY, got '8/5 6/5'"),
         (2, ("--only", "44"), "expected a first roll of two different dice, got 44"),
         (2, ("--until", "inf"), "expected finite numbers as until, got inf"),

@@ -208,16 +208,16 @@ def corpus_with_luck() -> Corpus:
 
 
 @pytest.mark.parametrize(
-    ("chooser", "reference"),
+    ("open_chooser", "reference"),
     [
-        (PubEval().chooser, pubeval_chooser(CONTACT, RACE)),
-        (RandomPlayer(7).chooser, random_chooser(7)),
-        (network(), best_chooser(equities)),
+        (lambda: PubEval().chooser, pubeval_chooser(CONTACT, RACE)),
+        (lambda: RandomPlayer(7).chooser, random_chooser(7)),
+        (network, best_chooser(equities)),
     ],
     ids=["pubeval", "random", "network"],
 )
-def test_corpus_matches_the_reference(chooser: Chooser, reference: PlayChooser) -> None:
-    corpus = self_play(chooser, 4, SEED, first=5)
+def test_corpus_matches_the_reference(open_chooser: Callable[[], Chooser], reference: PlayChooser) -> None:
+    corpus = self_play(open_chooser(), 4, SEED, first=5)
     for game in range(4):
         expected = self_played(reference, SEED, 5 + game)
         turns = slice(corpus.offsets[game], corpus.offsets[game + 1])
@@ -249,10 +249,11 @@ def test_luck_and_equities_match_the_reference(corpus_with_luck: Corpus) -> None
 
 
 # games of the network that counts pips take tens of thousands of turns, so its rolls are tried in games of the other
-@pytest.mark.parametrize("networks", [shipped_networks(), pips_networks()], ids=["shipped", "pips"])
-def test_luck_averages_to_zero_over_the_rolls(corpus_with_luck: Corpus, networks: Networks) -> None:
+@pytest.mark.parametrize("open_networks", [shipped_networks, pips_networks])
+def test_luck_averages_to_zero_over_the_rolls(corpus_with_luck: Corpus, open_networks: Callable[[], Networks]) -> None:
     """The mean luck over all 21 rolls, by their chances, is 0; at the first turn, over the 15 rolls that are not
     doubles."""
+    networks = open_networks()
     weights = np.array([roll.weight for roll in ROLLS])
     opening_weights = np.array([0 if roll.high == roll.low else roll.weight for roll in ROLLS])
     for board in corpus_with_luck.boards[::50]:

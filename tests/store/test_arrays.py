@@ -270,8 +270,9 @@ def test_digest_equals_a_digest_by_hand() -> None:
     text = b'["a", "<i2", [2]]\n' + b"\x01\x00\x02\x00" + b'["b", "|u1", [1, 2]]\n' + b"\x03\x04"
     digest = values_digest({"b": np.array([[3, 4]], np.uint8), "a": np.array([1, 2], np.int16)})
     assert digest == hashlib.sha256(text).hexdigest()
-    text_of_empty = b'["x", "|i1", [2, 0]]\n'
-    assert values_digest({"x": np.empty((2, 0), np.int8)}) == hashlib.sha256(text_of_empty).hexdigest()
+    for shape, sizes in (((0,), "[0]"), ((2, 0), "[2, 0]")):
+        text_of_empty = f'["x", "|i1", {sizes}]\n'.encode()
+        assert values_digest({"x": np.empty(shape, np.int8)}) == hashlib.sha256(text_of_empty).hexdigest()
 
 
 @given(arrays_of.arrays(st.sampled_from([np.float32, np.int64, np.uint8]), arrays_of.array_shapes(max_dims=3)))

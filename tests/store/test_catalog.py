@@ -547,8 +547,9 @@ def test_connections_may_have_different_settings(toys: Warehouse) -> None:
         toys.connect(allow_files=True) as with_files,
         connect(toys, limits=QueryLimits(10)) as limited,
         duckdb.connect(str(toys.catalog), read_only=True) as plain,
+        toys.connect() as beside_plain,
     ):
-        for connection in (usual, with_files, limited, plain):
+        for connection in (usual, with_files, limited, plain, beside_plain):
             assert connection.sql(LARGEST).fetchall() == [(81,)]
 
 

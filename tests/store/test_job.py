@@ -126,7 +126,7 @@ def test_damaged_checkpoints_are_reported_and_deleted(
     (note,) = notes.texts
     assert str(path) in note
     assert note.endswith("; the checkpoint is damaged and deleted")
-    assert "checkpoint-000000003" not in [path.name for path in tmp_path.iterdir()]
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-000000001"]
     assert count_up(tmp_path, 5)[-1] == 4
 
 

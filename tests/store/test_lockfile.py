@@ -134,6 +134,7 @@ def test_only_optional_variants_may_be_missing(warehouse: Warehouse, locked_tabl
     for table in locked_tables:
         table.folder.rename(warehouse.root.parent / table.folder.name)
     assert verdict_on(warehouse, "20").text == "not built"
+    assert not verdict_on(warehouse, "20").is_same
     assert not verdict_on(warehouse, "20").is_right
     assert verdict_on(warehouse, "30").text == "not built; try: bgdata build squares"
     assert not verdict_on(warehouse, "30").is_same

@@ -173,6 +173,14 @@ def test_shared_arrays_that_differ_are_refused(memory_path: Path) -> None:
     assert whole_versions(warehouse) == []
 
 
+@pytest.mark.parametrize("name", ["part_00001_square.npy", "part_00002_table.parquet", "author.npy"])
+def test_verify_finds_a_changed_byte_in_any_part(memory_path: Path, name: str) -> None:
+    warehouse = warehouse_with_parts(memory_path)
+    path = warehouse.build("squares", TEN).folder / name
+    overwrite(path, path.read_bytes()[:-1] + b"\x07")
+    assert any("SHA-256" in problem and name in problem for problem in problems(warehouse))
+
+
 def test_verify_recomputes_rows_of_every_part(memory_path: Path) -> None:
     """A wrong value in the last part is found when rows are recomputed, and the error names the part."""
 

@@ -72,7 +72,7 @@ def read(folder: Path, sql: str) -> list[tuple[Any, ...]]:
         return connection.sql(sql.replace("parts", source)).fetchall()
 
 
-@pytest.mark.parametrize("size", [(1, 1), (4, 5), (6, 15)])
+@pytest.mark.parametrize("size", [(1, 1), (3, 3), (4, 5), (6, 9), (6, 15)])
 def test_parts_partition_players_on_roll_by_checkers(size: tuple[int, int]) -> None:
     parts = parts_of(*size)
     assert [0, *(part.end for part in parts)] == [*(part.begin for part in parts), layout_count(*size)]

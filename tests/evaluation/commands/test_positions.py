@@ -272,6 +272,7 @@ def test_hint_in_a_match_has_mwc(root: Path) -> None:
     ranked = bgdata.open_player(root, "random").rank_plays(START, "21", Stakes(MatchScore(2, 4)), rules)
     for row, expected in zip(rows(root, "hint", START_ID, "21", "--away", "2-4", *MET), ranked, strict=False):
         assert row["play"] == str(expected.play)
+        assert row["loss"] == expected.loss
         assert row["cubeful_equity"] == pytest.approx(expected.cubeful_equity, abs=1e-6)
         assert row["mwc"] == pytest.approx(expected.mwc, abs=1e-6)
     output = output_of(root, "hint", START_ID, "21", "--away", "2-4", *MET, *RANDOM)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.errors import InvalidParameterError
+from bgdata.errors import InvalidParameterError, MissingTableError
 from bgdata.game.plays import parse_play
 from bgdata.game.position import START, Position
 from bgdata.openings.candidates import Objective, candidates_of, roll_out_candidates
@@ -210,6 +210,11 @@ def test_verify_rolls_out_every_decision_of_enough_games(small_root: Path, monke
 def test_invalid_parameters_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         DATASET.check_parameters(replace(SMALLEST, **changes))
+
+
+def test_missing_network_is_refused(warehouse: Warehouse) -> None:
+    with pytest.raises(MissingTableError, match="no network/none/r1-00000000 in"):
+        warehouse.build(DATASET.name, replace(SMALLEST, network="none", network_version="r1-00000000"))
 
 
 def test_default_parameters_are_valid() -> None:
