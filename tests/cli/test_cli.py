@@ -153,6 +153,7 @@ def test_newer_manifest_does_not_affect_other_versions(warehouse: Warehouse) -> 
     assert result.exit_code == 1
     assert f"FAILED {name}: manifest: expected a manifest of format 2" in result.stderr
     assert "ok     bearoff_two_sided/6x6/" in result.stderr
+    assert " versions: " in result.stdout
 
 
 @pytest.mark.parametrize("size", [0, 10, 40, 100])
