@@ -240,7 +240,8 @@ def test_damaged_archives_are_refused(tmp_path: Path) -> None:
         unpack_archive(packed_tar, tmp_path)
     tar = write_tar(tmp_path / "x.tar", "w", a=SESSION)
     tar.write_bytes(tar.read_bytes()[:2000])
-    with pytest.raises(CorruptFileError, match=r"expected a whole tar archive in .*x\.tar, found: unexpected end"):
+    message = r"expected a whole tar archive in .*x\.tar, found: unexpected end of data"
+    with pytest.raises(CorruptFileError, match=message):
         unpack_archive(tar, tmp_path)
     wrong_byte = bytearray(write_zip(tmp_path / "x.zip").read_bytes())
     wrong_byte[60] ^= 1  # within the content of the first file

@@ -49,7 +49,7 @@ from tests.contract.kinds import smallest_version
 from tests.equity.samples import published_met
 from tests.evaluation.sample_networks import shipped_player
 from tests.oracles import needs_gnubg_tool
-from tests.rechecking import inputs_of
+from tests.rechecking import check_sample, inputs_of
 
 SMALLEST = DATASET.smallest
 BLITZ = parse_xgid("XGID=-aBCBaD-A-A----------AcbhA:0:0:1:00:0:0:0:0:10").position
@@ -156,6 +156,12 @@ def test_another_sample_seed_chooses_other_decisions(small_root: Path) -> None:
         for seed in (0, 1)
     ]
     assert xgids_by_seed[0] != xgids_by_seed[1]
+
+
+def test_verify_says_that_all_decisions_were_recomputed(small_root: Path) -> None:
+    table = smallest_version(small_root, DATASET)
+    inputs = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALLEST)
+    assert check_sample(DATASET, table, inputs, 10, np.random.default_rng(0)) == "all 4 decisions"
 
 
 def test_best_actions_are_named() -> None:

@@ -19,8 +19,9 @@ from bgdata.measures.kinds.cube_benchmark_scores_compute import action_losses, p
 from bgdata.store.parameters import VersionRef
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, output_of, run
+from tests.contract.kinds import smallest_version
 from tests.oracles import needs_gnubg_tool
-from tests.rechecking import check_sample
+from tests.rechecking import check_sample, inputs_of
 
 SMALLEST = DATASET.smallest
 SET = BENCHMARK.slug(BENCHMARK.smallest)
@@ -100,6 +101,12 @@ def test_summary_has_the_scores_by_theme_and_score(small_root: Path) -> None:
         rows = [row for row in summary if row["part"] == part]
         assert len({row["part_name"] for row in rows}) == len(rows) > 1
         assert sum(row["decisions"] * row["error_rate"] for row in rows) == pytest.approx(4 * total["error_rate"])
+
+
+def test_verify_says_that_all_decisions_were_recomputed(small_root: Path) -> None:
+    table = smallest_version(small_root, DATASET)
+    inputs = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALLEST)
+    assert check_sample(DATASET, table, inputs, 10, np.random.default_rng(0)) == "all 4 decisions"
 
 
 def test_command_scores_each_cube_model(warehouse: Warehouse) -> None:

@@ -89,6 +89,12 @@ def test_rounds_end_where_plays_are_known_or_far_behind() -> None:
     assert roll_out_in_rounds(roll_out_round, 3, Limits(72, 0.005, 720), 0.1)[2].tolist() == [72, 72, 72]
 
 
+def test_verify_says_that_all_decisions_were_recomputed(small_root: Path) -> None:
+    table = smallest_version(small_root, DATASET)
+    inputs = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALLEST)
+    assert check_sample(DATASET, table, inputs, 10, np.random.default_rng(0)) == "all 3 decisions"
+
+
 def test_players_are_scored_by_each_judge(warehouse: Warehouse) -> None:
     sets = [smallest_version(warehouse.root, kind).name.rpartition("/")[0] for kind in (ROLLED_OUT, DATASET)]
     by_rollouts, by_judge = sets

@@ -16,6 +16,7 @@ def test_diff_of_tables_counts_changed_rows(warehouse: Warehouse, tmp_path: Path
     version = warehouse.open("bearoff_two_sided", "3x3").folder.name
     output = output_of(warehouse.root, "diff", "bearoff_two_sided/3x3", f"bearoff_two_sided/3x3/{version}")
     assert output.count("0 of 400 rows changed") == 4
+    assert f"  0 rows only in bearoff_two_sided/3x3, 0 only in bearoff_two_sided/3x3/{version}\n" in output
     output_of(warehouse.root, "export", "gnubg-bd", "--two-sided", "3x3", "-o", tmp_path / "x.bd")
     result = run(warehouse.root, "diff", "bearoff_two_sided/3x3", tmp_path / "x.bd")
     assert result.exit_code == 1
