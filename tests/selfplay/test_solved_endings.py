@@ -85,16 +85,14 @@ def test_crawford_game_has_dead_cubes_only() -> None:
     assert 2 * chance - 1 == pytest.approx(float(equities(ON_ROLL, OPPONENT)[0]), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("stakes", "rules"),
-    [
-        (Stakes(MatchScore(5, 5)), CubeRules(met=published_met(), as_money=True)),
-        (Stakes(Money(is_jacoby=False), Cube(128, CubeOwner.ON_ROLL)), CubeRules()),
-    ],
-    ids=["match-as-money", "cube-of-128"],
-)
-def test_games_beyond_the_solver_have_no_endings(stakes: Stakes, rules: CubeRules) -> None:
-    assert not is_ending(endings_of(stakes, rules, NO_TABLES), board_with(ON_ROLL, OPPONENT))
+def test_match_played_as_money_has_no_endings() -> None:
+    rules = CubeRules(met=published_met(), as_money=True)
+    assert not is_ending(endings_of(Stakes(MatchScore(5, 5)), rules, NO_TABLES), board_with(ON_ROLL, OPPONENT))
+
+
+def test_cube_above_64_has_no_endings() -> None:
+    stakes = Stakes(Money(is_jacoby=False), Cube(128, CubeOwner.ON_ROLL))
+    assert not is_ending(endings_of(stakes, CubeRules(), NO_TABLES), board_with(ON_ROLL, OPPONENT))
 
 
 def test_exact_tables_replace_endings_in_money_play_only() -> None:
