@@ -19,6 +19,7 @@ import psutil
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import WorkerError
+from bgdata.kinds import all_kinds
 from bgdata.store import job
 from bgdata.store.catalog import write_catalog
 from bgdata.store.dataset import Build
@@ -36,7 +37,7 @@ from tests.faults.campaign import Campaign
 from tests.formats import samples
 from tests.imports.importing import Imports
 from tests.store import processes, sharing
-from tests.store.toy import Count, Squares, problems, toy_warehouse, whole_versions
+from tests.store.toy import Count, Squares, SquareSums, problems, whole_versions
 
 KILLED = -signal.SIGKILL
 LOST_A_WORKER = 7
@@ -70,7 +71,8 @@ class SquareParts(sharing.PartedSquares):
 
 def warehouse_of(root: Path) -> Warehouse:
     """The warehouse that all work is done in."""
-    return toy_warehouse(root, squares=SharedSquares(), square_parts=SquareParts())
+    toys = {"squares": SharedSquares(), "square_sums": SquareSums(), "square_parts": SquareParts()}
+    return Warehouse(root, all_kinds() | toys)
 
 
 def build(kind: str, parameters: Parameters, root: Path, *, force: bool = False, executor: str = "local") -> None:

@@ -41,7 +41,7 @@ class MatchRollouts(Dataset[MatchRolloutParameters]):
     Decisions that another version has rolled out in the same way are copied from that version."""
 
     name = "match_rollouts"
-    revision = 1
+    revision = 2
     summary = "Errors of analysed matches, rolled out with the cube: what was played, the best choice, and near plays."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
     columns = (

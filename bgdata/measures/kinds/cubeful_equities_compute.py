@@ -23,7 +23,7 @@ from bgdata.game.themes import Theme
 from bgdata.game.xgid import parse_xgid
 from bgdata.kinds.column_values import chance_columns, class_column, constant, position_columns, select_texts
 from bgdata.kinds.rechecking import cheapest_rows, check_arrays, check_rows
-from bgdata.measures.kinds.cube_benchmark_compute import DECIMALS, REPLAYED_GAMES
+from bgdata.measures.kinds.cube_benchmark_compute import DECIMALS
 from bgdata.measures.kinds.cubeful_equities import MODEL_INDEXES, CubefulEquitiesParameters
 from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.measures.kinds.shared.cube_corpora import MATCHES, MONEY_GAMES
@@ -42,6 +42,7 @@ from bgdata.store.shards import compute_shards, context_of, opened_once, ranges,
 from bgdata.store.worker_inputs import Settings
 
 PART_POSITIONS = 10  # positions of a shard: about a second
+REPLAYED_GAMES = 2000  # games that verify rolls out: about three seconds
 
 
 class CubefulEquitiesComputation(Computation[CubefulEquitiesParameters]):
