@@ -238,9 +238,27 @@ def test_rollout_of_plays_is_stopped_and_kept(opened: Opener) -> None:
     page.get_by_role("button", name="Roll out", exact=True).click()
     page.locator(".cubes [data-value]").first.wait_for()
     page.reload()
-    page.wait_for_function(
-        "() => document.querySelector('[data-rollout]').textContent.includes('360 games each')", timeout=180_000
-    )
+    wait_for_last_game(page)
+
+
+def wait_for_last_game(page: Page) -> None:
+    """Wait until a rollout has all of its games."""
+    is_finished = "() => document.querySelector('[data-rollout]').textContent.includes('360 games each')"
+    page.wait_for_function(is_finished, timeout=180_000)
+
+
+def test_page_rendered_before_the_last_game_is_brought_up_to_date(opened: Opener) -> None:
+    page = opened(f"/position/{POSITION}?cube=2&owner=on_roll")
+    page.get_by_role("button", name="Roll out", exact=True).click()
+    wait_for_last_game(page)
+
+    def render_earlier(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace("360 games each", "36 games each"))
+
+    page.route("**/position/*", render_earlier)
+    page.reload()
+    wait_for_last_game(page)
 
 
 def test_rollout_waits_for_a_busy_server(opened: Opener) -> None:

@@ -126,7 +126,7 @@ class Rollout {
     this.button.textContent = "Stop";
     const say = (text) => { this.said.textContent = text; };
     say("rolling out…");
-    const end = () => this.stop();
+    const end = () => this.rest();
     this.stream = new RolloutStream(this.bar.dataset.rollout, { show: ({ rows }) => this.show(rows), say, end });
   }
   // Without a click, as when the page is left, it goes on when the page is back.
@@ -134,10 +134,14 @@ class Rollout {
     this.stream?.close();
     this.stream = null;
   }
-  stop() {
+  // A page may have been rendered before the last round of games, so it asks again after a reload.
+  rest() {
     this.close();
-    sessionStorage.removeItem("rollout");
     this.button.textContent = "Go on rolling out";
+  }
+  stop() {
+    this.rest();
+    sessionStorage.removeItem("rollout");
   }
   show(rows) {
     for (const cell of document.querySelectorAll(".rolled")) cell.hidden = false;
