@@ -156,7 +156,6 @@ def rolled_with_cube(
         fields.append((cube.value, _OWNERS[cube.owner], start.may_double, *game))
     kernel_settings, own = settings.for_kernels(seed), np.array(fields, np.int64)
     lowest = min((start.stakes for start in starts), key=lambda stakes: stakes.cube.value)
-    endings_of(lowest, rules, chooser.tables)  # raises for an impossible table
 
     def roll_out_blocks(rows: NDArray[np.int64], first: int, count: int) -> Values:
         found = np.empty((len(rows), count, 2))
