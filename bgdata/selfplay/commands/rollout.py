@@ -240,7 +240,11 @@ def roll_out_cubeful(
     reached = {name: error <= limits.until for name, error in zip(starts, errors.tolist(), strict=True)}
     last = {"trials": int(result.trials[0]), "unit": "mwc" if is_match else "points per unit cube"}
     rows = [row | last | {"is_reached": reached[row["choice"]]} for row in choices]
-    note = "; the cube is the model's to the last roll" if is_match else ""
+    note = ""
+    if is_match and rules.as_money:
+        note = "; the cube is the model's to the last roll"
+    elif is_match:
+        note = "; bearoffs of up to six checkers a side were solved for the score"
     return RolloutOutput(rows, choice_lines(rows, is_match=is_match), float(errors.max()), note)
 
 
