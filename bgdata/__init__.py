@@ -66,9 +66,11 @@ _HOMES = {
 
 
 def open_warehouse(root: Folder = "warehouse") -> Warehouse:
-    """Open the warehouse in the folder `root`, which need not exist yet; or, for reading only, the one at an address
-    such as s3://BUCKET/PATH, from which each file is downloaded to the user's cache when it is opened, and checked.
-    Raises the same exceptions as `places.open_place`."""
+    """Open the warehouse in the folder `root`, which need not exist yet.
+
+    `root` may also be an address such as s3://BUCKET/PATH. The warehouse there can only be read: a file is downloaded
+    to the user's cache, and checked, when it is first opened. Raises UsageError if the scheme of the address is
+    unknown, MissingExtraError if its package is not installed, and DownloadError if it cannot be opened."""
     from bgdata.warehouse import open_whole
 
     return open_whole(root)
@@ -83,8 +85,9 @@ def open_one_sided(root: Folder, points: int) -> RaceTable:
 
 
 def open_gammon(root: Folder, points: int) -> RaceTable:
-    """Open the table with the chances of bearing off the first of 15 checkers, which saves the gammon, in each number
-    of rolls, from all layouts on `points` points. Raises MissingTableError if the warehouse does not contain it."""
+    """Open the gammon table of `points` points: for every layout of 15 checkers, the chance that the first checker,
+    which saves the gammon, is borne off in each number of rolls. Raises MissingTableError if the warehouse does not
+    contain it."""
     from bgdata.bearoff.tables import RaceTable
 
     return RaceTable(open_warehouse(root).open("bearoff_gammon", f"{points}x15"))
@@ -94,7 +97,7 @@ def open_two_sided(root: Folder, points: int, checkers: int) -> TwoSidedTable:
     """Open the exact two-sided bearoff table of up to `checkers` checkers a side on `points` points. Raises
     MissingTableError if the warehouse does not contain it.
 
-    If `root` is an address, only those rows of a large table that are looked up are downloaded, and each is checked
+    If `root` is an address, only the rows that are looked up are downloaded from a large table, and each is checked
     against its hash. Opening the table and looking up positions then raise DownloadError if a download fails, and
     DigestMismatchError if a row does not match its hash."""
     from bgdata.bearoff.remote import open_pairs
@@ -111,12 +114,12 @@ def open_met(root: Folder, name: str = "") -> MatchEquity:
 
 
 def open_player(root: Folder = "warehouse", network: Folder = "", ply: int = 0) -> LookaheadPlayer:
-    """Open a player that evaluates positions by the bearoff tables of a warehouse and by one of its networks, or the
-    default network of the package.
+    """Open a player that evaluates positions by the bearoff tables of a warehouse and by a network.
 
-    `ply` is the number of rolls that the player looks ahead, 0 to 3. Raises MissingWarehouseError if the folder does
-    not exist, MissingTableError if the network is missing, CorruptFileError if a file is damaged, and UsageError if
-    `ply` is out of range."""
+    `network` is the name of a network of the warehouse, or empty for the default network of the package. `ply` is the
+    number of rolls that the player looks ahead, 0 to 3. Raises MissingWarehouseError if the folder does not exist,
+    MissingTableError if the network is missing, CorruptFileError if a file is damaged, and UsageError if `ply` is out
+    of range."""
     from bgdata.evaluation.networks.player import map_player
 
     return map_player(open_warehouse(root), network, ply)

@@ -8,7 +8,7 @@ from bgdata.process import run
 
 
 def main() -> NoReturn:
-    """Run the command line."""
+    """Run the command line, and exit with its exit code."""
     run(_commands)
 
 

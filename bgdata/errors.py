@@ -14,8 +14,7 @@ from bgdata.version import DISTRIBUTION
 
 
 def cite(value: object, most: int = 80) -> str:
-    """A value from outside in the form that error messages use: quoted, escaped, on one line, and cut after `most`
-    letters."""
+    """Return a user's value as error messages show it: quoted, escaped, on one line, and cut after `most` letters."""
     text = " ".join(repr(value).split()) if not isinstance(value, str) else repr(value[: most + 1])
     return text if len(text) <= most else text[: most - 3] + "..."
 
@@ -26,14 +25,14 @@ _QUERY = re.compile(r"(://[^\s'\"?#]*)[?#][^\s'\"]*")
 
 
 def without_secrets(text: str) -> str:
-    """The text without user names, passwords and signatures that an address in it contains."""
+    """Remove the user names, passwords and signatures of addresses from a text."""
     return _QUERY.sub(r"\1", _LOGIN.sub("", text))
 
 
 class BgdataError(Exception):
     """Base of all errors that bgdata raises on purpose; the command line prints them as one line."""
 
-    def __str__(self) -> str:  # KeyError would show the message in quotes
+    def __str__(self) -> str:  # otherwise KeyError would show the message in quotes
         return str(self.args[0]) if self.args else ""
 
 
@@ -107,11 +106,11 @@ class MissingExtraError(BgdataError, ImportError):
 
 @contextmanager
 def needing(extra: str, purpose: str, kind: type[BgdataError] = MissingExtraError) -> Iterator[None]:
-    """Inside the `with` block, importing a package that is not installed raises an error of `kind` that names the extra
-    of bgdata to install. `purpose` ends the sentence `expected matplotlib ...`."""
+    """Inside the `with` block, turn the error of importing a package that is not installed into one of class `kind`,
+    which names the extra of bgdata to install. `purpose` ends the sentence `expected matplotlib ...`."""
     try:
         yield
-    except BgdataError:  # some are ImportErrors too
+    except BgdataError:  # which includes some ImportErrors
         raise
     except ImportError as error:
         if not isinstance(error, ModuleNotFoundError) and "memory" in str(error).lower():  # out of memory

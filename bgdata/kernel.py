@@ -1,11 +1,13 @@
 """The decorator of all kernels: the only place with Numba's options.
 
-A kernel takes arrays and integers, fills given arrays and raises nothing. Its docstring first says what it fills, with
-indexes in order. Results never depend on the number of threads: threads divide independent items, never a sum, and
-floating point is never reordered (no `fastmath`), so all machines agree. Small loops over arrays are `parallel`; a
-kernel that calls much code, such as a network or a whole game, takes a range of rows and is called by `in_threads`,
-because Numba would compile all that code three times for a parallel loop. The arrays that a parallel kernel writes must
-share no memory with its other arguments, which Numba assumes. `kernel_cache` keeps compiled kernels.
+A kernel takes arrays and integers, fills given arrays and raises nothing. Its docstring first names the arrays that it
+fills and the order of their indexes. Results never depend on the number of threads, and all machines agree: threads
+divide independent items, never a sum, and floating point is never reordered (no `fastmath`).
+
+Small loops over arrays are `parallel`. A kernel that calls much code, such as a network or a whole game, takes a range
+of rows instead, and `in_threads` calls it: Numba would compile all that code three times for a parallel loop. The
+arrays that a parallel kernel writes must share no memory with its other arguments, which Numba assumes. `kernel_cache`
+keeps compiled kernels.
 """
 
 from __future__ import annotations
@@ -32,17 +34,17 @@ IntegerLiteral: Any = numba.types.IntegerLiteral
 
 
 def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = False) -> Callable[[F], F]:
-    """Decorate a function so that Numba compiles it as a kernel. `parallel` allows `prange` in it, and `inline` copies
-    it into its callers.
+    """Return a decorator that makes Numba compile a function as a kernel. `parallel` allows `prange` in it, and
+    `inline` copies it into its callers.
 
-    A kernel that `borrows` its arrays creates none, gets none from kernels that count references, and counts none
-    itself. Numba omits this counting only in simple kernels; elsewhere every call counts every array twice, and threads
-    wait for each other."""
+    With `borrows`, the kernel does not count references to its arrays. Such a kernel creates no arrays, and gets none
+    from kernels that count references. By itself Numba omits the counting only in simple kernels; elsewhere every call
+    counts every array twice, and threads wait for each other."""
 
     def decorate(function: F) -> F:
-        # `_nrt` is always given: otherwise a kernel would count or not, depending on its first caller
+        # always set `_nrt`: otherwise the first caller would decide whether a kernel counts references
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "parallel": parallel, "_nrt": not borrows}
-        options["no_cfunc_wrapper"] = True  # for callers in C, which we do not have
+        options["no_cfunc_wrapper"] = True  # wrappers for callers in C, of which there are none
         if inline:
             options["inline"] = "always"
         dispatcher = numba.njit(**options)(function)
@@ -56,9 +58,9 @@ def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = Fals
 
 
 def call_template(found: Callable[..., Any], types: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """The types for which Numba compiles a call of a kernel, in which a literal integer has become any integer.
-    Otherwise Numba would compile the kernel, and all kernels that it calls, anew for each literal. Booleans stay
-    literal, because they choose branches."""
+    """Return the signature for which Numba compiles a call of a kernel, with literal integers replaced by the type of
+    all integers. Otherwise Numba would compile the kernel, and all kernels that it calls, again for each literal.
+    Booleans stay literal, because they choose branches."""
 
     def plain(given: Any) -> Any:
         return unliteral(given) if isinstance(given, IntegerLiteral) else given
@@ -74,14 +76,14 @@ def read_only(values: Array) -> Array:
 
 
 def thread_count() -> int:
-    """On how many threads a kernel runs if the calling thread calls it."""
+    """Return the number of threads on which a kernel runs when the current thread calls it."""
     return int(numba.get_num_threads())
 
 
 def in_threads(work: Callable[..., None], count: int, *arguments: object, least: int = 1) -> None:
-    """Call the kernel work(begin, end, *arguments) for ranges that together cover range(count), on `thread_count`
-    threads. The results of different rows must not depend on each other. Each range has at least `least` rows, so that
-    its work takes longer than starting a thread."""
+    """Call the kernel `work(begin, end, *arguments)` on `thread_count()` threads, for ranges that together cover
+    range(count). Rows must not depend on each other. Each range has at least `least` rows, so that its work takes
+    longer than starting a thread."""
     n_threads = thread_count()
     size = max(least, -(-count // (PARTS * n_threads)))
     if n_threads == 1 or count <= size:
@@ -100,7 +102,7 @@ def in_threads(work: Callable[..., None], count: int, *arguments: object, least:
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Inside the `with` block, kernels run on `count` threads; None is one for each core."""
+    """Inside the `with` block, run kernels on `count` threads. None stands for one thread for each core."""
     before = numba.get_num_threads()
     numba.set_num_threads(min(count, config.NUMBA_NUM_THREADS) if count else before)
     try:

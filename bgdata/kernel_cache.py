@@ -33,22 +33,22 @@ pickled: Any = serialize.dumps
 runtime: Any = nrt.rtsys
 FORMAT = 3  # version of the files of compiled kernels
 OURS = "_ZN6bgdata"  # prefix of the symbols of kernels
-LARGE_BYTES = 64 << 10  # size of machine code; larger kernels are called, not copied, because a call costs them little
+LARGE_BYTES = 64 << 10  # of machine code; callers do not copy larger kernels, as a call costs them little
 _PACKAGE = Path(__file__).parent
 # top-level imports, whose names kernels of the module can use: `from a.b import c, d` or `import a.b`
 _IMPORT = re.compile(
     rb"^(?:from[ ]+(bgdata[\w.]*)[ ]+import[ ]+(\([^)]*\)|[^\n(]+)|import[ ]+(bgdata[\w.]*))", re.MULTILINE
 )
-# exceptions, signals, calls of the system and this file, which kernels cannot use
+# modules whose code kernels cannot use: exceptions, signals, system calls and this file
 _WITHOUT_KERNELS = {"errors.py", "process.py", "system.py", "version.py", "kernel_cache.py"}
 _KERNEL = re.compile(rb"^@kernel", re.MULTILINE)
 _COMMENT = re.compile(rb"#[^\n]*")
 
 
 def load_array_functions(linalg: Any) -> None:
-    """Load Numba's functions on arrays without SciPy, which none of our kernels needs. Numba would load it merely to
-    see whether it is installed, which takes longer than loading our kernels; with little memory, SciPy's OpenBLAS would
-    even keep asking for more. `linalg` is the module of Numba that loads SciPy."""
+    """Load Numba's array functions without SciPy, which no kernel of bgdata needs. Numba would import SciPy only to see
+    whether it is installed, which takes longer than loading our kernels. With little memory, SciPy's OpenBLAS would not
+    even finish: it would ask for memory again and again. `linalg` is the module of Numba that loads SciPy."""
 
     def ensure_blas() -> None:
         if importlib.util.find_spec("scipy") is None:
@@ -65,15 +65,15 @@ load_array_functions(linalg)
 
 
 def kernel_sources() -> list[Path]:
-    """The paths of all modules of the package that define a kernel, and of `kernel.py`, which has the options of all,
-    sorted."""
+    """Return the sorted paths of all modules of the package that define a kernel, and of `kernel.py`, which contains
+    the options of every kernel."""
     found = {path for path in _PACKAGE.rglob("*.py") if _KERNEL.search(path.read_bytes())}
     return sorted(found | {_PACKAGE / "kernel.py"})
 
 
 @functools.cache
 def kernel_fingerprint() -> str:
-    """Twelve hex digits that change when the source of any kernel changes. Every manifest records them."""
+    """Return twelve hex digits that change when the source of any kernel changes. Every manifest contains them."""
     digest = hashlib.sha256()
     for path in kernel_sources():
         digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
@@ -82,41 +82,42 @@ def kernel_fingerprint() -> str:
 
 @functools.cache
 def source(module: Path) -> bytes:
-    """The content of a source file. It is read only once, because the import closures of modules share most files."""
+    """Return the content of a source file. Each file is read only once, because the import closures of modules share
+    most files."""
     return module.read_bytes()
 
 
 @functools.cache
 def title(module: Path) -> bytes:
-    """The path of a source file within the package; of a file outside, its name."""
+    """Return the path of a source file within the package, or the name of a file outside the package."""
     return bytes(module.relative_to(_PACKAGE) if module.is_relative_to(_PACKAGE) else Path(module.name))
 
 
 @functools.cache
 def module_files(place: Path) -> frozenset[Path]:
-    """The source file of the module or package whose path without ending is `place`; empty if there is no such
-    module."""
+    """Return the source file of the module or package whose path, without its ending, is `place`. The set is empty if
+    there is no such module."""
     return frozenset(file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file())
 
 
 @functools.cache
 def imported_modules(module: Path) -> tuple[Path, ...]:
-    """The source files of the package that a module imports at its top, sorted. Imports inside functions do not count,
-    because kernels cannot use them."""
+    """Return the sorted source files of the package that a module imports at its top. Imports inside functions do not
+    count, because kernels cannot use them."""
     found: set[Path] = set()
     for home, names, whole in _IMPORT.findall(source(module)):
         place = _PACKAGE.joinpath(*(home or whole).decode().split(".")[1:])
         files = module_files(place)
         found |= files
-        if files != {place.with_suffix(".py")}:  # a name imported from a package may be one of its modules
+        if files != {place.with_suffix(".py")}:  # the imported name may be a module of a package
             inside = re.findall(r"\w+", _COMMENT.sub(b"", names).decode())
             found.update(*(module_files(place / name) for name in inside))
     return tuple(sorted(found))
 
 
 def import_closure(module: Path) -> list[Path]:
-    """The source files of a module and of all modules of the package that it imports at its top, directly or
-    indirectly, sorted. They contain everything that the module's kernels call, and its constants."""
+    """Return the sorted source files of a module and of all modules of the package that it imports at its top, directly
+    or indirectly. They contain all functions and constants that the module's kernels use."""
     found, new = {module}, [module]
     while new:
         imported = set().union(*map(imported_modules, new))
@@ -126,7 +127,7 @@ def import_closure(module: Path) -> list[Path]:
 
 
 def closure_fingerprint(module: Path) -> str:
-    """Twelve hex digits that change when a source file in the module's `import_closure` changes."""
+    """Return twelve hex digits that change when a source file in the module's `import_closure` changes."""
     digest = hashlib.sha256()
     for path in import_closure(module):
         digest.update(title(path) + b"\0" + source(path))
@@ -134,15 +135,17 @@ def closure_fingerprint(module: Path) -> str:
 
 
 def kernel_cache() -> Path:
-    """The folder in which compiled kernels are kept."""
+    """Return the folder that contains all compiled kernels."""
     return cache_folder() / "kernels"
 
 
 @functools.cache
 def module_cache(module: Path) -> Path:
-    """The folder in which the compiled kernels of one module are kept. Numba notices only a change of the file that
-    contains a kernel, not of other files whose code the kernel uses. So the folder's name contains a fingerprint of all
-    these files: outdated code never runs, and an edit recompiles only the modules that can reach it."""
+    """Return the folder for the compiled kernels of one module.
+
+    Numba only notices a change of the file that defines a kernel, not of other files whose code the kernel uses. So the
+    folder's name contains a fingerprint of all these files: outdated code never runs, and an edit only recompiles the
+    modules that import the edited file."""
     return kernel_cache() / f"{module.stem}-{closure_fingerprint(module)}"
 
 
@@ -158,12 +161,12 @@ def can_cache() -> bool:
 
 
 class KernelLibrary(JITCodeLibrary):
-    """The machine code of one function. Large kernels that it calls are kept separate; other code that it calls becomes
-    part of it.
+    """The machine code of one function, which includes the code that it calls, except for large kernels: these stay
+    separate.
 
-    Numba copies the code of all called functions into the caller, and optimizes and compiles it again at each level of
-    calls: a game with the cube has nine levels, and took minutes. Separate kernels are called by symbol, so they must
-    be loaded into memory first; `needs` lists them."""
+    Numba would copy the code of all called functions into the caller, and optimize and compile it again at each level
+    of calls. A game with the cube has nine levels, and took minutes to compile. Separate kernels are called by symbol,
+    so they must be loaded into memory first; `needs` lists them."""
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)  # type: ignore[no-untyped-call]
@@ -186,23 +189,23 @@ class KernelLibrary(JITCodeLibrary):
         super()._verify_declare_only_symbols()  # type: ignore[no-untyped-call]
         for function in self._final_module.functions:
             if function.is_declaration and function.name.startswith(OURS):
-                # a KeyError for an undefined symbol, whose call would end the process
+                # a KeyError is raised for an undefined symbol; calling it would end the process
                 self.needs.setdefault(self.apart[function.name], set()).add(function.name)
 
     def is_large(self) -> bool:
-        """Whether this function is kept separate, so that callers call it instead of copying its code."""
+        """Whether this function is so large that callers call it instead of copying its code."""
         return len(self._get_compiled_object()) >= LARGE_BYTES  # type: ignore[no-untyped-call]
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, Any]]:
-        """Serialize as Numba's method does, but without bitcode for code that is kept separate, because no caller
-        copies it."""
+        """Serialize as Numba's method does, but leave out the bitcode of a large kernel, because no caller copies
+        it."""
         if not self.is_large():
             return super().serialize_using_object_code()  # type: ignore[no-any-return, no-untyped-call]
         machine_code = self._get_compiled_object()  # type: ignore[no-untyped-call]
         return self.name, "large", (machine_code, self.defined_symbols())
 
     def defined_symbols(self) -> frozenset[str]:
-        """The names of the functions and variables that this machine code defines."""
+        """Return the names of the functions and variables that this machine code defines."""
         module = self._final_module
         return frozenset(
             each.name for found in (module.functions, module.global_variables) for each in found
@@ -234,13 +237,14 @@ class _Result(CompileResultCacheImpl):
 
 
 class KernelCache(FunctionCache):
-    """The cache of one kernel's compiled specializations. Each is a file, whose name is made from everything on which
-    its machine code depends.
+    """The cache of one kernel's compiled specializations. Each is a file, named by a hash of everything on which its
+    machine code depends.
 
     Numba's own cache numbers its files in an index, and identifies functions by the path of their source. Two processes
     that compile the same kernel for different types could take the same number, and a copy of the package would compile
-    everything again. Here files are named by their content, so writers cannot collide, and copies share them. A process
-    that needs a kernel which another process is compiling waits for it."""
+    everything again. Here the hash names the files, so two processes that compile different types never write the same
+    file, and copies of the package share them. A process that needs a kernel which another process is compiling waits
+    for it."""
 
     loaded: ClassVar[dict[str, Any]] = {}  # by file: large kernels in memory
 
@@ -249,20 +253,22 @@ class KernelCache(FunctionCache):
         self._impl = _Result()
         self._cache_path = str(module_cache(Path(function.__code__.co_filename)))
         self._enabled = True
-        # held while we compile; kernels do not call themselves, so locks cannot deadlock
+        # locks held while we compile; kernels do not call themselves, so the locks cannot deadlock
         self._locks: dict[Path, int] = {}
 
     def _file(self, signature: Any, codegen: Any) -> Path:
-        """The file of the specialization for these argument types and this kind of processor."""
+        """Return the path of the specialization for these argument types and this kind of processor."""
         index_key: Any = self._index_key
         key = (FORMAT, numba.__version__, sys.version_info[:2], *index_key(signature, codegen))
         digest = hashlib.sha256(repr(key).encode()).hexdigest()[:20]
         return Path(self._cache_path) / f"{self._py_func.__qualname__}-{digest}.nbc"
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """Load a specialization that was compiled before, or wait while another process compiles it; None if this
-        process has to compile it. Numba's own method would first initialize the compiler, which takes longer than
-        loading all kernels of a command, and which only compiling needs."""
+        """Load a specialization that was compiled before, or wait while another process compiles it. Returns None if
+        this process has to compile it.
+
+        Numba's own method would first initialize the compiler. That takes longer than loading all kernels of a command,
+        and is only needed for compiling."""
         runtime.initialize(target)
         file = self._file(signature, target.codegen())
         if not file.exists():
@@ -271,7 +277,7 @@ class KernelCache(FunctionCache):
             return None
         try:
             found = self._load(file.relative_to(kernel_cache()).as_posix(), target)
-        except Exception:  # truncated, of another Numba, or a callee is gone: compile again in any case
+        except Exception:  # truncated, from another Numba, or without a callee: compile again
             with suppress(OSError):
                 file.unlink()
             return None  # the lock, if any, stays ours
@@ -279,7 +285,7 @@ class KernelCache(FunctionCache):
         return found
 
     def _load(self, name: str, target: Any) -> Any:
-        """Load a compiled kernel from the file `name` in `kernel_cache`, after the separate kernels that it calls."""
+        """Load a compiled kernel from the file `name` in `kernel_cache`, after the large kernels that it calls."""
         if name in self.loaded:
             return self.loaded[name]
         with (kernel_cache() / name).open("rb") as file:
@@ -288,7 +294,7 @@ class KernelCache(FunctionCache):
                 if not symbols <= self._load(other, target).library.symbols:
                     raise LookupError(f"expected {sorted(symbols)} in {other}, which was compiled again since")
             found = self._impl.rebuild(target, pickle.load(file))
-        # callers of this kernel call them too
+        # callers of this kernel also call the kernels that it calls
         found.library.apart = {symbol: other for other, symbols in needs.items() for symbol in symbols}
         if found.library.symbols:
             found.library.kept_in, self.loaded[name] = name, found
@@ -309,15 +315,15 @@ class KernelCache(FunctionCache):
         self._unlock(file)
 
     def _lock(self, file: Path) -> None:
-        """Take the lock on compiling for this file, after waiting for any other process that holds it. If files cannot
-        be locked, every process compiles for itself."""
+        """Take the lock for compiling this file, after waiting for any process that has it. If files cannot be locked,
+        every process compiles for itself."""
         with suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
             self._locks[file] = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o666)
             system.lock(self._locks[file], wait=True)
 
     def _unlock(self, file: Path) -> None:
-        """Release the lock on compiling for this file, and delete the lock file."""
+        """Release the lock for compiling this file, and delete the lock file."""
         handle = self._locks.pop(file, None)
         if handle is not None:
             with suppress(OSError):
@@ -325,7 +331,7 @@ class KernelCache(FunctionCache):
 
 
 class _Listener(events.Listener):  # type: ignore[misc]
-    """Tells `process.compilation` when Numba compiles. Loading a compiled kernel is no such event."""
+    """Tells `process.compilation` when Numba begins and ends compiling. Loading a compiled kernel is not reported."""
 
     def on_start(self, event: Any) -> None:  # noqa: ARG002
         compilation.begin(kernel_cache() if can_cache() else None)

@@ -1,9 +1,9 @@
-"""Ends processes of bgdata: by themselves, by Ctrl-C at any moment, or because their output is no longer read.
+"""Ends processes of bgdata cleanly: after their work, at Ctrl-C, or when nobody reads their output any more.
 
 Python handles signals only between its own instructions, so a kernel, the compiler or a wait could delay them for
-minutes. Therefore a thread receives them too. This thread gives the main thread a moment to unwind, which saves most;
-then it cleans up, prints one line and ends the process. Published versions are safe, because they are renamed into
-place when complete."""
+minutes. Therefore a thread receives them too. It first gives the main thread a moment to end by an exception, so that
+`finally` clauses save unfinished work. Then it cleans up, prints one line and ends the process. Published versions are
+safe, because they are renamed into place when complete."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ MIN_ADDRESS_BYTES = 512 << 20
 
 
 class Compilation:
-    """Whether this process is compiling kernels now, and how many seconds it has spent on it. `tell`, if it is set, is
-    called with a line for the user when compilation first begins."""
+    """Records whether this process is compiling kernels, and how many seconds it has spent on that. If `tell` is set,
+    it is called with a line for the user when compilation first begins."""
 
     def __init__(self) -> None:
         self.depth, self.seconds = 0, 0.0
@@ -43,8 +43,8 @@ class Compilation:
         self._since = 0.0
 
     def begin(self, folder: Path | None) -> None:
-        """Record that Numba begins to compile a kernel, which may happen while it compiles another. `folder` is the
-        folder in which compiled kernels are kept, if they can be."""
+        """Record that Numba begins to compile a kernel, which may happen while it compiles another. `folder` is where
+        compiled kernels are stored, None if they cannot be stored."""
         self.depth += 1
         if self.depth > 1:
             return
@@ -61,18 +61,18 @@ class Compilation:
 
 
 class _Stop:
-    """Whether this process was told to end, and what it prints and does then."""
+    """Whether this process was told to end, and what it does and prints before it ends."""
 
     def __init__(self) -> None:
         self.ours: set[int] = set()  # signals that we handle
         self.number = 0  # the signal that ends this process
         self.heard = self.answered = 0  # counts of signals: received by the thread, handled by a command
         self.statements: list[Callable[[], str]] = []  # see `keeping`, the innermost last
-        self.kept = ""  # the clause of a statement, from while the main thread unwound
+        self.kept = ""  # the clause that a statement returned while the main thread unwound
         self.finished = ""  # see `keep`
         self.keeps_nothing = False
         self.actions: list[Callable[[], object]] = []  # see `when_cut_off`
-        self.printing = threading.Lock()  # taken forever by the thread that prints the line
+        self.printing = threading.Lock()  # the thread that prints the line takes it and never releases it
         self.is_said = threading.Event()
         self.code: int | None = None  # exit code, once the work is done
 
@@ -83,9 +83,9 @@ _stop = _Stop()
 
 @contextmanager
 def keeping(statement: Callable[[], str]) -> Iterator[None]:
-    """If the process is stopped inside the `with` block, `statement` is called to say where the same command would
-    continue: it returns a clause such as `bearoff_two_sided/6x6 is kept up to step 12`, or an empty string. It may also
-    save what it names, if that is quick."""
+    """Call `statement` if the process is stopped inside the `with` block, to tell the user where the same command would
+    continue. It returns a clause such as `bearoff_two_sided/6x6 is kept up to step 12`, or an empty string. It may also
+    save the work that it names, if that is quick."""
     _stop.statements.append(statement)
     try:
         yield
@@ -99,8 +99,8 @@ def keeping(statement: Callable[[], str]) -> Iterator[None]:
 
 @contextmanager
 def keeping_nothing() -> Iterator[None]:
-    """If the process is stopped inside the `with` block, the line about it says that nothing was kept, because the
-    block works in a folder that is deleted."""
+    """Tell the user that no work was kept if the process is stopped inside the `with` block. It is for work in a folder
+    that is deleted at the end."""
     before, _stop.keeps_nothing = _stop.keeps_nothing, True
     try:
         yield
@@ -109,22 +109,23 @@ def keeping_nothing() -> Iterator[None]:
 
 
 def keep(clause: str) -> None:
-    """Record what finished work a stop would keep, in a clause for the user. A statement of `keeping` about later work
-    takes precedence."""
+    """Record which finished work is kept if the process is stopped later, as a clause for the user. A statement of
+    `keeping` about later work takes precedence."""
     if not _stop.keeps_nothing:
         _stop.finished = clause
 
 
 def forget() -> None:
-    """Forget what earlier work of this process has kept, because another command begins."""
+    """Forget which work earlier commands of this process have kept, because another command begins."""
     _stop.kept = _stop.finished = ""
 
 
 def first_clause(statements: Iterable[Callable[[], str]]) -> str:
-    """The first clause among the results of the statements that is not empty; an empty string if there is none."""
+    """Call the statements in turn, and return the first clause that is not empty, or an empty string if there is
+    none."""
     if not _stop.keeps_nothing:
         for statement in statements:
-            with suppress(Exception):  # a failing statement claims nothing
+            with suppress(Exception):  # a statement that fails counts as empty
                 if clause := statement():
                     return clause
     return ""
@@ -132,8 +133,8 @@ def first_clause(statements: Iterable[Callable[[], str]]) -> str:
 
 @contextmanager
 def when_cut_off(action: Callable[[], object]) -> Iterator[None]:
-    """If the process has to end inside the `with` block at once, without running its `finally` clauses, `action` is
-    called, for example to delete a file."""
+    """Call `action` if the process has to end inside the `with` block without running its `finally` clauses. For
+    example, `action` deletes an incomplete file."""
     _stop.actions.append(action)
     try:
         yield
@@ -152,7 +153,8 @@ def continue_after_signal() -> None:
 
 
 def print_stop_line() -> int:
-    """Print, only once, that the process was stopped and what is kept; returns the exit code."""
+    """Print that the process was stopped and which work is kept, and return the exit code. Only the first call
+    prints."""
     number = _stop.number or signal.SIGINT
     if not _stop.number or _stop.printing.acquire(blocking=False):
         print_line(stop_line(number))
@@ -161,8 +163,8 @@ def print_stop_line() -> int:
 
 
 def stop_line(number: int) -> str:
-    """The line that tells the user about a stop by this signal: what is kept, and whether the same command would
-    continue from there."""
+    """Return the line that tells the user that this signal stopped the process, which work is kept, and whether the
+    same command would continue from there."""
     kept = _stop.kept or first_clause(reversed(_stop.statements)) or _stop.finished
     _stop.kept = _stop.finished = ""
     after = f"{kept}, the same command goes on from there" if kept else "nothing was kept"
@@ -180,11 +182,11 @@ def begin() -> None:
     start."""
     if _stop.ours:
         return
-    atexit.register(_end)  # the first registered is called last
+    atexit.register(_end)  # handlers run in reverse order, so this one runs last
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # closed: the next opened file would get its descriptor and the output
+        if getattr(sys, name) is None:  # closed: the next file opened would get its number, and the output
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
-    sys.warnoptions.append("ignore:resource_tracker")  # it would list the semaphores that a stopped process leaves
+    sys.warnoptions.append("ignore:resource_tracker")  # it would list a stopped process's semaphores
     reader, writer = os.pipe()
     system.set_nonblocking(writer)
     _stop.ours = {number for number in ENDINGS if signal.getsignal(number) is not signal.SIG_IGN}
@@ -197,8 +199,8 @@ def begin() -> None:
 
 @contextmanager
 def shielding() -> Iterator[None]:
-    """Processes that are started inside the `with` block, by us or by libraries, ignore Ctrl-C, which a terminal sends
-    to all of them: each would print a message of its own. This process still receives it."""
+    """Make processes that are started inside the `with` block, by us or by libraries, ignore Ctrl-C. A terminal sends
+    Ctrl-C to all of them, and each would print its own message. This process still receives it."""
     from multiprocessing import resource_tracker
 
     resource_tracker.ensure_running()  # if started later, with a process, it would unblock the signals of this thread
@@ -207,8 +209,8 @@ def shielding() -> Iterator[None]:
 
 
 def _unwind(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    """Handle a signal in the main thread by raising KeyboardInterrupt, once. While the compiler runs, which would catch
-    and print the exception, nothing is raised, and `_watch` ends the process."""
+    """Handle a signal in the main thread by raising KeyboardInterrupt, once. While kernels are being compiled nothing
+    is raised, because the compiler would catch and print the exception; then `_watch` ends the process."""
     if _stop.number:
         return
     _stop.number = number
@@ -233,7 +235,7 @@ def _watch(reader: int) -> None:
 
 
 def _cut_off(number: int) -> NoReturn:
-    """End this process at once, whatever its threads are doing, after printing the line about it."""
+    """End this process at once, whatever its threads are doing, after printing that it was stopped."""
     _stop.number = _stop.number or number
     if _stop.printing.acquire(blocking=False):
         line = [f"error: {ENDINGS[signal.Signals(number)]}"]
@@ -250,7 +252,7 @@ def _cut_off(number: int) -> NoReturn:
         with suppress(OSError):
             os.write(2, f"{line[-1]}\n".encode())
     else:
-        _stop.is_said.wait(TIDY_SECONDS)  # printed by the main thread, which may have to find out what is kept
+        _stop.is_said.wait(TIDY_SECONDS)  # for the main thread to print the line, after finding out what is kept
         time.sleep(UNWIND_SECONDS)  # for the main thread to end
     _leave(128 + number)
 
@@ -261,7 +263,7 @@ def _leave(code: int) -> NoReturn:
         import psutil
 
         for child in psutil.Process().children(recursive=True):
-            with suppress(psutil.Error):  # Python's semaphore tracker releases them and ends
+            with suppress(psutil.Error):  # but not Python's semaphore tracker, which cleans up and ends
                 if not any("resource_tracker" in word for word in child.cmdline()):
                     child.kill()
     # safe, since important files are renamed into place when complete
@@ -269,21 +271,21 @@ def _leave(code: int) -> NoReturn:
 
 
 def cache_folder() -> Path:
-    """The folder of data that bgdata can make again: `$BGDATA_CACHE`, else `$XDG_CACHE_HOME/bgdata`, else
+    """Return the folder for data that bgdata can make again: `$BGDATA_CACHE`, else `$XDG_CACHE_HOME/bgdata`, else
     `~/.cache/bgdata`."""
     named = os.environ.get("BGDATA_CACHE")
     return Path(named or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bgdata")
 
 
 def data_segment_bytes() -> int:
-    """How many bytes of data and heap this process has, as RLIMIT_DATA counts them. Linux only."""
+    """Return how many bytes of data and heap this process has, as RLIMIT_DATA counts them (Linux only)."""
     import psutil
 
     return int(psutil.Process().memory_info().data)
 
 
 def total_memory() -> int:
-    """How many bytes of memory this machine has."""
+    """Return the memory of this machine, in bytes."""
     import psutil
 
     return int(psutil.virtual_memory().total)
@@ -293,9 +295,9 @@ CGROUPS = Path("/sys/fs/cgroup")
 
 
 def free_memory(groups: Path = CGROUPS, own: Path = Path("/proc/self/cgroup")) -> int:
-    """How many bytes of memory this process may still use: the free memory of the machine, or less if a control group,
-    such as that of a container, limits it. On Linux the file `own` names the process's control groups, which are
-    folders below `groups`."""
+    """Return how many bytes of memory this process may still use. This is the free memory of the machine, or less if a
+    control group, such as that of a container, sets a limit. On Linux the file `own` names the process's control
+    groups, which are folders below `groups`."""
     import psutil
 
     free = int(psutil.virtual_memory().available)
@@ -309,8 +311,8 @@ def free_memory(groups: Path = CGROUPS, own: Path = Path("/proc/self/cgroup")) -
 
 
 def _bytes_left(group: Path, otherwise: int) -> int:
-    """How many bytes a control group has left, if reclaimable file pages count as free; `otherwise` if it has no
-    limit."""
+    """Return how many bytes a control group has left, counting reclaimable file pages as free, or `otherwise` if it has
+    no limit."""
     try:
         most, used = ((group / f"memory.{name}").read_text().strip() for name in ("max", "current"))
         statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
@@ -320,8 +322,10 @@ def _bytes_left(group: Path, otherwise: int) -> int:
 
 
 def run(work: Callable[[], object]) -> NoReturn:
-    """Call `work`, which is a whole command line, and exit. The exit code is its result, 128 plus the number of a
-    signal that ends it, 141 if the reader of its output has ended, or 1 if its output cannot be written."""
+    """Call `work`, which runs a whole command line, and exit.
+
+    The exit code is the result of `work`, 128 plus the number of the signal that ended it, 141 if the reader of its
+    output has ended, or 1 if its output cannot be written."""
     most = system.limit("RLIMIT_AS")
     if most is not None and most < MIN_ADDRESS_BYTES:
         least, found = MIN_ADDRESS_BYTES >> 20, most >> 20
@@ -345,7 +349,7 @@ def run(work: Callable[[], object]) -> NoReturn:
         _leave(print_stop_line())
     if compilation.seconds:
         print_line(f"compiled kernels in {compilation.seconds:.0f} s")
-    for number in _stop.ours:  # Python is shutting down, and would print a traceback
+    for number in _stop.ours:  # Python is shutting down, and would print a traceback at a signal
         signal.signal(number, signal.SIG_DFL)
     _stop.ours = set()
     if code is None or isinstance(code, int):
@@ -363,13 +367,13 @@ def _end() -> None:
 
 
 def _report_output_error(error: OSError) -> int:
-    """Print which file or stream could not be written, except for a closed pipe; returns the exit code. Standard output
-    is redirected, so that Python does not try to write again when it exits."""
+    """Print which file or stream could not be written, unless it is a closed pipe, and return the exit code. Standard
+    output is redirected, so that Python does not try to write again when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if error.errno == errno.EPIPE:
         return BROKEN_PIPE
     what = f"cannot use {error.filename}" if error.filename else "cannot write what is printed"
-    if error.errno is None and not error.filename:  # an error of a library, not of a stream
+    if error.errno is None and not error.filename:  # the error of a library, not of a stream
         what = "cannot go on"
     print_line(f"error: {what}: {' '.join((error.strerror or str(error)).lower().split())}")
     return 1

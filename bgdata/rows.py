@@ -1,7 +1,7 @@
 """Rows of data and their output: lines of text for people, JSON and CSV for programs.
 
-A row maps the SQL names of its columns to values. A `Column` says how people read a column; a `Quantity` gives unit,
-digits and sign to all columns and sentences with an equity, a loss or a chance.
+A row maps the SQL names of its columns to values. A `Column` says how a column is printed for people. A `Quantity` says
+how many digits, which sign and which unit a number has, the same in every table and sentence.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ Row = Mapping[str, Any]  # values by SQL column name
 
 @dataclass(frozen=True)
 class Quantity:
-    """How a sort of number is printed for people: digits after the point, factor, sign and unit."""
+    """How a number, such as an equity or a chance, is printed for people: digits after the point, factor, sign and
+    unit."""
 
     digits: int = 0
     scale: float = 1
-    sign: str = ""  # "+": above 0 too
-    unit: str = ""  # after the number, such as " %"
+    sign: str = ""  # "+": positive numbers have a sign too
+    unit: str = ""  # printed after the number, such as " %"
 
     def text(self, value: float, error: float | None = None) -> str:
-        """A value as people read it, with its standard error if that is given: `+0.1234 +/- 0.0012`."""
+        """Format a value, and its standard error if that is given: `+0.1234 +/- 0.0012`."""
         group = "" if self.digits else ","
         found = f"{self.scale * value:{self.sign}{group}.{self.digits}f}{self.unit}"
         return found if error is None else f"{found} +/- {self.scale * error:.{self.digits}f}"
@@ -35,7 +36,7 @@ class Quantity:
 
 COUNT = Quantity()
 EQUITY = Quantity(4, sign="+")  # in points, also for average results
-LOSS = Quantity(4)  # in points, and any other amount without a sign, such as an RMSE or a standard error
+LOSS = Quantity(4)  # in points; for an RMSE, a standard error and other amounts without a sign too
 CHANCE = Quantity(2, 100, unit=" %")
 PERCENT = Quantity(1, 100)  # a chance in a table of plays, a share
 THOUSANDTHS = Quantity(1, 1000)  # thousandths of a point
@@ -43,20 +44,20 @@ THOUSANDTHS = Quantity(1, 1000)  # thousandths of a point
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a printed table. Strings are left-aligned, and numbers right-aligned and printed as its quantity
+    """A column of a printed table. Strings are left-aligned. Numbers are right-aligned and printed as `quantity`
     says."""
 
     name: str
     quantity: Quantity | None = None
     heading: str | None = None  # default: the name
-    error: str = ""  # the column of its standard error, printed beside it
-    width: int = 0  # at least, in letters
-    gap: int = 2  # blanks before it
-    missing: str = ""  # printed for None and NaN
-    is_right: bool = False  # text that is aligned like numbers
+    error: str = ""  # the column with the standard error, which is printed beside the value
+    width: int = 0  # least width, in letters
+    gap: int = 2  # blanks before the column
+    missing: str = ""  # the text for None and NaN
+    is_right: bool = False  # aligns strings like numbers
 
     def text(self, row: Row) -> str:
-        """The value that a row has in this column, as a string in which control characters are escaped."""
+        """Format the value of a row in this column, with control characters escaped."""
         value = row.get(self.name)
         if value is None or value != value:
             return self.missing
@@ -71,14 +72,14 @@ def _escape_letter(letter: str) -> str:
 
 
 def table_cells(columns: Sequence[Column], rows: Iterable[Row]) -> list[list[str]]:
-    """The headings of a printed table, followed by the cells of each row, all as strings."""
+    """Return the cells of a printed table as strings: a list of the headings, then one list for each row."""
     heads = [column.name.replace("_", " ") if column.heading is None else column.heading for column in columns]
     return [heads, *([column.text(row) for column in columns] for row in rows)]
 
 
 def table_lines(columns: Sequence[Column], rows: Iterable[Row]) -> list[str]:
-    """The lines of a printed table, each column as wide as its longest value. The headings come first, if there are
-    any."""
+    """Return the lines of a printed table, in which each column is as wide as its longest value. The headings come
+    first, if there are any."""
     cells = table_cells(columns, rows)
     lines = [""] * len(cells)
     for place, column in enumerate(columns):
@@ -92,7 +93,7 @@ def table_lines(columns: Sequence[Column], rows: Iterable[Row]) -> list[str]:
 
 
 def json_value(value: Any) -> Any:
-    """Convert a value to one that JSON can express."""
+    """Convert a value, such as a NumPy array, to one that JSON can express."""
     if isinstance(value, Enum):
         return value.name.lower()
     if isinstance(value, Mapping):
@@ -117,5 +118,5 @@ def whole_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 def csv_value(value: Any) -> Any:
-    """Convert a value from `json_value` to a string for CSV: a list as in JSON, and a boolean as in SQL."""
+    """Convert a result of `json_value` to a string for CSV. Lists are written as in JSON, and booleans as in SQL."""
     return json.dumps(value) if isinstance(value, list | dict | bool) else value

@@ -1,7 +1,7 @@
 """Calls that differ between operating systems: locks, maps of files, memory, durability, signals and limits.
 
-Only this module asks which system it runs on for these. Linux and macOS provide all of it; on Windows some calls have
-another form, and some do nothing: docs/explanation/limits.md lists what is missing there.
+Only this module asks for these calls which system it runs on. Linux and macOS provide all of them. On Windows some
+calls have another form, and some do nothing: docs/explanation/limits.md lists what is missing there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-# do not reserve memory; the constant is in Python 3.13, and the number is the same on all current Linux processors
+# flag of mmap that reserves no memory; the constant is in Python 3.13, and the number is the same on all current Linux
+# processors
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 if sys.platform == "win32":
@@ -26,7 +27,7 @@ if sys.platform == "win32":
     import time
 
     LOCK_POLL_SECONDS = 0.1
-    ENDINGS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}  # signals that end a process, in words
+    ENDINGS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}  # signals that end a process, and how
     SIGPIPE = 13
 
     def open_unfollowed(path: Path) -> int:
@@ -51,7 +52,7 @@ if sys.platform == "win32":
                 return
 
     def unlock(handle: int, path: Path) -> None:
-        """Close a locked file and delete it. If another process has it open, it stays."""
+        """Close a locked file and delete it. The file is not deleted if another process has it open."""
         os.close(handle)
         with suppress(OSError):
             path.unlink()
@@ -92,11 +93,11 @@ if sys.platform == "win32":
         return os.write(handle, data)
 
     def used_bytes(status: os.stat_result) -> int:
-        """How many bytes a file occupies on disk. On Windows this is its size, since no more is known."""
+        """Return how many bytes a file occupies on disk. On Windows this is its size, because nothing else is known."""
         return status.st_size
 
     def peak_memory_bytes() -> int:
-        """The most bytes of memory that this process has had at any time."""
+        """Return the peak memory of this process so far, in bytes."""
         import psutil
 
         return int(psutil.Process().memory_info().peak_wset)
@@ -107,7 +108,7 @@ if sys.platform == "win32":
 
     @contextmanager
     def blocking(signals: Iterable[int]) -> Iterator[None]:  # noqa: ARG001
-        """Run the `with` block without holding back the signals, because Windows cannot."""
+        """Do nothing: Windows cannot hold signals back."""
         yield
 
     def set_nonblocking(handle: int) -> None:
@@ -153,8 +154,8 @@ else:
 
     @functools.cache
     def _libc() -> Any:
-        """The C library, with the argument types of the functions that map files."""
-        import ctypes  # which not every command needs
+        """Return the C library, with the argument types of the functions that map files."""
+        import ctypes  # imported here because few commands need it
 
         libc, word, number = ctypes.CDLL(None, use_errno=True), ctypes.c_size_t, ctypes.c_int
         libc.mmap.restype = ctypes.c_void_p
@@ -165,8 +166,8 @@ else:
 
     def map_bytes(handle: int, size: int, *, is_random: bool) -> memoryview:
         """Map an open file of `size` bytes into memory, read-only, for as long as the result is referenced. If
-        `is_random` is true, no page is read ahead. (Python's own `mmap` keeps a file descriptor open for each map, of
-        which a process may have a thousand.)"""
+        `is_random` is true, no page is read ahead. Python's own `mmap` is not used, because it keeps a file descriptor
+        open for each map, and a process may have only about a thousand."""
         import ctypes
 
         libc = _libc()
@@ -174,15 +175,15 @@ else:
         if address == ctypes.c_void_p(-1).value:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         if is_random:
-            libc.madvise(address, size, mmap.MADV_RANDOM)  # what cannot be advised is read all the same
+            libc.madvise(address, size, mmap.MADV_RANDOM)  # if this fails, the map works all the same
         pages = (ctypes.c_char * size).from_address(address)
-        weakref.finalize(pages, libc.munmap, address, size).atexit = False  # threads may still look at them then
+        weakref.finalize(pages, libc.munmap, address, size).atexit = False  # at exit, threads may still read them
         return memoryview(pages).toreadonly()
 
     def release_map(pages: object) -> None:
-        """Let the system reclaim the pages that were read from the result of `map_bytes`: they may stay in its page
-        cache, but no longer count as memory of this process. `pages` is the object below the memory view; any other
-        object is ignored."""
+        """Let the system reclaim the pages that were read from the result of `map_bytes`. They may stay in the system's
+        page cache, but no longer count as memory of this process. `pages` is the object below the memory view; any
+        other object is ignored."""
         import ctypes
 
         if isinstance(pages, ctypes.Array):
@@ -199,7 +200,7 @@ else:
             memory.madvise(mmap.MADV_HUGEPAGE)
 
     def give_back(memory: mmap.mmap, begin: int, length: int) -> None:
-        """Give `length` bytes of `private_memory` from `begin` on, in whole pages, back to the system. Their content is
+        """Return whole pages of `private_memory` to the system: `length` bytes from `begin` on. Their content is
         lost."""
         memory.madvise(mmap.MADV_DONTNEED, begin, length)
 
@@ -208,23 +209,24 @@ else:
         return os.pwrite(handle, data, offset)
 
     def used_bytes(status: os.stat_result) -> int:
-        """How many bytes a file occupies on disk. Holes in a sparse file do not count."""
+        """Return how many bytes a file occupies on disk. Holes in a sparse file do not count."""
         return min(status.st_size, status.st_blocks * 512)
 
     def peak_memory_bytes() -> int:
-        """The most bytes of memory that this process has had at any time."""
+        """Return the peak memory of this process so far, in bytes."""
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak if sys.platform == "darwin" else peak * 1024
 
     def limit(name: str) -> int | None:
-        """A limit of this process, by its name in the module `resource`, such as RLIMIT_AS; None if it is unlimited."""
+        """Return a limit of this process, None if it is unlimited. `name` is its name in the module `resource`, such as
+        RLIMIT_AS."""
         most, _ = resource.getrlimit(getattr(resource, name))
         return None if most == resource.RLIM_INFINITY else most
 
     @contextmanager
     def blocking(signals: Iterable[int]) -> Iterator[None]:
-        """Inside the `with` block, this thread, and the processes and threads that it starts, do not receive these
-        signals."""
+        """Inside the `with` block, keep these signals from this thread, and from the processes and threads that it
+        starts."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
         try:
             yield

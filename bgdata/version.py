@@ -1,4 +1,4 @@
-"""The version of bgdata, and the name under which package indexes know it; the import name is `bgdata`."""
+"""The version of bgdata, and its name on package indexes, which is not the import name `bgdata`."""
 
-DISTRIBUTION = "bgdata-backgammon"  # another project has the name bgdata there
+DISTRIBUTION = "bgdata-backgammon"  # there the name bgdata belongs to another project
 __version__ = "1.0.0"  # `make version` writes it

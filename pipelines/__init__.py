@@ -1,8 +1,8 @@
 """Prefect flows over bgdata. Flows name steps, retry and report; the library computes, and does not depend on Prefect.
 
-Prefect is set quiet, local and offline here, before it is imported: its database is in .bgdata/prefect of the current
-folder, nothing is sent anywhere, and no server needs to be started. If that folder cannot be written, the database is
-temporary; it holds only past runs.
+Prefect is set to be quiet, local and offline here, before it is imported. Its database is in .bgdata/prefect of the
+current folder, nothing is sent anywhere, and no server needs to be started. If that folder cannot be written, the
+database is temporary. It contains only past runs.
 """
 
 import atexit
@@ -28,12 +28,12 @@ def begin_flow() -> None:
 
 
 def writable_home(wanted: Path) -> Path:
-    """Create the folder `wanted` if it is missing, and return it; if it cannot be written, a temporary folder, and tell
-    the user."""
+    """Create the folder `wanted` if it is missing, and return it. If it cannot be written, tell the user, and return a
+    temporary folder."""
     try:
         wanted.mkdir(
             parents=True, exist_ok=True
-        )  # Prefect makes one level only, and its server dies silently without it
+        )  # Prefect creates only one level, and its server dies silently without the folder
         with tempfile.TemporaryFile(dir=wanted):
             return wanted
     except OSError as error:

@@ -1,7 +1,8 @@
 """The flow of `make build`: every default variant, then a comparison with warehouse.lock and a report.
 
 A task computes one variant, or copies all variants of a kind from the package. Independent tasks run side by side, each
-in one of a few processes: compiling kernels and writing Parquet use one core each, running kernels all free cores.
+in one of a few processes: compiling kernels and writing Parquet use one core each, and running kernels use all free
+cores.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Variant(NamedTuple):
 
 
 class Job(NamedTuple):
-    """Variants that one task builds, and the variants that must be built before."""
+    """The variants that a task builds, and the variants that must be built before them."""
 
     variants: list[Variant]
     needs: set[Variant]
@@ -75,12 +76,13 @@ def build_variants(root: str, variants: list[Variant]) -> list[Built]:
 
 
 def default_jobs(warehouse: Warehouse, kinds: Sequence[str], *, is_all: bool = False) -> list[Job]:
-    """The jobs that build the default variants of these kinds, in the order in which to begin them: each comes after
-    its inputs. If `is_all` is true, also variants that only `bgdata build --all` builds."""
+    """Return the jobs that build the default variants of these kinds, in the order in which to begin them: each comes
+    after its inputs. If `is_all` is true, variants that only `bgdata build --all` builds are included."""
     chosen = [
         Variant(kind, parameters)
         for kind in kinds
-        for parameters in (warehouse.kind(kind).defaults if is_all else warehouse.kind(kind).basic)
+        for declared in [warehouse.kind(kind)]
+        for parameters in (declared.of_all if is_all else declared.basic)
     ]
     needed = {variant: [each for each in inputs(warehouse, variant) if each in chosen] for variant in chosen}
     longest = {next((each for each in chosen if each.kind == kind), None) for kind in LONGEST}
@@ -94,7 +96,8 @@ def default_jobs(warehouse: Warehouse, kinds: Sequence[str], *, is_all: bool = F
 
 
 def is_shipped(warehouse: Warehouse, variant: Variant) -> bool:
-    """Whether a version of the variant comes with the package. A build that needs it copies it, which takes no time."""
+    """Whether a version of the variant comes with the package. A build that needs it copies it, which takes almost no
+    time."""
     return warehouse.kind(variant.kind).published_folder(variant.parameters) is not None
 
 
@@ -108,10 +111,10 @@ def inputs(warehouse: Warehouse, variant: Variant) -> Iterator[Variant]:
 
 @flow(name="build-warehouse", task_runner=processes(), **RETRIED)
 def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None, is_all: bool = False) -> list[str]:
-    """Build the default variants of all kinds, or of those in `kinds`, each after its inputs; returns the names of
-    their versions. If `is_all` is true, also variants that take longer."""
+    """Build the default variants of all kinds, or of those in `kinds`, each after its inputs. Returns the names of
+    their versions. If `is_all` is true, variants that take longer are built too."""
     warehouse = open_warehouse(root)
-    with storage_errors("write", warehouse.staging):  # before each task fails twice
+    with storage_errors("write", warehouse.staging):  # raises here, before each task fails twice
         warehouse.staging.mkdir(parents=True, exist_ok=True)
     jobs = default_jobs(warehouse, kinds or list(warehouse.kinds), is_all=is_all)
 
@@ -144,7 +147,7 @@ def in_order(jobs: Sequence[Job], begin: Callable[[Job], PrefectFuture[list[Buil
 
 
 def report(root: str, versions: Sequence[str]) -> str:
-    """A Markdown table of the versions with these names."""
+    """Return a Markdown table of the versions with these names."""
     lines = ["| version | rows | digest |", "| - | -: | - |"]
     warehouse = open_warehouse(root)
     for name in versions:
@@ -154,7 +157,8 @@ def report(root: str, versions: Sequence[str]) -> str:
 
 
 def summary(warehouse: Warehouse) -> str:
-    """Lines for the user: what the warehouse contains, one for each kind, and which commands to try next."""
+    """Return lines for the user: a line for each kind with what the warehouse contains of it, and commands to try
+    next."""
     lines = []
     manifests = sorted((table.manifest for table in warehouse.current()), key=attrgetter("dataset"))
     for kind, group in groupby(manifests, attrgetter("dataset")):
@@ -189,6 +193,8 @@ def main(root: str = "warehouse", *, is_all: bool = False) -> int:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog=f"python -m {__package__}.build", description=__doc__.partition(":")[0] + ".")
     parser.add_argument("warehouse", nargs="?", default="warehouse", metavar="DIR", help="folder of the tables")
-    parser.add_argument("--all", action="store_true", dest="is_all", help="also what takes longer, of every kind")
+    parser.add_argument(
+        "--all", action="store_true", dest="is_all", help="also what takes longer, but for kinds that are built by name"
+    )
     asked = parser.parse_args()
     run(lambda: main(asked.warehouse, is_all=asked.is_all))

@@ -51,7 +51,7 @@ MEANINGS = {
 
 @flow(name="make-corpora", task_runner=processes(), **RETRIED)
 def make_corpora(root: str = "warehouse", plan: CorpusPlan = USUAL, executor: str = LOCAL) -> list[str]:
-    """Make the corpora that a plan describes; returns the names of their versions."""
+    """Make the corpora that a plan describes, and return the names of their versions."""
 
     def begin(name: str, step: Callable[..., Table], *given: Any, **options: str) -> PrefectFuture[Built]:
         named = build_step.with_options(name=name)
@@ -71,7 +71,7 @@ def make_corpora(root: str = "warehouse", plan: CorpusPlan = USUAL, executor: st
 @flow(name="make-corpora-on-a-cluster", **RETRIED)
 def make_corpora_on_cluster(root: str = "warehouse", plan: CorpusPlan = USUAL, through: str = "") -> list[str]:
     """Make the corpora that a plan describes on a Dask cluster, with a task for each range of games, turns or
-    positions; returns the names of their versions. Workers need no access to the warehouse, because this process writes
+    positions. Returns the names of their versions. Workers need no access to the warehouse, because this process writes
     the versions. `through` is the address of a store between the machines."""
     warehouse, ranges = open_warehouse(root), RangeTasks(through and absolute_address(through))
     with using(ranges), progress_bars() as progress:
@@ -86,7 +86,7 @@ def make_corpora_on_cluster(root: str = "warehouse", plan: CorpusPlan = USUAL, t
 
 
 def publish(root: str, plan: CorpusPlan, versions: list[str]) -> list[str]:
-    """Publish what the versions contain to Prefect, as a table and a picture; returns the names of the versions."""
+    """Publish a table and a picture of the versions to Prefect, and return the names of the versions."""
     warehouse = open_warehouse(root)
     manifests = {version: warehouse.open_reference(version).manifest for version in versions}
     rows = [
@@ -114,7 +114,7 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[str, CorpusPlan, str, str
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the flow and print the names of the versions; returns the exit code."""
+    """Run the flow, print the names of the versions, and return the exit code."""
     root, plan, executor, through = parse_arguments(arguments)
 
     def make() -> None:

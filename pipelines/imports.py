@@ -34,12 +34,13 @@ from bgdata.warehouse import Warehouse
 
 from .tasks import RETRIED, Built, Notes, flow_parser, processes, publish_charts, run_flow, tell_finished
 
-PUBLISHER = "gnubg"  # whose files have a name here
+PUBLISHER = "gnubg"  # the publisher whose files have a name here
 
 
 @task(retries=2, retry_delay_seconds=2, cache_policy=NO_CACHE)
 def fetch(root: str, name: str, address: str | None) -> Built:
-    """Download a published file, unless it was downloaded before; the result has its path in place of a version."""
+    """Download a published file, unless it was downloaded before. The result contains its path in place of a
+    version."""
     notes = Notes()
     source = at_mirror(steps.find_source(PUBLISHER), address)
     (file,) = steps.select_files(source, [name])
@@ -63,10 +64,10 @@ def check(root: str, imported: Built) -> Built:
 
 @flow(name="import-files", task_runner=processes(), **RETRIED)
 def import_files(root: str = "warehouse", files: list[str] | None = None, address: str | None = None) -> list[str]:
-    """Download, import and check files; returns the names of their versions. A report about their lines and about
+    """Download, import and check files, and return the names of their versions. A report about their lines and about
     leaked positions is published to Prefect."""
     warehouse = open_warehouse(root)
-    futures = []  # also futures of fetching and importing, which have the errors
+    futures = []  # includes fetching and importing, whose futures have the errors
     wanted = sources(warehouse, files or [])
     for kind, name, is_published in wanted:
         path = fetch.submit(root, name, address) if is_published else Built(name, [])
@@ -89,9 +90,9 @@ def import_files(root: str = "warehouse", files: list[str] | None = None, addres
 
 
 def sources(warehouse: Warehouse, files: Sequence[str]) -> list[tuple[str, str, bool]]:
-    """For each file that the user named: its kind, its path or published name, and whether it is published. Raises
-    MissingFileError for a name that is not published, and the errors of `steps.import_parameters` if a file is missing
-    or has no kind."""
+    """Return, for each file that the user named, its kind, its path or published name, and whether it is published.
+    Raises MissingFileError for a name that is not published, and the errors of `steps.import_parameters` if a file is
+    missing or has no kind."""
     published = {file.name: file.kind for file in steps.find_source(PUBLISHER).files if file.kind}
     found = []
     for word in files or list(published):
@@ -115,7 +116,7 @@ def leakage(warehouse: Warehouse) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the flow, and print the names of the versions and the leaked positions; returns the exit code."""
+    """Run the flow, print the names of the versions and the leaked positions, and return the exit code."""
     parser = flow_parser("imports", __doc__)
     parser.add_argument("files", nargs="*", metavar="KIND:FILE", help="a file, or the name of one that gnubg publishes")
     parser.add_argument("--address", metavar="URL", help="a mirror with all published files in one folder")

@@ -27,8 +27,8 @@ USUAL = MatchEquityPlan()
 
 @flow(name="match-equity", task_runner=processes(), **RETRIED)
 def make_mets(root: str = "warehouse", plan: MatchEquityPlan = USUAL) -> list[str]:
-    """Build the match equity tables that a plan describes; returns the names of their versions, that of the published
-    table first."""
+    """Build the match equity tables that a plan describes, and return the names of their versions, that of the
+    published table first."""
     check_pictures()
     warehouse = open_warehouse(root)
     build = build_step.with_options(name="build_met")
@@ -56,7 +56,7 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[str, MatchEquityPlan]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the flow, and print the names of the versions and how far each table is from the published one; returns the
+    """Run the flow, print the names of the versions and how far each table is from the published one, and return the
     exit code."""
     root, plan = parse_arguments(arguments)
 

@@ -20,7 +20,7 @@ from .tasks import RETRIED
 
 @task(name="range", **RETRIED, cache_policy=NO_CACHE)
 def compute_range(function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
-    """Call a function of bgdata with these arguments on a worker, for one range of items; returns its result."""
+    """Call a function of bgdata with these arguments on a worker, for one range of items, and return its result."""
     return function(*given)
 
 

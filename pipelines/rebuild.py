@@ -30,7 +30,7 @@ from .tasks import RETRIED, flow_parser, run_flow
 
 class Made(NamedTuple):
     """A finished part of a plan: its version, how it compares with the version in the package (see
-    `from_nothing.compare`), and published figures beside ours."""
+    `from_nothing.compare`), and published figures beside bgdata's."""
 
     part: str
     version: str
@@ -52,8 +52,8 @@ def make(root: str, plan: str, name: str) -> Made:
 
 @flow(name="rebuild-from-nothing", **RETRIED)
 def rebuild_from_nothing(root: str = "again", plan: str = "from-nothing", parts: Sequence[str] = ()) -> list[Made]:
-    """Run the named parts of a plan, with the parts that they need, or all parts; returns their versions. Raises
-    CheckFailedError at the end if a version differs from the one in the package."""
+    """Run the named parts of a plan, with the parts that they need, or all parts if none is named. Returns their
+    versions. Raises CheckFailedError at the end if a version differs from the one in the package."""
     chosen = from_nothing.select_parts(from_nothing.read_plan(from_nothing.plan_path(plan)), parts)
     found = []
     for part in chosen:
@@ -66,7 +66,7 @@ def rebuild_from_nothing(root: str = "again", plan: str = "from-nothing", parts:
 
 
 def publish(parts: Sequence[from_nothing.Part], found: Sequence[Made]) -> None:
-    """Publish a table of the parts and their versions to Prefect, with published figures beside ours."""
+    """Publish a table of the parts and their versions to Prefect, with published figures beside bgdata's."""
     rows = [
         {"part": part.name, "needs": ", ".join(part.all_needs), "minutes": part.minutes, "version": made.version}
         | {"as in the package": made.verdict or "not in the package"}
@@ -90,7 +90,7 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[str, str, list[str]]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the flow and print the names of the versions; returns the exit code."""
+    """Run the flow, print the names of the versions, and return the exit code."""
     root, plan, parts = parse_arguments(arguments)
 
     def rebuild() -> None:

@@ -37,13 +37,13 @@ from bgdata.warehouse import Warehouse
 from bgdata.warehouse.rows import pip_spread
 from bgdata.web.charts import HEIGHT, WIDTH, chart_svg
 
-# each has the memory of a table, and kernels use all cores; one more than cores, because some wait for downloads or for
-# the compilation of others
+# number of processes: each has the memory of a table, and its kernels use all cores; one more than cores, because some
+# wait for downloads or for the compilation of others
 PROCESSES = min(4, (os.cpu_count() or 1) + 1)
-ANSWER_SECONDS = 20  # limit for the first answer of a server
+ANSWER_SECONDS = 20  # how long to wait for the first answer of a server
 MAX_WAITING = 500  # tasks that may wait for others at a time, each in a thread; flows have tens
 RETRIED: dict[str, Any] = {"retries": 1, "retry_delay_seconds": 1}  # retries of flows and tasks
-COLUMNS = 3  # charts in a row
+COLUMNS = 3  # number of charts in a row
 HEAD, GAP = 32, 16  # above a chart, for the name of its version; beside and below it
 # copied from the style sheet of the explorer, because a picture stands alone, on white
 STYLE = """
@@ -76,9 +76,9 @@ class Notes(Silence):
 
 @task(**RETRIED, cache_policy=NO_CACHE)
 def build_step(root: str, step: Callable[..., Table], *given: Any, executor: str = "") -> Built:
-    """Run one step of a flow in the warehouse at `root`: the function `step` of bgdata builds a version, or finds it if
-    it exists. It is called with the warehouse, the arguments `given`, workers if an executor is named, and progress.
-    Versions from other tasks are given by name."""
+    """Run one step of a flow in the warehouse at `root`: the function `step` of bgdata, which builds a version, or
+    finds it if it exists. It is called with the warehouse, the arguments `given`, workers if an executor is named, and
+    progress. Versions from other tasks are passed by name."""
     notes, names = Notes(), [each.name if isinstance(each, Built) else each for each in given]
     with open_executor(executor) if executor else nullcontext() as workers:
         table = step(open_warehouse(root), *names, *([workers] if executor else []), notes)
@@ -86,9 +86,9 @@ def build_step(root: str, step: Callable[..., Table], *given: Any, executor: str
 
 
 class SideBySide(ProcessPoolTaskRunner):
-    """Runs the tasks of a flow in processes. Prefect has only as many threads for waiting tasks as there are processes,
-    so two tasks that wait for their inputs could block all others; here a waiting task never blocks one that is
-    ready."""
+    """Runs the tasks of a flow in processes. By default, Prefect has only as many threads for waiting tasks as there
+    are processes, so two tasks that wait for their inputs could block all others. Here a waiting task never blocks a
+    task that is ready."""
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -125,7 +125,7 @@ def tell_built(found: Iterable[Built], total: int, unit: str = "tables") -> Iter
 
 def publish_charts(warehouse: Warehouse, versions: Sequence[str], key: str, description: str) -> None:
     """Publish a picture of versions to Prefect: learning curves of networks, and distributions of positions over pip
-    counts. Versions that have no chart are left out; if none has one, nothing is published."""
+    counts. Versions without a chart are left out. If no version has a chart, nothing is published."""
     tables = [warehouse.open_reference(version) for version in versions]
     charts = [(table, chart) for table in tables if (chart := _chart_of(table))]
     if charts:
@@ -134,7 +134,8 @@ def publish_charts(warehouse: Warehouse, versions: Sequence[str], key: str, desc
 
 
 def _chart_of(table: Table) -> Chart | None:
-    """The chart of a version; the first of several (`bgdata train plot` draws all); None if it has none."""
+    """Return the chart of a version, the first if there are several (`bgdata train plot` draws all), or None if it has
+    none."""
     if table.manifest.dataset in NETWORKS:
         return curve_charts(table)[0]
     if (spread := pip_spread(table)) is None:
@@ -182,9 +183,9 @@ def publish_picture(root: str, words: Sequence[str], key: str, description: str)
 
 @contextmanager
 def one_server() -> Iterator[None]:
-    """Inside the `with` block, a flow and all processes of its tasks use the same Prefect server: the one in the user's
-    settings, or else one that is ended with this process. Without this each process would start its own, which takes
-    seconds."""
+    """Inside the `with` block, let a flow and all processes of its tasks use the same Prefect server: the server in the
+    user's settings, or else one that ends with this process. Otherwise each process would start its own server, which
+    takes seconds."""
     address = PREFECT_API_URL.value()
     if not address:
         from prefect.server.api.server import SubprocessASGIServer  # half of Prefect: no process of a task needs it
@@ -194,7 +195,7 @@ def one_server() -> Iterator[None]:
         address = server.api_url
     else:
         check_server(address)
-    # the heartbeat thread would hold every flow for a second
+    # the heartbeat thread would delay the end of every flow by a second
     with temporary_settings({PREFECT_API_URL: address, PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
         yield
 
@@ -205,7 +206,7 @@ def check_server(address: str) -> None:
         with urlopen(f"{address.rstrip('/')}/health", timeout=ANSWER_SECONDS):
             return
     except HTTPError:
-        return  # it answers, and reports its own errors
+        return  # the server answers, and reports its own errors
     except (OSError, ValueError) as error:
         reason = cite(str(getattr(error, "reason", error)))
         raise ExternalProgramError(
@@ -223,7 +224,7 @@ def flow_parser(name: str, description: str) -> argparse.ArgumentParser:
 
 
 def add_plan(parser: argparse.ArgumentParser, plan: type[Any], meanings: Mapping[str, str]) -> None:
-    """Add an option to a parser for each field of a plan that has an entry in `meanings`, which is its help text."""
+    """Add an option to a parser for each field of a plan with an entry in `meanings`, which is the help text."""
     for field in fields(plan):
         if field.name in meanings:
             kind, option = type(field.default), f"--{field.name.replace('_', '-')}"
@@ -232,7 +233,7 @@ def add_plan(parser: argparse.ArgumentParser, plan: type[Any], meanings: Mapping
 
 
 def run_flow(flow: Callable[[], int | None]) -> int:
-    """Run a flow to its end. Returns the exit code: what the flow returns (None is 0), or 1 after an error, which is
+    """Run a flow to its end. Returns the exit code: the result of the flow (None is 0), or 1 after an error, which is
     printed in one line."""
     try:
         with one_server(), shielding():

@@ -33,7 +33,7 @@ from bgdata.training.steps import TrainingPlan
 
 from .tasks import RETRIED, add_plan, check_pictures, flow_parser, publish_picture, run_flow
 
-STEPS: Mapping[str, Callable[..., Table]] = {  # each takes the plan and the version of the previous step
+STEPS: Mapping[str, Callable[..., Table]] = {  # arguments of each: the plan, and the version of the previous step
     "corpus": steps.build_corpus,
     "plays": steps.build_plays,
     "labels": steps.build_lookahead,
@@ -55,14 +55,14 @@ MEANINGS = {
 
 @task(**RETRIED, cache_policy=NO_CACHE)
 def build(root: str, step: Callable[..., Table], plan: TrainingPlan, *given: str) -> str:
-    """Run one step of the training flow, which builds a version or finds it if it exists; returns its name
+    """Run one step of the training flow, which builds a version, or finds it if it exists. Returns its name
     KIND/VARIANT/VERSION."""
     return step(open_warehouse(root), plan, *given).name
 
 
 @flow(name="train-network", **RETRIED)
 def train_network(root: str, plan: TrainingPlan) -> list[str]:
-    """Run all steps of a plan, from games to scores; returns the names of the versions that they made."""
+    """Run all steps of a plan, from games to scores, and return the names of the versions that they made."""
     check_pictures()
     versions: list[str] = []
     for name, step in STEPS.items():
@@ -86,7 +86,7 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[str, TrainingPlan]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the flow and print the scores; returns the exit code."""
+    """Run the flow, print the scores, and return the exit code."""
     root, plan = parse_arguments(arguments)
 
     def train() -> None:

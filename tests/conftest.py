@@ -17,6 +17,7 @@ from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.store.catalog import write_catalog
 from bgdata.store.dataset import Dataset, ImportedDataset
+from bgdata.training.kinds.network import Network, NetworkParameters
 from bgdata.warehouse import Warehouse
 from tests.evaluation.network_versions import random_networks, write_network
 from tests.kept import forget_others, kept_folder, kept_home, link, protect
@@ -24,7 +25,10 @@ from tests.kept import forget_others, kept_folder, kept_home, link, protect
 SharedFolder: TypeAlias = Callable[[str, Callable[[Path], object]], Path]
 LUCKY = SelfPlayParameters("network", "", 6, 4, True)
 pytest_plugins = ["tests.minutes", "tests.fixtures"]
-real: dict[str, Callable[[Any], None]] = {}  # originals of functions that most tests replace
+real: dict[str, Callable[..., Any]] = {}  # originals of functions that most tests replace
+# folders whose tests are about building: there network/tiny is trained, which takes some 15 seconds; elsewhere it is a
+# copy of one that was trained before
+TRAINING = ("cli", "contract", "faults", "pipelines", "store", "training", "warehouse")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -35,6 +39,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
         forget_others()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Use one worker more than there are cores, because tests of servers, browsers and kills mostly wait."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(wrapper=True)
@@ -48,7 +58,29 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         if item.get_closest_marker("catalog") is None:
             patch.setattr(catalog, "write_catalog", lambda _: None)
             patch.setattr(catalog, "refresh_catalog", lambda _, **__: None)
+        if item.path.relative_to(Path(__file__).parent).parts[0] not in TRAINING:
+            real.setdefault("published_network", Network.published_folder)
+            patch.setattr(Network, "published_folder", published_or_trained)
         return (yield)
+
+
+def published_or_trained(kind: Network, parameters: NetworkParameters) -> Path | None:
+    """The folder in the package, or, for network/tiny, that of a version that was trained once for all tests."""
+    if parameters != kind.smallest:
+        found: Path | None = real["published_network"](kind, parameters)
+        return found
+    if os.environ.get("PYTEST_TRAINING"):  # `train_tiny` is building it
+        return None
+    variants = kept_folder("tiny", train_tiny) / "warehouse" / kind.name / kind.slug(parameters)
+    return next(variants.glob("r*-*"))
+
+
+def train_tiny(folder: Path) -> None:
+    """Train network/tiny."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_TRAINING", "1")
+        warehouse = bgdata.open_warehouse(folder / "warehouse")
+        warehouse.build("network", warehouse.kind("network").smallest)
 
 
 @pytest.fixture(scope="session", autouse=True)

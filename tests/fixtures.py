@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bgdata
+from tests.contract.kinds import small_variants
 
 if TYPE_CHECKING:
     from starlette.testclient import TestClient
@@ -71,7 +72,7 @@ def small_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     from bgdata.warehouse.commands.build import COMPUTED
 
     for kind in COMPUTED:
-        monkeypatch.setattr(type(kind), "defaults", (kind.smallest,))
+        monkeypatch.setattr(type(kind), "defaults", small_variants(kind))
         monkeypatch.setattr(type(kind), "more", ())
 
 

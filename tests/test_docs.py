@@ -22,7 +22,6 @@ ASKED_FOR = """
     cash point, gammon value, wastage, one-sided, two-sided, Position ID, XGID, match ID, variant, version,
     recipe key, digest, manifest, catalog, lineage
 """
-GENERATIONS = DOCS / "research" / "generations.sh"
 
 
 def glossary() -> list[str]:
@@ -79,9 +78,7 @@ def shown_lines() -> list[str]:
     rows = [row for row in pages()["docs/research/systems.md"].splitlines() if row.startswith("| ")][2:]
     systems = [re.findall(r"`(bgdata [^`]+)`", row) for row in rows]
     assert all(systems), "every system needs a command"
-    made = [line for line in GENERATIONS.read_text().splitlines() if line.startswith("bgdata ")]
     return [
-        *made,
         *(line for lines in systems for line in lines),
         *(line for page in pages() for line in command_lines(page)),
     ]

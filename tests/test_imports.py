@@ -329,14 +329,14 @@ def test_exceptions_have_a_built_in_base_and_a_docstring(name: str) -> None:
     assert str(error()) == ""
 
 
-MAX_SECONDS = 6.0  # CPU time to import all tests and what they import
+MAX_MODULES = 1700  # of other packages that all tests import; 1,469 when last counted
 # packages that take longer to import than all tests together; tests import them where needed
 SLOW = {
     *("datasets", "distributed", "matplotlib", "onnx", "onnxruntime"),
     *("pandas", "playwright", "polars", "prefect", "torch"),
 }
 COLLECT = """
-import json, sys, time
+import json, sys
 opened = set()
 
 def watch(event, arguments):
@@ -347,31 +347,28 @@ sys.addaudithook(watch)
 import pytest
 code = pytest.main(["--collect-only", "-qq", "-p", "no:xdist", "-p", "no:cacheprovider"])
 modules = {name for name in sys.modules if "." not in name}
-print(json.dumps([int(code), time.process_time(), sorted(opened), sorted(modules)]))
+packages = [name for name in sys.modules if name.partition(".")[0] not in ("bgdata", "tests", "docs", "pipelines")]
+print(json.dumps([int(code), len(packages), sorted(opened), sorted(modules)]))
 """
 
 
-def collected(cache: Path) -> tuple[float, list[str], set[str]]:
-    """Collect all tests in a new process: (CPU seconds, opened data files, imported modules)."""
+def collected(cache: Path) -> tuple[int, list[str], set[str]]:
+    """Collect all tests in a new process: (number of modules, opened data files, imported packages)."""
     variables = {**os.environ, "BGDATA_CACHE": str(cache)}
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
     result = subprocess.run(
         [sys.executable, "-c", COLLECT], capture_output=True, text=True, cwd=ROOT, check=True, env=variables
     )
     found: list[Any] = json.loads(result.stdout.splitlines()[-1])
-    code, seconds, opened, modules = found
+    code, count, opened, modules = found
     assert code == 0, result.stdout[:2000]
-    return seconds, opened, set(modules)
+    return count, opened, set(modules)
 
 
 def test_collection_computes_nothing(tmp_path: Path) -> None:
-    """Collection takes some CPU seconds once bytecode exists; up to three tries, of which the first may have to write
-    it, because a busy machine is slower."""
-    seconds, opened, modules = collected(tmp_path)
+    """Collection imports no slow package and few modules in all, so that it takes seconds."""
+    count, opened, modules = collected(tmp_path)
     assert opened == [], "tests opened tables, networks or kernels when they were imported"
     assert SLOW & modules == set()
     assert not list(tmp_path.rglob("*.nbc")), "tests compiled kernels when they were imported"
-    tries = [seconds]
-    while min(tries) > MAX_SECONDS and len(tries) < 3:
-        tries.append(collected(tmp_path)[0])
-    assert min(tries) <= MAX_SECONDS
+    assert 1000 < count < MAX_MODULES

@@ -97,7 +97,9 @@ def more_of(page: str) -> list[Dataset[Any]]:
     """The kinds that a page builds before its other steps: `bgdata build KIND` or `bgdata build --all` in a block
     without output."""
     names = re.findall(r"^bgdata build (\S+)(?: +#.*)?$", "\n".join(blocks(page, "sh")), re.MULTILINE)
-    return [kind for kind in bgdata.all_kinds().values() if kind.more and {kind.name, "--all"} & {*names}]
+    return [
+        kind for kind in bgdata.all_kinds().values() if kind.of_all != kind.basic and {kind.name, "--all"} & {*names}
+    ]
 
 
 def reader_warehouse(page: str, built: Path, root: Path) -> None:

@@ -2,12 +2,12 @@
 
 P(win of the player on roll) = sum over n of P(off in exactly n rolls) * Q(opponent not off in n - 1 rolls or fewer).
 The equity is 2 P - 1. This is an approximation: it assumes that both sides play for the fewest expected rolls, whatever
-the other side does. A trailing side that plays for large rolls does better, above all with little wastage. The leader's
-excess (`tables.mean_excess`) corrects for that on average; trying all plays of the next roll (`one_roll_ahead`) finds a
-small part of it.
+the other side does. A side that trails does better by playing for large rolls, above all if it has little wastage. So
+the combined equity of the leader is too high: by `tables.mean_excess` on average, which can be subtracted. Trying all
+plays of the next roll (`one_roll_ahead`) corrects a small part of the error.
 
-Gammons are combined in the same way (`Combination`): a side with 15 checkers loses one if the other side is off before
-its own first checker, as if it played for the fewest rolls to bear off that checker.
+Gammons are combined in the same way (`Combination`): a side with 15 checkers loses a gammon if the other side is off
+before its own first checker. It is assumed to play for the fewest rolls to bear off that checker.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ excess = kernel(inline=True)(mean_excess)
 
 
 def win_chance(on_roll: NDArray[np.float64], opponent: NDArray[np.float64]) -> float:
-    """The chance that the player on roll is off first. Item n of both arrays is the chance that the side needs exactly
-    n rolls."""
+    """Return the chance that the player on roll bears off first. Item n of both arrays is the chance that the side
+    needs exactly n rolls."""
     length = max(len(on_roll), len(opponent))
     first = np.zeros(length)
     first[: len(on_roll)] = on_roll
@@ -51,7 +51,7 @@ def fill_products(first: Array, second: Array, found: Array) -> None:
 
 
 def products(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[rows, columns]: the product of two matrices; the order of additions is always the same."""
+    """Multiply two matrices, and return float64[rows, columns]. The order of additions is always the same."""
     found = np.empty((first.shape[0], second.shape[1]))
     fill_products(first, np.ascontiguousarray(second), found)
     return found
@@ -59,8 +59,7 @@ def products(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray
 
 @kernel(parallel=True)
 def correct_equities(equities: Array, wastages: Array, opponent_wastages: Array) -> None:
-    """Subtract the mean excess (see `tables.mean_excess`) from equities[on roll, opponent]; the wastages of both sides
-    are in pips."""
+    """Subtract the mean excess (see `tables.mean_excess`) from equities[on roll, opponent]. Wastages are in pips."""
     for on_roll in prange(len(equities)):
         row = equities[on_roll]
         for opponent in range(len(row)):
@@ -69,9 +68,9 @@ def correct_equities(equities: Array, wastages: Array, opponent_wastages: Array)
 
 @kernel(parallel=True)
 def fill_one_roll_ahead(equities: Array, values: Array, start: Array, results: Array, found: Array) -> None:
-    """Fill found[on roll, opponent] with the mean over all rolls of what the best play is worth. The best play leaves
-    the opponent the lowest equities[opponent, on roll]; its worth is taken from values[opponent, on roll]. All arrays
-    omit the empty layout, index 0. results[start[index * 21 + roll]:] are the position indexes after the plays."""
+    """Fill found[on roll, opponent] with the mean, over all rolls, of the value of the best play. The best play leaves
+    the opponent the lowest equities[opponent, on roll]; its value comes from values[opponent, on roll]. All arrays omit
+    the empty layout, index 0. results[start[index * 21 + roll]:] are the position indexes after the plays."""
     count = len(equities)
     for on_roll in prange(count):
         best, worth, total = np.empty(count), np.empty(count), np.zeros(count)
@@ -94,10 +93,11 @@ def fill_one_roll_ahead(equities: Array, values: Array, start: Array, results: A
 def one_roll_ahead(
     equities: NDArray[np.float64], plays: Plays, values: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """float64[N, N]: the equities of the player on roll if it tries all plays of its next roll and chooses by the
-    opponent's `equities`, float64[N, N]. Pairs are all ordered pairs of layouts except the empty one. With `values`,
-    float64[N, N], the chosen plays are valued by these instead; exact values show what choosing by an approximation
-    costs."""
+    """Return the equities of the player on roll if it tries all plays of its next roll, as float64[N, N] for all
+    ordered pairs of non-empty layouts.
+
+    It chooses plays by the opponent's `equities`, float64[N, N]. If `values`, float64[N, N], are given, the chosen
+    plays have these values instead. Exact `values` show what choosing by approximate equities costs."""
     found = np.empty_like(equities)
     turned = np.asfortranarray(equities)
     valued = turned if values is None else np.asfortranarray(values)
@@ -106,16 +106,18 @@ def one_roll_ahead(
 
 
 def layout_wastages(one_sided: RaceTable, layouts: NDArray[np.int8]) -> NDArray[np.float64]:
-    """float64[N]: the wastage (effective minus plain pip count) of each of `layouts`, the first N of the table."""
+    """Return the wastage (effective minus plain pip count) of each of `layouts`, the first N layouts of the table, as
+    float64[N] in pips."""
     effective_pips: NDArray[np.float64] = one_sided.table.array("mean_rolls")[: len(layouts)] * PIPS_PER_ROLL
     return effective_pips - pip_counts(layouts)
 
 
 def chances_from(chances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[N, rolls]: the chances of needing n rolls or more, from the chances of needing exactly n."""
+    """Convert the chances of needing exactly n rolls to the chances of needing n rolls or more, as float64[N,
+    rolls]."""
     found = np.zeros_like(chances)
     running = np.zeros(len(chances))
-    for n in range(chances.shape[1] - 1, -1, -1):  # not cumsum: the order of additions is part of the recipe
+    for n in range(chances.shape[1] - 1, -1, -1):  # not cumsum: the stored values depend on the order of additions
         running = running + chances[:, n]
         found[:, n] = running
     return found
@@ -124,16 +126,17 @@ def chances_from(chances: NDArray[np.float64]) -> NDArray[np.float64]:
 def one_sided_equities(
     chances: NDArray[np.float64], wastages: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """float64[N, N]: the equity of the player on roll for every ordered pair of layouts, see `Combination`."""
+    """Return the equity of the player on roll for every ordered pair of layouts, as float64[N, N]: see
+    `Combination`."""
     return Combination(chances, wastages).equities(0, len(chances))
 
 
 class Combination:
     """Combines one-sided distributions into the equities of every ordered pair of non-empty layouts, in blocks of rows.
 
-    `chances` float64[N, rolls] are the chances of being off in exactly n rolls. With `wastages` float64[N] in pips, the
-    mean excess is subtracted. With `first_chances` float64[M, rolls], the chances of bearing off the first checker of
-    the last M layouts (those with 15 checkers), gammons count two points."""
+    `chances`, float64[N, rolls], are the chances of bearing off in exactly n rolls. If `wastages`, float64[N] in pips,
+    are given, the mean excess is subtracted. If `first_chances`, float64[M, rolls], are given, gammons count two
+    points: these are the chances of bearing off the first checker, for the last M layouts, which have 15 checkers."""
 
     def __init__(
         self,
@@ -147,15 +150,15 @@ class Combination:
         self._full = 0 if first_chances is None else len(first_chances)
         if first_chances is not None:
             rolls = chances.shape[1]
-            none_off = np.zeros((len(first_chances), rolls + 1))  # not off in n - 1 rolls
+            none_off = np.zeros((len(first_chances), rolls + 1))  # chance of no checker off in n - 1 rolls
             found = chances_from(first_chances)
             none_off[:, : found.shape[1]] = found
             self._none_off = np.ascontiguousarray(none_off[:, :rolls].T)
             self._none_off_after = np.ascontiguousarray(none_off[:, 1:])
 
     def equities(self, begin: int, end: int) -> NDArray[np.float64]:
-        """float64[end - begin, N]: the equities in points if the player on roll has layout number begin to end - 1,
-        against all layouts."""
+        """Return the equities as float64[end - begin, N]: the equities in points if the player on roll has layout
+        number begin to end - 1, against all layouts."""
         count = len(self._chances)
         found = products(self._chances[begin:end], self._not_before)
         found *= 2.0
@@ -174,7 +177,7 @@ class Combination:
 
 class GroupSums(NamedTuple):
     """Sums over pairs of layouts, by several groupings. A grouping of layouts into `size` groups has size * size rows,
-    one for each pair of groups (player on roll, opponent). The rows of the groupings follow each other."""
+    one for each pair of groups (player on roll, opponent). The rows of one grouping come after those of another."""
 
     counts: NDArray[np.int64]  # [rows]
     sums: NDArray[np.float64]  # [rows, (differences, squares, sizes)]
@@ -183,7 +186,8 @@ class GroupSums(NamedTuple):
 
 
 def start_sums(*shape: int) -> GroupSums:
-    """Make empty sums. `shape` is that of the arrays, which have one row for each pair of groups of each grouping."""
+    """Make sums over no pairs. `shape` is the shape of the arrays, which have one row for each pair of groups of each
+    grouping."""
     return GroupSums(
         np.zeros(shape, np.int64), np.zeros((*shape, 3)), np.zeros((*shape, 2)), np.zeros((*shape, 2, 2), np.int32)
     )
@@ -192,8 +196,9 @@ def start_sums(*shape: int) -> GroupSums:
 def add_pairs(
     sums: GroupSums, sizes: NDArray[np.int64], groups: NDArray[np.int64], first: int, differences: NDArray[np.float64]
 ) -> None:
-    """Add the differences, float64[rows, N], of players on roll from number `first` on against all N layouts. `groups`,
-    int64[N, groupings], has the group of each layout, below `sizes`. Players on roll must be added in order."""
+    """Add `differences`, float64[rows, N], of the players on roll from number `first` on against all N layouts.
+    `groups`, int64[N, groupings], contains the group of each layout, a number below `sizes`. Players on roll must be
+    added in order."""
     ends = np.cumsum(sizes)
     found = start_sums(len(differences), int(ends[-1]))
     fill_row_sums(differences, groups + (ends - sizes), *found)
@@ -226,14 +231,15 @@ def fill_row_sums(
 
 @kernel(inline=True)
 def is_further(value: float, other: float, which: int) -> bool:
-    """Whether a value is larger than another (`which` 0), or smaller (`which` 1)."""
+    """Whether `value` is larger than `other` (if `which` is 0), or smaller (if it is 1)."""
     return value > other if which == 0 else value < other
 
 
 @kernel()
 def merge_rows(sizes: Array, rows: Array, first: int, found: GroupSums, sums: GroupSums) -> None:
     """Add found[player, column] of each player on roll, in order, to the row of `sums` for its pair of groups.
-    rows[player, grouping] is the first such row; `first` is the number of the first player."""
+    rows[player, grouping] is the first row of `sums` for the player's group; `first` is the number of the first
+    player."""
     for player in range(len(rows)):
         column = 0
         for grouping in range(len(sizes)):

@@ -70,7 +70,7 @@ def race_error(
 
 
 def error_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
-    """Lines of text about the errors of all pairs, of pairs with equal numbers of checkers, and of the two worst
+    """Yield lines of text about the errors of all pairs, of pairs with equal numbers of checkers, and of the two worst
     pairs."""
     (everything,) = (row for row in rows if row["grouping"] == "all")
     yield f"{table.name}: {everything['pairs']:,} pairs of layouts"

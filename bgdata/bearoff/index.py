@@ -1,9 +1,9 @@
 """Bearoff layouts and their index, which is a combinatorial number system, the same as gnubg's position index.
 
-A *layout* is one side's checkers on its own points 1..P, ace point first; at most C are on the board, the rest is borne
-off. Layouts rank to 0..count-1 by ascending number of checkers, then descending count on the ace point, then on the
-deuce point, and so on. The rank does not depend on C, so a table for fewer checkers is a prefix of a larger one. Every
-checker move lowers the rank and the pip count.
+A *layout* is one side's checkers on its own points 1..P, ace point first. At most C checkers are on the board; the
+others are borne off. The index, from 0, sorts layouts by number of checkers (ascending), then by the count on the ace
+point (descending), then on the deuce point, and so on. It does not depend on C, so a table for fewer checkers is a
+prefix of a larger one. Every checker move lowers the index and the pip count.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from bgdata.game.integers import plain_integers
 MAX_POINTS = 18
 MAX_CHECKERS = 15
 
-# BINOMIAL[n][r] for layouts of 15 checkers on 18 points or 4 on 25
+# BINOMIAL[n][r] large enough for layouts of 15 checkers on 18 points, or 4 on 25
 BINOMIAL = [[comb(n, r) for r in range(27)] for n in range(MAX_POINTS + MAX_CHECKERS + 8)]
 
 
 def layout_count(points: int, checkers: int) -> int:
-    """The number of layouts with at most `checkers` checkers on `points` points, including the empty one: binom(P + C,
-    P)."""
+    """Return the number of layouts with at most `checkers` checkers on `points` points, including the empty one:
+    binom(P + C, P)."""
     check_size(points, checkers)
     return comb(points + checkers, points)
 
@@ -37,7 +37,7 @@ def check_size(points: int, checkers: int) -> None:
 
 
 def position_index(layout: Sequence[int]) -> int:
-    """The position index of a layout (checkers on points 1..P, ace point first; P is its length).
+    """Return the position index of a layout (checkers on points 1..P, ace point first; P is its length).
 
     >>> position_index([0, 0, 0, 0, 0, 15])
     54263
@@ -55,7 +55,7 @@ def position_index(layout: Sequence[int]) -> int:
 
 
 def rank(counts: Sequence[int]) -> int:
-    """The position index of a layout of up to 25 points, which is not checked."""
+    """Return the position index of a layout of up to 25 points, without checking the layout."""
     index = above = 0
     for column, count in enumerate(reversed(counts), start=1):
         above += count
@@ -72,7 +72,7 @@ def whole_index(index: object) -> int:
 
 
 def layout_at(index: int, points: int) -> list[int]:
-    """The layout on `points` points with this position index: the inverse of `position_index`.
+    """Return the layout on `points` points with this position index: the inverse of `position_index`.
 
     >>> layout_at(26, 6)
     [0, 0, 0, 0, 1, 1]

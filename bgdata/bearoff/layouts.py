@@ -1,12 +1,12 @@
 """All layouts as arrays, in the orders in which bearoff tables are stored and solved, and the results of every roll.
 
-A side alone can always play both dice, so a result is the layout after two moves (four for a double), in either order
-of the dice. Results that waste pips are legal and are kept: dropping them, as a published table did, changes 23 million
-of the 25 million two-sided equities of 6 points and 9 checkers.
+Without contact a side can always play both dice. So a result is the layout after two moves (four for a double), in
+either order of the dice. Plays that waste pips are legal too. Leaving them out, as a published table did, changes 23
+million of the 25 million two-sided equities of 6 points and 9 checkers.
 
-*Slots* number layouts by pip count and then index, the order of solving: every play lowers the pip count. Layouts of
-one pip count, a *layer*, have consecutive slots and do not depend on each other. Pairs of layouts are solved by the
-total pip count of both sides.
+The *slot* of a layout is its number in the order of pip count and then index. This is the order of solving, because
+every play lowers the pip count. Layouts of one pip count, a *layer*, have consecutive slots and do not depend on each
+other. Pairs of layouts are solved by the total pip count of both sides.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def fill_layouts(layouts: NDArray[np.int8]) -> None:
     for index in range(1, count):
         row = layouts[index]
         row[:] = layouts[index - 1]
-        # the next layout with as many checkers: one checker of the last occupied point below the top point moves up a
-        # point, and the checkers of the top point follow it there; if all are on the top point, the next layout has one
-        # more checker, and all are on the ace point
+        # the next layout with as many checkers: one checker of the last occupied point below the top point moves up one
+        # point, and the checkers of the top point follow it there. If all checkers are on the top point, the next
+        # layout has one checker more, and all are on the ace point
         point = points - 2
         while point >= 0 and row[point] == 0:
             point -= 1
@@ -48,14 +48,14 @@ def fill_layouts(layouts: NDArray[np.int8]) -> None:
 
 
 def all_layouts(points: int, checkers: int) -> NDArray[np.int8]:
-    """int8[count, points]: every layout with at most `checkers` checkers, in the order of position indexes."""
+    """Return every layout with at most `checkers` checkers in the order of position indexes, as int8[count, points]."""
     layouts = np.zeros((layout_count(points, checkers), points), np.int8)
     fill_layouts(layouts)
     return layouts
 
 
 def pip_counts(layouts: NDArray[np.int8]) -> NDArray[np.int16]:
-    """int16[count]: the pip count of each layout."""
+    """Return the pip count of each layout, as int16[count]."""
     return (layouts @ np.arange(1, layouts.shape[1] + 1, dtype=np.int16)).astype(np.int16)
 
 
@@ -67,12 +67,12 @@ def pip_layers(pips: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.i
     return order, start
 
 
-_BLOCK = 16  # layouts per task
-_MAX_RESULTS = 8192  # scratch: results of three moves times six or more points, before removing duplicates
+_BLOCK = 16  # number of layouts per task
+_MAX_RESULTS = 8192  # size of scratch arrays: results of three moves times six or more points, with duplicates
 
 
 class Plays(NamedTuple):
-    """The layouts that the plays of every roll lead to: `results[start[index * 21 + roll] : start[index * 21 + roll +
+    """The layouts to which the plays of every roll lead: `results[start[index * 21 + roll] : start[index * 21 + roll +
     1]]` are position indexes, ascending. Rolls are in the order 21 31 32 41 ... 65, then doubles 11 to 66. The only
     result of the empty layout is itself."""
 
@@ -82,7 +82,7 @@ class Plays(NamedTuple):
 
 @kernel()
 def fill_index_drops(layout: Array, drops: Array) -> int:
-    """Fill drops[k] with how much lower the position index becomes if a checker on point k is borne off; returns the
+    """Fill drops[k] with the decrease of the position index if a checker on point k is borne off, and return the
     highest occupied point. A move from point k to point k - n lowers the index by drops[k] - drops[k - n]."""
     points = layout.shape[0]
     checkers = highest = 0
@@ -125,7 +125,7 @@ def fill_moved(from_indexes: Array, count: int, die: int, layouts: Array, drops:
 
 @kernel()
 def keep_distinct(values: Array, count: int) -> int:
-    """Keep the distinct numbers among the first `count` of `values`, ascending, in its first places; returns how many
+    """Move the distinct numbers among the first `count` of `values` to its beginning, ascending, and return how many
     there are."""
     values[:count].sort()
     n = 0
@@ -215,21 +215,21 @@ class Slots(NamedTuple):
 
     @property
     def totals(self) -> range:
-        """The pips of both sides together, of all pairs to solve, in order."""
+        """The totals of the pip counts of both sides, for all pairs to solve, in the order of solving."""
         return range(2, 2 * self.most_pips + 1)
 
     def layers_of(self, total: int) -> range:
-        """The pip counts that the player on roll can have if both sides together have `total` pips and neither has
-        finished."""
+        """Return the pip counts that the player on roll can have if both sides together have `total` pips and neither
+        has finished."""
         return range(max(1, total - self.most_pips), min(self.most_pips, total - 1) + 1)
 
     def pairs_of(self, total: int) -> int:
-        """The number of pairs of layouts that have `total` pips together."""
+        """Return the number of pairs of layouts that have `total` pips together."""
         sizes = np.diff(self.layer_start).tolist()
         return sum(sizes[pips] * sizes[total - pips] for pips in self.layers_of(total))
 
     def reachable_from(self, first: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """bool[slots]: whether rolls lead to a slot from one of the slots `first`, which count too."""
+        """Find the slots that can be reached from the slots `first`, including these, as bool[slots]."""
         found = np.zeros(len(self.order), np.bool_)
         found[first] = True
         for slot in range(int(first.max()), 0, -1):  # plays lead to lower slots
@@ -239,7 +239,7 @@ class Slots(NamedTuple):
         return found
 
     def restrict(self, first: NDArray[np.int64]) -> Slots:
-        """A copy with only the slots that can be reached from `first`, numbered anew."""
+        """Return a copy with only the slots that can be reached from `first`. They get new numbers."""
         found = self.reachable_from(first)
         number = np.cumsum(found) - 1
         counts = np.diff(self.play_start).reshape(-1, ROLL_COUNT)

@@ -1,9 +1,9 @@
-"""The inner loop of two-sided tables with vector instructions, which finds the lowest value of a set of rows in each
+"""The inner loop of two-sided tables, with vector instructions: it finds the lowest value of a set of rows in each
 lane.
 
-From nested loops over rows and lanes, Numba loads and stores the lowest values in memory for every row. Here they are
-vectors, which LLVM keeps in registers. One loop handles all columns, since its end is hard to predict for the
-processor.
+Compiled from nested loops over rows and lanes, the code would load and store the lowest values in memory for every row.
+Here they are vectors, which LLVM keeps in registers. One loop handles all columns, because the processor cannot predict
+well where a loop ends.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from bgdata.kernel import Array, kernel
 from bgdata.vectors import splat, unpack, vector_at
 
-TILE = 16  # lanes side by side: one cache line of float32
+TILE = 16  # number of lanes side by side: one cache line of float32
 _INDEX = ir.IntType(64)
 
 

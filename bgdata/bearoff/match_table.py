@@ -1,10 +1,10 @@
-"""Match bearoffs. This module probes their tables (memory-mapped, with NumPy only), and lists the cube states that a
-game can reach, with the MWC of winning or losing in each. MWC are of the player on roll.
+"""Match bearoffs: probes their tables (memory-mapped, with NumPy only), and lists the cube states that a game can
+reach, with the MWC after winning and after losing in each. MWC are those of the player on roll.
 
-A state is who is on roll, the value of the cube, and who may turn it. Doubling leads to a state with twice the value.
-The states end at the *dead* cube, which already wins the match for its owner. If the cube is dead for both sides no
-table is needed: without gammons, MWC = MWC of losing + chance of winning * difference. An automatic redouble, by a side
-that would lose the match anyway, needs no special rule.
+A cube state says who is on roll, the value of the cube, and who may turn it. Doubling leads to a state with twice the
+value. There are no states after a *dead* cube, with which its owner already wins the match. If the cube is dead for
+both sides, no table is needed: without gammons, MWC = MWC after losing + chance of winning * (MWC after winning - MWC
+after losing). No special rule is needed for the automatic redouble of a side that would lose the match anyway.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from bgdata.game.position import Position, PositionLike
 from bgdata.store.table import Table
 
 STEPS = 65535  # code = round(mwc * STEPS)
-TIE = 1e-9  # MWC this close are equal
+TIE = 1e-9  # MWC that differ by less count as equal
 OWNER_COLUMNS = {CubeOwner.CENTERED: "centered", CubeOwner.ON_ROLL: "owned", CubeOwner.OPPONENT: "opponent_owned"}
 
 
 def match_columns(score: MatchScore, cube_value: int) -> tuple[str, ...]:
-    """The names of the columns that a table for this score and cube value has, in order; empty if that cube cannot
-    occur at the score."""
+    """Return the names of the columns of a table for this score and cube value, in order. There are none if that cube
+    cannot occur at the score."""
     if score.is_crawford:
         return ("cubeless",)
     owners = ("centered",) if cube_value == 1 else ("owned", "opponent_owned")
@@ -39,8 +39,8 @@ def match_columns(score: MatchScore, cube_value: int) -> tuple[str, ...]:
 
 
 def match_owner(cube_value: int, cube_owner: CubeOwner | str) -> CubeOwner:
-    """The owner of a cube in a match: a cube of 1 is centered, a higher one owned. An empty `cube_owner` stands for the
-    side that may double. Raises InvalidScoreError if the owner and the value do not fit."""
+    """Return the owner of a cube in a match. A cube of 1 is centered; a higher cube has an owner. An empty `cube_owner`
+    stands for the side that may double. Raises InvalidScoreError if the owner and the value do not fit."""
     if not cube_owner:
         return CubeOwner.CENTERED if cube_value == 1 else CubeOwner.ON_ROLL
     if cube_owner not in tuple(CubeOwner):
@@ -53,8 +53,8 @@ def match_owner(cube_value: int, cube_owner: CubeOwner | str) -> CubeOwner:
 
 
 class MatchDecision(NamedTuple):
-    """A cube decision in a match: the MWC of the player on roll before its roll for each action. `double_take` is None
-    if it may not double."""
+    """A cube decision in a match: for each action, the MWC of the player on roll before it rolls. `double_take` is None
+    if the player may not double."""
 
     cubeless: float
     no_double: float
@@ -74,7 +74,7 @@ class MatchDecision(NamedTuple):
         if self.double_take is None or self.no_double > min(self.double_take, self.double_pass) + TIE:
             return "no double"
         if isclose(self.no_double, self.double_pass, abs_tol=TIE) and self.double_take > self.double_pass - TIE:
-            return "no double"  # all but won already
+            return "no double"  # the match is almost won
         return "double, take" if self.double_take < self.double_pass else "double, pass"
 
 
@@ -107,7 +107,8 @@ class MatchTable(MappedTable):
         return self.probe_layouts(on_roll[: BAR - 1], opponent[: BAR - 1], cube_owner)
 
     def probe_layouts(self, on_roll: Layout, opponent: Layout, cube_owner: CubeOwner | str = "") -> MatchDecision:
-        """Look up the cube decision for two layouts or position indexes. Raises the same exceptions as `probe`."""
+        """Look up the cube decision for two layouts or position indexes. Raises InvalidPositionError, NotCoveredError
+        and InvalidScoreError as `probe` does."""
         owner = match_owner(self.cube_value, cube_owner)
         indexes = [self._index(on_roll), self._index(opponent)]
         values = self.decode(self.stored[indexes[0], indexes[1]])
@@ -117,13 +118,13 @@ class MatchTable(MappedTable):
         return MatchDecision(found["cubeless"], no_double, taken, self.won)
 
     def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float64]:
-        """float64[n, columns]: look up the MWC of n pairs of position indexes, with columns as in `columns`. Raises the
-        same exceptions as `tables.index_pairs`."""
+        """Look up the MWC of n pairs of position indexes, as float64[n, columns], with columns as in `columns`. Raises
+        UsageError if the shapes are not the same [n], and NotCoveredError for an index beyond the table."""
         return self.decode(self.stored[index_pairs(on_roll, opponent, self._count, self.table)])
 
     def equity(self, mwc: float) -> float:
-        """Convert MWC to normalised equity: 1 for winning the points on the cube, -1 for losing them; NaN if both have
-        the same MWC."""
+        """Convert MWC to normalised equity: 1 for winning the points on the cube, -1 for losing them. It is NaN if
+        winning and losing have the same MWC."""
         swing = self.won - self.lost
         return (2 * mwc - self.won - self.lost) / swing if swing else float("nan")
 
@@ -138,14 +139,14 @@ class MatchTable(MappedTable):
         return index
 
 
-NOBODY = -1  # in `take`: the side on roll may not double or has no reason to
-WIN_CHANCE = 0  # column of the first side's chance of winning, which does not depend on cube and score
+NOBODY = -1  # in `take`: the side on roll may not double, or cannot gain by it
+WIN_CHANCE = 0  # column of the chance of winning the game, which does not depend on cube and score
 FAIR_MWC = 1e-12  # tolerance for the MWC of equal players to add up to 1
 
 
 class CubeState(NamedTuple):
-    """The state of the cube in a game: who is on roll (0: the player that the table is for), and the cube as this side
-    sees it."""
+    """The state of the cube in a game: the side on roll (0: the player from whose point of view the table is), and the
+    cube as this side sees it."""
 
     side: int
     cube_value: int
@@ -154,27 +155,27 @@ class CubeState(NamedTuple):
 
 class States(NamedTuple):
     """The cube states that need a table, one for each column. Column 0 is the chance that the side on roll wins;
-    `names` contains the states of the other columns. Equal sides share columns; otherwise each side has columns of its
-    own."""
+    `names` contains the states of the other columns. If both sides are equal they have the same columns; otherwise each
+    side has different columns."""
 
     names: tuple[CubeState, ...]  # names of the columns from 1 on; higher cubes come first
     after_play: NDArray[np.int64]  # [columns] the same cube with the other side on roll
     take: NDArray[np.int64]  # [columns] the state after a take, the same side on roll; or NOBODY
     won: NDArray[np.float64]  # [columns] MWC of the side on roll after a win or a pass
     lost: NDArray[np.float64]  # [columns] MWC after a loss
-    # [columns] MWC after a take = taken + per_unit * value in column `take`: that MWC for a live cube, and for a dead
-    # cube the MWC between losing and winning by the chance of winning
+    # [columns] MWC after a take = taken + per_unit * value in column `take`. With a live cube, the value is that MWC;
+    # with a dead cube it is the chance of winning, which decides where the MWC is between losing and winning
     taken: NDArray[np.float64]
     per_unit: NDArray[np.float64]
 
     def column(self, state: CubeState) -> int | None:
-        """The column of a state; None if its cube is dead."""
+        """Return the column of a state, None if its cube is dead."""
         return 1 + self.names.index(state) if state in self.names else None
 
 
 class MatchCube:
     """The cube in one game of a match: the states that the rules allow, and their MWC. `mwc_of_score` is the match
-    equity table: a function from a score to the chance that the player who needs `away` points wins the match."""
+    equity table, as a function from a score to the chance that the player who needs `away` points wins the match."""
 
     def __init__(self, score: MatchScore, mwc_of_score: Callable[[MatchScore], float]) -> None:
         self.score = score
@@ -182,18 +183,18 @@ class MatchCube:
         self._aways = (score.away, score.opponent_away)
         self.sides = 2
         if score.away == score.opponent_away:
-            # in tables of unequal players, winning is worth more to one side
+            # in tables of unequal players, one side gains more by winning
             points = [2**n for n in range(score.away.bit_length() + 1)]
             if all(abs(self.mwc(0, point) + self.mwc(0, -point) - 1.0) < FAIR_MWC for point in points):
                 self.sides = 1
 
     def other(self, side: int) -> int:
-        """The other side; side 0 if both sides are equal and share states."""
+        """Return the other side, or side 0 if both sides are equal and have the same states."""
         return self.sides - 1 - side
 
     def mwc(self, side: int, points: int) -> float:
-        """The MWC of a side after winning `points` (negative: losing them). Raises InvalidScoreError for an MWC outside
-        0 to 1."""
+        """Return the MWC of a side after winning `points` (negative: losing them). Raises InvalidScoreError for an MWC
+        outside 0 to 1."""
         points = points if side == 0 else -points
         after = self.score.after_game(points)
         mwc = float(points > 0) if after is None else self.mwc_of_score(after)
@@ -202,8 +203,8 @@ class MatchCube:
         return mwc if side == 0 else 1.0 - mwc
 
     def worth(self, side: int, cube_value: int) -> tuple[float, float]:
-        """The MWC of a side after winning, and after losing, a game with this cube. Raises InvalidScoreError if winning
-        is worse than losing."""
+        """Return the MWC of a side after winning, and after losing, a game with this cube. Raises InvalidScoreError if
+        winning is worse than losing."""
         won, lost = self.mwc(side, cube_value), self.mwc(side, -cube_value)
         if won < lost:
             raise InvalidScoreError(
@@ -219,18 +220,18 @@ class MatchCube:
         return may_double and state.cube_value < self._aways[state.side]
 
     def after_play(self, state: CubeState) -> CubeState:
-        """The state after the side on roll has played: the same cube with the other side on roll."""
+        """Return the state after the side on roll has played: the same cube with the other side on roll."""
         return CubeState(self.other(state.side), state.cube_value, state.cube_owner.flip())
 
 
 def after_take(state: CubeState) -> CubeState:
-    """The state after the side on roll doubles and the other side takes."""
+    """Return the state after the side on roll doubles and the other side takes."""
     return CubeState(state.side, 2 * state.cube_value, CubeOwner.OPPONENT)
 
 
 def start_states(score: MatchScore, cube_value: int) -> tuple[CubeState, ...]:
-    """The states that a table for this score and cube value covers: one for each possible owner, and the one after a
-    double and take. Raises InvalidScoreError for an impossible cube."""
+    """Return the states that a table for this score and cube value covers: one for each possible owner, and the state
+    after a double and take. Raises InvalidScoreError for an impossible cube."""
     if score.is_crawford and cube_value != 1:
         raise InvalidScoreError(f"expected a cube of 1 in the crawford game, got {cube_value}")
     owners = (CubeOwner.CENTERED,) if cube_value == 1 else (CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
@@ -240,8 +241,8 @@ def start_states(score: MatchScore, cube_value: int) -> tuple[CubeState, ...]:
 
 
 def reachable_states(cube: MatchCube, starts: tuple[CubeState, ...]) -> States:
-    """Find all states that can be reached from `starts` and in which a side has a reason to double, the highest cube
-    first. Raises InvalidScoreError for an invalid match equity table."""
+    """Find all states that can be reached from `starts` and in which a side can gain by doubling. The highest cube
+    comes first. Raises InvalidScoreError for an invalid match equity table."""
     found: set[CubeState] = set()
     waiting = list(starts)
     while waiting:
@@ -267,8 +268,8 @@ def reachable_states(cube: MatchCube, starts: tuple[CubeState, ...]) -> States:
 
 
 def money_states() -> States:
-    """The cube states of money play. Both sides are equal, and values per unit do not depend on the cube. In place of
-    MWC they use (equity per unit cube + 1) / 2: 0 for a loss, 1 for a win."""
+    """Return the cube states of money play. Both sides are equal, and values per unit do not depend on the value of the
+    cube. In place of MWC the states use (equity per unit cube + 1) / 2: 0 for a loss, 1 for a win."""
     owners = (CubeOwner.OPPONENT, CubeOwner.ON_ROLL, CubeOwner.CENTERED)
     names = tuple(CubeState(0, 1, owner) for owner in owners)
     columns = len(names) + 1

@@ -9,9 +9,9 @@ A take leads to the column of twice the cube, owned by the other side, in the sa
 winning the points on the cube. Column 0 is the chance of winning the game by plays that maximise it; without gammons it
 gives the MWC of every dead cube. So a cell depends only on cells with smaller pip totals.
 
-Everything is float64. Rows are the side that is not on roll, lanes the side on roll, in tiles: for one result of a
-play, all opponents of a layer are contiguous. The inner loop processes whole tiles. At the ends of a layer it also
-computes lanes of other layers, which are never read.
+Everything is float64. Rows stand for the side that is not on roll. Lanes stand for the side on roll, and are grouped in
+tiles: after one result of a play, the values for all opponents of a layer are contiguous. The inner loop processes
+whole tiles. At the ends of a layer it also computes lanes of other layers, which are never read.
 
 A table covers all layouts of a size, at one score. `solve_position` solves only the layouts that a single position
 leads to, in milliseconds for few checkers, at any score and for money.
@@ -33,14 +33,14 @@ from bgdata.bearoff.tables import fit_layout
 from bgdata.kernel import Array, kernel, prange
 
 LANES = 8  # values of a column that are side by side, followed by the next column: one cache line each
-ON_ROLL = 32  # players on roll per task
-OPPONENTS = 128  # opponents per task
+ON_ROLL = 32  # number of players on roll per task
+OPPONENTS = 128  # number of opponents per task
 
 # limits for a single position
 MAX_LAYOUTS = 20_000  # layouts of a side before unreachable ones are removed: 6 points and 12 checkers
 MAX_CELLS = 16_000_000  # cells to solve: about a second, and 128 MB
-MAX_CHECKERS = 14  # with 15 a gammon can be lost
-# chances of the rolls in the order of `Plays`
+MAX_CHECKERS = 14  # with 15 checkers a gammon can be lost
+# chances of the rolls, in the order of `Plays`
 CHANCES = np.repeat([2 / 36, 1 / 36], [NON_DOUBLES, ROLL_COUNT - NON_DOUBLES])
 
 
@@ -50,7 +50,7 @@ class MatchPairs(NamedTuple):
     slots: Slots
     cells: NDArray[np.float64]  # [slots, tiles, columns, LANES] decided MWC
     states: States
-    no_double: NDArray[np.float64]  # [slot of the other side, slot on roll] of the column `start`
+    no_double: NDArray[np.float64]  # [slot of the other side, slot on roll] MWC without a double, of column `start`
     start: int  # column of the table's cube state; the column of win chances for a dead cube
 
 
@@ -172,30 +172,32 @@ def solve_match(points: int, checkers: int, cube: MatchCube, cube_value: int) ->
 
 
 def by_index(slots: Slots, by_slot: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index]: rearrange values by slot, [slot of the other side, slot on roll], by
-    position index."""
+    """Sort values by position index instead of slot: [slot of the other side, slot on roll] becomes float64[on-roll
+    index, opponent index]."""
     values = np.empty_like(by_slot)
     values[np.ix_(slots.order, slots.order)] = by_slot.T
     return values
 
 
 def column_by_index(match: MatchPairs, column: int) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index]: the values of a column after the cube decision. Pairs whose player on
-    roll has won have no cell; for these the values come from the other side."""
+    """Return the values of a column after the cube decision, as float64[on-roll index, opponent index]. Pairs whose
+    player on roll has won have no cell: their values follow from those of the other side."""
     count = len(match.slots.order)
     return by_index(match.slots, match.cells[:, :, column, :].reshape(count, -1)[:, :count])
 
 
 def win_chances(match: MatchPairs) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index]: the chance that the player on roll wins the game, without a cube."""
+    """Return the chance that the player on roll wins the game without a cube, as float64[on-roll index, opponent
+    index]."""
     chances = column_by_index(match, WIN_CHANCE)
     chances[0] = 1.0
     return chances
 
 
 def state_mwc(match: MatchPairs, cube: MatchCube, state: CubeState, *, is_decided: bool = False) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index]: the MWC of the player on roll in a cube state, before its cube decision.
-    In the table's own state it is the MWC without a double, unless `is_decided`."""
+    """Return the MWC of the player on roll in a cube state, before its cube decision, as float64[on-roll index,
+    opponent index]. In the cube state for which the table was solved, it is the MWC without a double, unless
+    `is_decided`."""
     won, lost = cube.worth(state.side, state.cube_value)
     column = match.states.column(state)
     if column is None:
@@ -210,15 +212,15 @@ def state_mwc(match: MatchPairs, cube: MatchCube, state: CubeState, *, is_decide
 
 
 def mwc_columns(match: MatchPairs, cube: MatchCube, cube_value: int) -> list[NDArray[np.float64]]:
-    """The values of each of `match_table.match_columns`, in order: float64[on-roll index, opponent index]."""
+    """Return the values of each of `match_table.match_columns`, in order, as float64[on-roll index, opponent index]."""
     won, lost = cube.worth(0, cube_value)
     states = () if cube.score.is_crawford else start_states(cube.score, cube_value)
     return [lost + win_chances(match) * (won - lost), *(state_mwc(match, cube, state) for state in states)]
 
 
 class Worth(NamedTuple):
-    """What a position is worth to the player on roll before its roll, in the unit of the states: without a double,
-    after a take (None if there is no reason to double), and after a pass."""
+    """The values of a position for the player on roll before its roll, in the unit of the states: without a double,
+    after a take (None if doubling cannot gain), and after a pass."""
 
     no_double: float
     taken: float | None
@@ -229,7 +231,7 @@ Layout = Sequence[int]  # checkers by point, ace point first
 
 
 class SolvedRace:
-    """A race solved at some cube states: all pairs of layouts that its position can lead to."""
+    """A solved race: the values of all pairs of layouts to which a position can lead, in some cube states."""
 
     def __init__(self, slots: Slots, states: States, total: int, points: int) -> None:
         self.slots, self.states, self.total, self.points = slots, states, total, points
@@ -240,18 +242,18 @@ class SolvedRace:
 
     @property
     def cells(self) -> int:
-        """The number of cells, eight bytes each."""
+        """The number of cells. Each takes eight bytes."""
         return int(self.pairs.cells.size)
 
     def find(self, on_roll: Layout, opponent: Layout) -> tuple[int, int] | None:
-        """The slots of two layouts; None if this pair is not solved."""
+        """Return the slots of two layouts, None if this pair is not solved."""
         if pip_count(on_roll) + pip_count(opponent) > self.total:
             return None
         found = [self.slot_of.get(index_of(layout, self.points), -1) for layout in (on_roll, opponent)]
         return (found[0], found[1]) if min(found) >= 0 else None
 
     def worth(self, slots: tuple[int, int], state: CubeState) -> Worth | None:
-        """What a pair of slots, neither of them empty, is worth in a cube state; None if its cube is dead."""
+        """Return the values of a pair of slots, neither of them empty, in a cube state; None if its cube is dead."""
         column = self.states.column(state)
         if column is None:
             return None
@@ -262,7 +264,7 @@ class SolvedRace:
         return Worth(self._no_double(slots, column), taken, float(self.states.won[column]))
 
     def win(self, slots: tuple[int, int]) -> float:
-        """The chance that the player on roll wins if both sides play to win the game."""
+        """Return the chance that the player on roll wins if both sides play to win the game."""
         return self._no_double(slots, 0)
 
     def _no_double(self, slots: tuple[int, int], column: int) -> float:
@@ -275,7 +277,7 @@ class SolvedRace:
 
 
 def solve_position(on_roll: Layout, opponent: Layout, states: States, most_cells: int = MAX_CELLS) -> SolvedRace | None:
-    """Solve all pairs of layouts that a position can lead to. Returns None if a gammon can be lost, or if there are
+    """Solve all pairs of layouts that a position can lead to. Returns None if a gammon can be lost, or if this needs
     more than `most_cells` cells."""
     layouts = [on_roll, opponent]
     points = max(6, *(highest(layout) for layout in layouts))
@@ -293,14 +295,14 @@ def solve_position(on_roll: Layout, opponent: Layout, states: States, most_cells
 
 @lru_cache(maxsize=8)
 def slots_of(points: int, checkers: int) -> tuple[Slots, NDArray[np.int64]]:
-    """Number the layouts of a size by slot; also returns the slot of each position index."""
+    """Number the layouts of a size by slot, and return the slots together with the slot of each position index."""
     slots = all_slots(points, checkers)
     return slots, np.argsort(slots.order)
 
 
 def count_below(layout: Layout) -> int:
-    """An upper bound on how many layouts a layout can lead to: the number of layouts that have, on or above every
-    point, no more checkers than this one."""
+    """Return an upper bound on the number of layouts to which a layout can lead. It counts the layouts that, for each
+    point, have no more checkers on or above it than this layout."""
     ways = {0: 1}  # number of layouts by checkers, for the points so far, from the highest down
     above = 0
     for count in reversed(layout):
@@ -310,15 +312,15 @@ def count_below(layout: Layout) -> int:
 
 
 def highest(layout: Layout) -> int:
-    """The highest point with a checker; 0 if the layout is empty."""
+    """Return the highest point with a checker, 0 if the layout is empty."""
     return max((point for point, count in enumerate(layout, start=1) if count), default=0)
 
 
 def pip_count(layout: Layout) -> int:
-    """The pip count of a layout."""
+    """Return the pip count of a layout."""
     return sum(point * count for point, count in enumerate(layout, start=1))
 
 
 def index_of(layout: Layout, points: int) -> int:
-    """The position index of a layout on `points` points; -1 if it has checkers beyond these points."""
+    """Return the position index of a layout on `points` points, -1 if it has checkers beyond these points."""
     return -1 if highest(layout) > points else position_index(fit_layout(layout, points))

@@ -1,7 +1,8 @@
-"""Random pairs of bearoff layouts for training, by seed. Every layout is on roll once before any is on roll twice.
+"""Random pairs of bearoff layouts for training, reproducible by a seed. Every layout is on roll once before any layout
+is on roll twice.
 
 In a random half of the pairs the opponent has a similar pip count, as in real races. In the other half the opponent has
-any layout, since a player that compares plays must evaluate lopsided races too.
+any layout, because a player that compares plays must evaluate uneven races too.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 from bgdata.bearoff.layouts import pip_counts, pip_layers
 from bgdata.game.random import GAMMA, mix_bits
 
-NEAR = 10  # near opponents differ by at most pips / NEAR
-MIN_PIPS = 2  # but near opponents may differ by this much at least
+NEAR = 10  # opponents with a similar pip count differ by at most pips / NEAR
+MIN_PIPS = 2  # but they may differ by this much at least
 
 
 class LayoutPairs(NamedTuple):
@@ -44,8 +45,8 @@ def random_pairs(layouts: NDArray[np.int8], count: int, seed: int) -> LayoutPair
 
 
 def near_layouts(layouts: NDArray[np.int8], rows: NDArray[np.int64], bits: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """int64[k]: for the layout in each of int64[k] rows, the row of one with a similar pip count, chosen by 64 random
-    bits."""
+    """For the layout in each of `rows`, int64[k], choose the row of a layout with a similar pip count, by 64 random
+    bits. Returns int64[k]."""
     pips = pip_counts(layouts).astype(np.int64)
     order, start = pip_layers(pips.astype(np.int16))
     width = np.maximum(MIN_PIPS, pips[rows] // NEAR)
@@ -55,13 +56,14 @@ def near_layouts(layouts: NDArray[np.int8], rows: NDArray[np.int64], bits: NDArr
 
 
 def random_below(bits: NDArray[np.uint64], counts: NDArray[np.int64] | int) -> NDArray[np.int64]:
-    """int64[k]: random numbers from 0 to `counts` - 1 (counts up to 2^32), from the upper 32 of 64 random bits."""
+    """Return random numbers from 0 to `counts` - 1 (counts up to 2^32), from the upper 32 of 64 random bits, as
+    int64[k]."""
     return ((bits >> np.uint64(32)) * np.asarray(counts).astype(np.uint64) >> np.uint64(32)).astype(np.int64)
 
 
 def hash_rows(rows: NDArray[np.int64], seed: int, stream: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
-    """uint64[k]: pseudo-random bits for each row, from the seed, the stream and the row: the finalizer of splitmix64
-    (Steele, Lea and Flood, 2014), applied to each in turn."""
+    """Return pseudo-random bits for each row as uint64[k]: the finalizer of splitmix64 (Steele, Lea and Flood, 2014),
+    applied to the seed, the stream and the row in turn."""
     with np.errstate(over="ignore"):
         bits = np.zeros(len(rows), np.uint64)
         for part in (np.uint64(seed), np.asarray(stream, np.uint64), rows.astype(np.uint64)):
@@ -70,8 +72,8 @@ def hash_rows(rows: NDArray[np.int64], seed: int, stream: NDArray[np.uint64] | i
 
 
 def paired_boards(layouts: NDArray[np.int8], pairs: LayoutPairs) -> NDArray[np.int8]:
-    """int8[k, 26]: the boards of pairs of layouts, for the player on roll. Layouts have at most 12 points, so there is
-    no contact."""
+    """Return the boards of pairs of layouts for the player on roll, as int8[k, 26]. Layouts must have at most 12
+    points, so that there is no contact."""
     points = layouts.shape[1]
     boards = np.zeros((len(pairs.on_roll), 26), np.int8)
     boards[:, 1 : points + 1] = layouts[pairs.on_roll]

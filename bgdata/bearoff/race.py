@@ -7,11 +7,11 @@ The goal is given by the first *live* position index: every position below it ha
 
 Every play lowers the pip count, so one pass over pip layers solves all positions, each layer in parallel. Positions are
 stored by *slot*: slot 0 is the reached goal, and live positions follow by pip count and then index. So the results of
-neighbouring positions are neighbours too.
+plays from neighbouring slots are neighbours too.
 
-A play consists of moves of one die each. `half` contains, for every position, the best result of one, two and three
-more moves with each die, so a roll costs a few look-ups instead of hundreds of plays. A side alone can always play
-every die, so this covers all legal plays, including those that waste pips.
+A play consists of moves of one die each. The array `half` contains, for every position, the best result of one, two and
+three more moves with each die. So a roll takes a few look-ups instead of hundreds of plays. Without contact a side can
+always play every die, so this covers all legal plays, including those that waste pips.
 
 Chances are integers in units of 1/scale, rounded once per roll; each row sums to exactly `scale`. Scale 65535 gives the
 bytes of gnubg's files. Our tables use 2^30, which is exact to 2e-8.
@@ -33,13 +33,13 @@ SCALE = 1 << 30  # a signed 64-bit key has 36 bits of expected rolls and 27 bits
 SLOT_BITS = 27
 SLOT_MASK = (1 << SLOT_BITS) - 1
 NO_KEY = np.iinfo(np.int64).max
-WIDTH = 32  # stored rolls of a distribution, from the first non-zero one: two cache lines
+WIDTH = 32  # stored chances of a distribution, from the first non-zero one: two cache lines
 LONGEST = 96  # 15 checkers on 18 points take more rolls only with a chance below 1/scale
-BLOCK = 128  # positions per task
+BLOCK = 128  # number of positions per task
 
 GNUBG_SCALE = 65535
-GNUBG_ROLLS = 32  # rolls that gnubg's files can store
-# rolls in gnubg's order 11 21 22 31 ... 66, as indexes of ours: 21 31 32 ... 65, then doubles
+GNUBG_ROLLS = 32  # number of rolls that gnubg's files can store
+# rolls in gnubg's order 11 21 22 31 ... 66, as indexes of our order 21 31 32 ... 65, then doubles
 _ROLL_ORDER = np.array([ROLLS.index(roll) for roll in sorted(ROLLS)])
 _WEIGHTS = np.array([roll.weight for roll in sorted(ROLLS)], np.float32)
 _RECIPROCAL = np.float32(1) / np.float32(36)
@@ -65,7 +65,7 @@ class Race(NamedTuple):
 
 @kernel(inline=True)
 def better_key(key: int, best: int) -> int:
-    """The key with fewer expected rolls; `best`, which came first, if they are equal."""
+    """Return the key with fewer expected rolls, or `best`, which came first, if they are equal."""
     return key if (key >> SLOT_BITS) < (best >> SLOT_BITS) else best
 
 
@@ -161,8 +161,8 @@ def solve_layer(start: int, end: int, race: Race, longest: int) -> None:
 
 
 def start_race(points: int, first_live: int, scale: int = SCALE) -> Race:
-    """Make a race in which only the goal is solved: slot 0, which takes 0 rolls with certainty. `first_live` is the
-    lowest position index that has not reached the goal."""
+    """Make a race in which only the goal is solved: slot 0, which takes exactly 0 rolls. `first_live` is the lowest
+    position index that has not reached the goal."""
     layouts = all_layouts(points, MAX_CHECKERS)
     order, layer_start = pip_layers(pip_counts(layouts)[first_live:])
     order += np.int32(first_live)
@@ -235,7 +235,7 @@ def fill_distributions(
 
 
 def distributions(race: Race, first_index: int) -> Distributions:
-    """The distributions of a solved race as floating-point chances, from position index first_index on."""
+    """Return the distributions of a solved race as floating-point chances, from position index first_index on."""
     slots = race.slot_of[first_index:]
     rows = len(slots)
     offsets = np.zeros(rows + 1, np.uint32)
@@ -247,7 +247,8 @@ def distributions(race: Race, first_index: int) -> Distributions:
 
 
 def integer_distributions(race: Race, longest: int) -> NDArray[np.uint32]:
-    """uint32[positions, longest]: the chance of each number of rolls for every position index, in units of 1/scale."""
+    """Return the chance of each number of rolls for every position index, as uint32[positions, longest] in units of
+    1/scale."""
     out = np.zeros((len(race.slot_of), longest), np.uint32)
     columns = race.first_roll[race.slot_of, None].astype(np.int64) + np.arange(WIDTH)
     kept = (np.arange(WIDTH) < race.length[race.slot_of, None]) & (columns < longest)
@@ -257,21 +258,21 @@ def integer_distributions(race: Race, longest: int) -> NDArray[np.uint32]:
 
 
 def one_sided_counts(points: int, *, is_gammon: bool = False) -> NDArray[np.uint16]:
-    """uint16[positions, 32]: the chances that it takes n rolls to bear off all checkers, or if `is_gammon` the first of
-    15, in units of 1/65535."""
+    """Return the chances that it takes n rolls to bear off all checkers, or the first of 15 if `is_gammon`, as
+    uint16[positions, 32] in units of 1/65535."""
     goal = layout_count(points, MAX_CHECKERS - 1) if is_gammon else 1
     solved = solve_race(start_race(points, goal, GNUBG_SCALE), GNUBG_ROLLS)
     return integer_distributions(solved, GNUBG_ROLLS).astype(np.uint16)
 
 
 def normal_moments(points: int) -> NDArray[np.float32]:
-    """float32[positions, 4] in index order: the mean and standard deviation of the rolls to bear off, then to save the
-    gammon.
+    """Return the mean and standard deviation of the rolls to bear off, and then of the rolls to save the gammon, as
+    float32[positions, 4] in index order.
 
     These are the moments of gnubg's normal-distribution files, bit for bit. They differ from the moments of the integer
-    distributions by up to 2e-4. Each roll uses the play with the smallest stored mean. With x = mean + 1 and weight w,
-    w * x and w * (sd^2 + x^2) are summed roll by roll and multiplied by the float32 reciprocal of 36; sd = sqrt(second
-    moment - mean^2). Every step is rounded to float32."""
+    distributions by up to 2e-4. For each roll, the play is the one with the smallest stored mean. With x = mean + 1 and
+    weight w, w * x and w * (sd^2 + x^2) are summed roll by roll and multiplied by the float32 reciprocal of 36; sd =
+    sqrt(second moment - mean^2). Every step is rounded to float32."""
     columns = []
     for first_live in (1, layout_count(points, MAX_CHECKERS - 1)):
         race = start_race(points, first_live)
@@ -289,7 +290,7 @@ def normal_moments(points: int) -> NDArray[np.float32]:
 
 @kernel(parallel=True)
 def fill_moments(start: int, end: int, race: Race, mean: Array, sd: Array) -> None:
-    """Fill mean, sd and race.half at the slots start to end - 1, one pip layer. Lower layers must have their keys."""
+    """Fill mean, sd and race.half at the slots start to end - 1, one pip layer. Lower layers must be filled."""
     for block in prange((end - start + BLOCK - 1) // BLOCK):
         drops = np.empty(race.layouts.shape[1] + 1, np.int64)
         reply = np.empty((6, 9), np.int64)

@@ -1,6 +1,6 @@
-"""A two-sided table in a warehouse at an address, of which only the requested rows are downloaded. The place answers
-requests for parts of files, as object stores and most servers of static files do. The digest of a large table is the
-digest of the hashes of its rows, so every row is proven without the rest of the file."""
+"""A two-sided table in a warehouse at an address, of which only the requested rows are downloaded. The server must
+answer requests for parts of files, as object stores and most servers of static files do. The digest of a large table
+covers the hashes of its rows, so each row can be proven without the rest of the file."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ ARRAY = "equities"
 
 
 def open_pairs(table: Table) -> TwoSidedTable:
-    """Open the two-sided table of a version: a large table at an address is read row by row, any other is
-    memory-mapped. Raises the same exceptions as `TwoSidedTable` and `RemoteTwoSidedTable`."""
+    """Open the two-sided table of a version. A large table at an address is read row by row; any other is
+    memory-mapped. Raises CorruptFileError as `TwoSidedTable` does, and the exceptions of `RemoteTwoSidedTable`."""
     if hasattr(table, "mirror") and table.has_file(f"{ARRAY}{ROW_HASHES}.npy"):
         return RemoteTwoSidedTable(cast("MirroredTable", table))
     return TwoSidedTable(table)
@@ -47,7 +47,7 @@ class RemoteTwoSidedTable(TwoSidedTable):
             )
 
     def _repr_html_(self) -> str:
-        """The name, address and digest of the table; showing rows would download them."""
+        """Show the name, address and digest of the table, without rows, because these would be downloaded."""
         manifest = self.table.manifest
         return (
             f"<p><b>{escape(self.table.name)}</b> at {escape(self.rows.place.address)}: {manifest.rows:,} rows</p>\n"
@@ -62,15 +62,15 @@ class RemoteTwoSidedTable(TwoSidedTable):
         return self._equities(self.rows.row(index), other * self._record_bytes)
 
     def probe_unchecked(self, on_roll: Layout, opponent: Layout) -> Equities:
-        """Look up the four equities of a position without checking them: only their bytes are downloaded. Raises the
-        same exceptions as `probe`."""
+        """Look up the four equities of a position without checking them: only their bytes are downloaded. Raises
+        NotCoveredError, InvalidPositionError and DownloadError as `probe` does."""
         index, other = self._indexes(on_roll, opponent)
         begin = (index * self._count + other) * self._record_bytes
         return self._equities(self.rows.read(begin, self._record_bytes), 0)
 
     def probe_stored(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[Any]:
-        """[n, 4]: look up the stored values of n pairs of position indexes. One request is sent for each player on
-        roll. Raises the same exceptions as `probe`."""
+        """Look up the stored values of n pairs of position indexes, as [n, 4]. One request is sent for each player on
+        roll. Raises the same exceptions as `probe`, and UsageError if the shapes are not the same [n]."""
         indexes, others = index_pairs(on_roll, opponent, self._count, self.table)
         found = np.empty((len(indexes), 4), self.rows.dtype)
         for index in np.unique(indexes).tolist():

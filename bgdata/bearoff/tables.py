@@ -1,7 +1,7 @@
-"""Probes bearoff tables, which are memory-mapped, with NumPy only, in a few microseconds per position.
+"""Looks up positions in bearoff tables, with NumPy only, in a few microseconds. The tables are memory-mapped.
 
-A position is one layout (or its index) for a one-sided table, and two for a two-sided one, the player on roll first.
-Methods named `probe_` raise NotCoveredError for a position outside the table.
+In a one-sided table a position is a layout or its index; in a two-sided table it is two of them, the player on roll
+first. Methods named `probe_` raise NotCoveredError for a position outside the table.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bgdata.store.table import Table
 Layout = int | Sequence[int]  # a position index, or checkers on points 1..P, ace point first
 # coefficients of `mean_excess`: fitted to all pairs of 6x9 and rounded; they halve the error on 7x8 and 8x7 too
 _EXCESS, _BY_LEADER, _BY_TRAILER = 0.019, 0.0007, 0.0021
-# measured by `bearoff_error`: combined minus exact cubeless equity of the player on roll, over all pairs of layouts
+# measured by `bearoff_error`: combined minus exact cubeless equity of the player on roll, for all pairs of layouts
 RACE_STUDY: tuple[str, Mapping[str, float]] = (
     "6x9",
     {"mean_absolute_difference": 0.001687, "smallest_difference": -0.027900, "largest_difference": 0.023626},
@@ -41,8 +41,8 @@ class Equities(NamedTuple):
 
 
 def open_array(table: Table, name: str, shape: tuple[int, ...], *dtypes: DTypeLike) -> NDArray[Any]:
-    """Map an array of a version. Raises CorruptFileError for a wrong shape or dtype, with which kernels would read
-    wrong places or beyond the end."""
+    """Map an array of a version into memory. Raises CorruptFileError for a wrong shape or dtype, because kernels would
+    then read wrong items or beyond the end."""
     found = table.array(name)
     if found.shape != shape or found.dtype not in [np.dtype(each) for each in dtypes]:
         raise CorruptFileError(
@@ -74,8 +74,8 @@ class MappedTable(ABC):
         return type(self), (self.table,)
 
     def middle_rows(self, count: int) -> list[dict[str, float]]:  # noqa: ARG002
-        """Up to `count` rows from the middle of the table, as in the Parquet files of smaller tables; empty for kinds
-        that always have such a file."""
+        """Return up to `count` rows from the middle of the table, as in the Parquet files of smaller tables. The list
+        is empty for kinds that always have a Parquet file."""
         return []
 
 
@@ -100,8 +100,8 @@ class RaceTable(MappedTable):
         return len(self._first_roll)
 
     def probe_chances(self, layout: Layout) -> NDArray[np.float64]:
-        """float64[rolls]: look up a layout; item n is the chance of needing exactly n rolls. Raises NotCoveredError if
-        the table does not cover the layout, and InvalidPositionError if it is invalid."""
+        """Look up the distribution of a layout as float64[rolls]: item n is the chance of needing exactly n rolls.
+        Raises NotCoveredError if the table does not cover the layout, and InvalidPositionError if it is invalid."""
         row = self._row(layout)
         first = int(self._first_roll[row])
         stored = self._chances[self._offsets[row] : self._offsets[row + 1]]
@@ -126,8 +126,8 @@ class RaceTable(MappedTable):
         return self.probe_mean_rolls(layout) * PIPS_PER_ROLL - sum(n * count for n, count in enumerate(points, start=1))
 
     def chances_matrix(self, rows: int) -> NDArray[np.float64]:
-        """float64[rows, longest]: the chances of the first `rows` positions; column n is the chance of needing exactly
-        n rolls."""
+        """Return the chances of the first `rows` positions as float64[rows, longest]. Column n is the chance of needing
+        exactly n rolls."""
         first = self._first_roll[:rows].astype(np.int64)
         starts = self._offsets[:rows].astype(np.int64)
         lengths = self._offsets[1 : rows + 1].astype(np.int64) - starts
@@ -156,7 +156,7 @@ class TwoSidedTable(MappedTable):
         self.stored = open_array(table, "equities", (count, count, 4), np.float32, np.uint16)
         self._set_scale(self.stored.dtype)
         probed = table.array("equities", scattered=True)
-        # one item per pair: gathering records is several times faster than rows of four
+        # one item per pair: collecting records is several times faster than rows of four
         self._records = probed.reshape(-1, 4).view([("equities", probed.dtype, 4)]).reshape(-1)
         self._bytes = probed.reshape(-1).data.cast("B")
 
@@ -195,14 +195,14 @@ class TwoSidedTable(MappedTable):
         return index, other
 
     def probe_stored(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[Any]:
-        """[n, 4]: look up n pairs of position indexes, as stored values for `decode`. Raises the same exceptions as
-        `index_pairs`."""
+        """Look up n pairs of position indexes, as [n, 4] stored values for `decode`. Raises UsageError if the shapes
+        are not the same [n], and NotCoveredError for an index beyond the table."""
         indexes, others = index_pairs(on_roll, opponent, self._count, self.table)
         return self._records.take(indexes * self._count + others)["equities"]
 
     def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float32]:
-        """float32[n, 4]: look up the equities of n pairs of position indexes, with columns as in `Equities`. Raises the
-        same exceptions as `index_pairs`."""
+        """Look up the equities of n pairs of position indexes, as float32[n, 4] with columns as in `Equities`. Raises
+        UsageError if the shapes are not the same [n], and NotCoveredError for an index beyond the table."""
         return self.decode(self.probe_stored(on_roll, opponent))
 
     def middle_rows(self, count: int) -> list[dict[str, float]]:
@@ -220,16 +220,17 @@ class TwoSidedTable(MappedTable):
 
 
 def mean_excess(equity: float, wastage: float, opponent_wastage: float) -> float:
-    """How much the equity of the player on roll from two one-sided tables, combined as independent races, exceeds the
-    exact equity on average; negative if the player trails. Wastage is effective minus plain pip count [pips]."""
+    """Return the mean excess: how much the equity of the player on roll exceeds the exact equity on average, if it is
+    combined from two one-sided tables as independent races. It is negative if the player trails. Wastage is effective
+    minus plain pip count, in pips."""
     leader, trailer = (wastage, opponent_wastage) if equity > 0.0 else (opponent_wastage, wastage)
     rate = max(0.0, _EXCESS + _BY_LEADER * leader - _BY_TRAILER * trailer)
     return rate * equity * (1.0 - equity * equity)
 
 
 def layout_index(layout: Layout, points: int) -> int:
-    """The position index of a layout; an index is returned unchanged. Raises NotCoveredError if a checker is beyond
-    `points`, and InvalidPositionError if the layout is invalid."""
+    """Return the position index of a layout. A position index is returned unchanged. Raises NotCoveredError if a
+    checker is beyond `points`, and InvalidPositionError if the layout is invalid."""
     if isinstance(layout, int):
         return layout if type(layout) is int else whole_index(layout)
     if isinstance(layout, np.ndarray) and layout.ndim > 1:
@@ -250,15 +251,15 @@ def index_pairs(
         raise UsageError(f"expected position indexes of both sides in the same shape (n,), got {shapes}")
     indexes = [np.asarray(side, np.int64) for side in sides]
     for side, given in zip(indexes, sides, strict=True):
-        if side.view(np.uint64).max(initial=0) >= count:  # negative values become huge
+        if side.view(np.uint64).max(initial=0) >= count:  # as uint64, negative values are huge
             wrong = given[(given < 0) | (given >= count)][0]
             raise NotCoveredError(f"expected indexes below {count} for {table.name}, got {wrong}")
     return indexes[0], indexes[1]
 
 
 def equity_limit(checkers: int) -> float:
-    """The largest equity per unit cube in a two-sided table: 2 with 15 checkers, where gammons are possible, otherwise
-    1."""
+    """Return the largest equity per unit cube in a two-sided table: 2 with 15 checkers, where gammons are possible,
+    otherwise 1."""
     return 2.0 if checkers == MAX_CHECKERS else 1.0
 
 
@@ -272,8 +273,8 @@ def fit_layout(layout: Sequence[int], points: int) -> Sequence[int]:
 
 
 def measured_error(error: Table | None, what: str = "cubeless equity") -> str:
-    """Say how large the error of combining two one-sided distributions is, from a `bearoff_error` table or the
-    published study. Raises ManifestFormatError if the manifest is damaged."""
+    """Say how large the error of combining two one-sided distributions is. The numbers come from a `bearoff_error`
+    table or, if `error` is None, from the published study. Raises ManifestFormatError if the manifest is damaged."""
     size, found = (error.manifest.variant, error.manifest.statistics) if error else RACE_STUDY
     mean, smallest, largest = (found[name] for name in RACE_STUDY[1])
     return (

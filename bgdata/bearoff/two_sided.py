@@ -8,19 +8,19 @@ are optimal (money game, unlimited cube, no Jacoby rule).
     centered         E2:                                     max of  -max(E2', min(2 E3', 1))
     opponent_owned   E3, the opponent owns the cube:         max of  -max(E1', min(2 E3', 1))
 
-where ' marks the position after the play, with the opponent on roll. min(2 E3', 1) is the value of doubling to the
-opponent: the cube is then owned by the other side at twice the stake, or, if that passes, the opponent wins one point.
-The best play may differ by column. With fewer than 15 checkers gammons are impossible; with 15 a win against 15
-checkers counts two points.
+where ' marks the position after the play, with the opponent on roll. min(2 E3', 1) is the opponent's value of doubling:
+after a take the other side owns the cube at twice the stake, and after a pass the opponent wins one point. The best
+play may differ by column. With fewer than 15 checkers gammons are impossible; with 15 a win against 15 checkers counts
+two points.
 
-The maximum of a column depends on one value per result, its *cube value*. So cells hold cube values, computed once
-each, and the inner loop takes the lowest of some rows (see `lowest`). A cell is in the tile of the player on roll, in
-the row of the other side, so that all that is needed to play against the 16 players of a tile is in one strip of
-memory.
+The maximum of a column depends on one value for each result of a play, its *cube value*. So cells contain cube values,
+each computed once, and the inner loop takes the lowest of some rows (see `lowest`). A cell is in the tile of the player
+on roll, in the row of the other side. So all values that are needed to play against the 16 players of a tile are in one
+strip of memory.
 
-Pairs are solved in batches of consecutive pip totals. They depend on totals up to 24 smaller, so strips need no memory
-for earlier rows, and get memory when rows are first written: a table may be far larger than memory. Columns that do not
-depend on each other may be solved one after the other.
+Pairs are solved in batches of consecutive pip totals. They depend only on totals up to 24 smaller, so the memory of
+earlier rows is freed. Rows get memory when they are first written. So a table may be far larger than memory. Columns
+that do not depend on each other may be solved one after another.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ from bgdata.kernel import Array, in_threads, kernel
 from bgdata.system import give_back, private_memory, use_large_pages
 
 COLUMNS = Equities._fields
-ALL = (0, 1, 2, 3)  # columns solved together; (0,) and (1, 2, 3) can be solved in turn
+ALL = (0, 1, 2, 3)  # columns solved together; (0,) and (1, 2, 3) can be solved one after the other
 STEPS = 32767.5  # code = round((equity / limit + 1) * STEPS): with limit 1 the scale of gnubg's files
 REACH = 24  # most pips of a roll
-BATCH = 3  # totals solved at once: a roll is at least three pips, except with few pips left
+BATCH = 3  # number of totals solved at once: a roll is at least three pips, unless few pips are left
 MIN_PAIRS = 10_000  # fewest pairs per thread: about a millisecond
-CALL_PAIRS = 1 << 23  # pairs solved in one call and returned together
+CALL_PAIRS = 1 << 23  # number of pairs solved in one call and returned together
 
 WON, LOST = 32767, -32768  # gnubg's integers: equity * 32767.5 - 0.5, so that changing sides is a bitwise not
 WEIGHTS = np.array([2] * NON_DOUBLES + [1] * (ROLL_COUNT - NON_DOUBLES))
-ROWS = 64  # made at a time
+ROWS = 64  # number of rows made at a time
 
 KEPT_BYTES = 1 << 30  # a window up to this size keeps its memory, in large pages
 
@@ -79,11 +79,11 @@ class Window(NamedTuple):
     slots: Slots
     columns: tuple[int, ...]
     tile_start: NDArray[np.int64]  # [layers + 1] first tile of each layer
-    places: NDArray[np.int64]  # [slots] place in `cells` of each slot on roll, in row 0
-    is_full: NDArray[np.bool_]  # [slots] whether all 15 checkers are on the board, where that counts
+    places: NDArray[np.int64]  # [slots] index in `cells` of each slot on roll, in row 0
+    is_full: NDArray[np.bool_]  # [slots] whether a gammon can be lost: all 15 checkers are on the board
     cells: NDArray[Any]  # [tiles * slots * columns * TILE] float32, or int16 for gnubg's arithmetic
     memory: mmap.mmap  # memory of the cells
-    settled: int  # from this pip count on, any roll loses at least BATCH pips
+    settled: int  # from this pip count on, every roll takes at least BATCH pips
 
     @property
     def row_bytes(self) -> int:
@@ -91,14 +91,14 @@ class Window(NamedTuple):
         return len(self.columns) * TILE * self.cells.itemsize
 
     def batches(self) -> list[range]:
-        """The pip totals that are solved together, in order."""
+        """Return the pip totals that are solved together, in the order of solving."""
         totals = self.slots.totals
         return [totals[start : start + BATCH] for start in range(0, len(totals), BATCH)]
 
 
 @kernel(inline=True)
 def halve(value: int) -> int:
-    """`value` / 2, truncated toward zero as in C."""
+    """Return `value` / 2, truncated toward zero as in C."""
     return (value + (1 if value < 0 else 0)) >> 1
 
 
@@ -133,7 +133,7 @@ def solve_tasks(
     begin: int, end: int, tasks: Array, play_start: Array, results: Array, weights: Array, places: Array,
     is_wanted: Array, rows: int, columns: int, cells: Array, values: Array, integer: bool | None,
 ) -> None:  # fmt: skip
-    """Solve the pairs in tasks[begin:end]: fill their `values` and `cells`; all pairs that they depend on must be
+    """Solve the pairs in tasks[begin:end]: fill their `values` and `cells`. All pairs on which they depend must be
     filled. A pair is skipped if `is_wanted` is False for the slots of both sides.
 
     A task is (tile, first opponent, one past the last, first player on roll, one past the last, place of the first pair
@@ -151,7 +151,7 @@ def solve_tasks(
             for item in range(width):
                 if integer is None:
                     totals[item] = totals[item] / np.float32(36.0)
-                else:  # the sum of bitwise nots, truncated toward zero
+                else:  # the sum of bitwise nots, divided with truncation toward zero
                     total = totals[item] - 36
                     totals[item] = total // 36 if total >= 0 else -(-total // 36)
             here = place + (on_roll - first) * step
@@ -182,7 +182,8 @@ def start_window(
     slots: Slots | None = None,
 ) -> Window:
     """Make a two-sided table in which only finished games are solved. `arithmetic` int16 is gnubg's, which ignores
-    gammons as its files do; other types are floating point. `slots` are the slots of this size, if known."""
+    gammons as its files do; other types are floating point. `slots` are the slots of this size, which are computed if
+    they are not given."""
     slots = slots or all_slots(points, checkers)
     sizes = np.diff(slots.layer_start)
     tile_start = np.concatenate([[0], np.cumsum(-(-sizes // TILE))])
@@ -223,8 +224,8 @@ def reserve_zeros(size: int) -> mmap.mmap:
 
 
 def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None = None) -> Iterator[SolvedBlocks]:
-    """Solve all pairs with one of these pip totals, and yield blocks of them. Smaller totals must be solved. If
-    `wanted`, bool[slots], is given, only pairs in which either side is wanted are solved; other values are
+    """Solve all pairs whose pip total is one of `totals`, and yield them in blocks. Smaller totals must be solved. If
+    `wanted`, bool[slots], is given, only pairs with a wanted slot on either side are solved; other values are
     undefined."""
     is_wanted = np.ones(len(window.slots.order), np.bool_) if wanted is None else wanted
     integer = True if window.cells.dtype == np.int16 else None
@@ -246,8 +247,8 @@ def restore(window: Window, solved: SolvedBlocks) -> None:
 
 
 def calls_of(window: Window, totals: range) -> Iterator[SolvedBlocks]:
-    """Yield the blocks of a batch in the order of solving, with room for their values: first blocks that depend only on
-    totals below the batch, then players on roll with few pips, one total after the other."""
+    """Yield the blocks of a batch in the order of solving, with room for their values. The first blocks depend only on
+    totals below the batch. Then follow those of players on roll with few pips, one total after another."""
     layers = range(1, window.slots.most_pips + 1)
     groups = [
         [(on_roll, total - on_roll) for total in totals for on_roll in layers if on_roll >= window.settled],
@@ -255,7 +256,7 @@ def calls_of(window: Window, totals: range) -> Iterator[SolvedBlocks]:
     ]
     sizes = np.diff(window.slots.layer_start).tolist()
     for group in groups:
-        # layers with the same opponents follow each other: they read the same strips
+        # sorted by opponent, because layers with the same opponents read the same strips
         inside = sorted((opponent, on_roll) for on_roll, opponent in group if opponent in layers)
         blocks: list[Block] = []
         place = 0
@@ -271,8 +272,8 @@ def calls_of(window: Window, totals: range) -> Iterator[SolvedBlocks]:
 
 
 def tasks_of(window: Window, blocks: list[Block]) -> NDArray[np.int64]:
-    """Make the tasks of `solve_tasks` for these blocks: a task is the opponents in one tile against all players on roll
-    with the same pip count."""
+    """Make the tasks of `solve_tasks` for these blocks: each task is about the opponents in one tile, and all players
+    on roll with the same pip count."""
     start, columns = window.slots.layer_start.tolist(), len(window.columns)
     tasks = []
     for opponent, same in groupby(blocks, lambda block: block.opponent):
@@ -292,7 +293,7 @@ def tasks_of(window: Window, blocks: list[Block]) -> NDArray[np.int64]:
 
 
 def release(window: Window, total: int) -> None:
-    """Free the memory of cells on which no pair with `total` pips or more depends. Small windows are kept."""
+    """Free the memory of cells on which no pair with `total` pips or more depends. Small windows keep their memory."""
     if len(window.memory) <= KEPT_BYTES:
         return
     start, rows = window.slots.layer_start.tolist(), len(window.slots.order)
@@ -300,7 +301,7 @@ def release(window: Window, total: int) -> None:
         layer = min(total - REACH - opponent, window.slots.most_pips + 1)
         if layer > 1:
             for tile in range(int(window.tile_start[opponent]), int(window.tile_start[opponent + 1])):
-                # up to the page before the last row; the first page has finished games
+                # up to the page before the last row; the first page stays, because it contains finished games
                 begin = -(-(tile * rows + 1) * window.row_bytes // mmap.PAGESIZE) * mmap.PAGESIZE
                 end = (tile * rows + start[layer]) * window.row_bytes // mmap.PAGESIZE * mmap.PAGESIZE
                 if end > begin:
@@ -309,7 +310,8 @@ def release(window: Window, total: int) -> None:
 
 @kernel()
 def fill_stored(values: Array, scale: float, offset: float, stored: Array) -> None:
-    """Fill `stored` with values * scale + offset; for integers the offset includes one half, to round to nearest."""
+    """Fill `stored` with values * scale + offset; for integers the offset includes one half, which rounds to the
+    nearest."""
     for item in range(values.shape[0]):
         stored[item] = values[item] * scale + offset
 
@@ -351,15 +353,15 @@ class Scale:
         return found
 
     def encode_finished(self, is_full: NDArray[np.bool_], *, is_won: bool) -> NDArray[Any]:
-        """The stored values for a player who has finished (`is_won`) or whose opponent has; `is_full` says that the
-        loser loses a gammon."""
+        """Return the stored values for a player who has finished (if `is_won`), or whose opponent has finished.
+        `is_full` says whether the loser loses a gammon."""
         if self.integer:
             return self.encode(np.full(len(is_full), float(WON if is_won else LOST)))
         return self.encode(np.where(is_full, 2.0, 1.0) * (1.0 if is_won else -1.0))
 
 
 def first_row(window: Window, scale: Scale) -> NDArray[Any]:
-    """[positions, 4] by opponent index: the stored row in which the player on roll has finished."""
+    """Return the stored row of a player on roll who has finished, as [positions, 4] by opponent index."""
     row = np.empty((len(window.slots.order), len(COLUMNS)), scale.dtype)
     row[window.slots.order] = scale.encode_finished(window.is_full, is_won=True)[:, None]
     return row
@@ -369,8 +371,8 @@ def layer_rows(
     window: Window, layer: int, groups: Sequence[tuple[int, NDArray[Any]]], scale: Scale
 ) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield the position index and the stored row, [positions, 4] by opponent index, of each player on roll in a layer,
-    which is a pip count. `groups` has a pair for each group of columns solved together: the first column, and the
-    stored values of all blocks."""
+    which is a pip count. `groups` contains, for each group of columns that were solved together, the first column and
+    the stored values of all blocks."""
     slots = window.slots
     begin, end = slots.layer_start[layer : layer + 2].tolist()
     lost = scale.encode_finished(window.is_full[begin:end], is_won=False)
@@ -387,15 +389,15 @@ def layer_rows(
 
 
 def block_place(slots: Slots, on_roll: int, opponent: int, columns: int) -> tuple[int, int]:
-    """Where a block begins and ends in the stored values of its layer. `on_roll` and `opponent` are the pip counts of
-    the block."""
+    """Return where a block begins and ends in the stored values of its layer. `on_roll` and `opponent` are the pip
+    counts of the block."""
     size = int(slots.layer_start[on_roll + 1] - slots.layer_start[on_roll])
     begin, end = (int(slots.layer_start[opponent + n]) - 1 for n in (0, 1))
     return size * begin * columns, size * end * columns
 
 
 def finished_layers(slots: Slots, totals: range) -> range:
-    """The pip counts of players on roll whose last pairs have one of these totals."""
+    """Return the pip counts of the players on roll whose last pairs have one of these totals."""
     return range(max(1, totals.start - slots.most_pips), totals.stop - slots.most_pips)
 
 
@@ -410,11 +412,11 @@ def equity_rows(
 ) -> Iterator[tuple[int, NDArray[Any]]]:
     """Solve a table in memory. Yields the position index and the stored row, [positions, 4] by opponent index, of every
     player on roll. Rows stored as uint16 are codes, see `Scale`. A player without checkers has won; against an opponent
-    without checkers the game is lost. A row is overwritten by the next one. `advance` is called with numbers of solved
-    pairs."""
+    without checkers the game is lost. A row is overwritten by the next one. `advance` is called with the number of
+    newly solved pairs."""
     window = start_window(points, checkers, arithmetic=arithmetic)
     slots, scale = window.slots, Scale(dtype, limit, integer=window.cells.dtype == np.int16)
-    layers: dict[int, NDArray[Any]] = {}  # stored values of layers with unsolved pairs
+    layers: dict[int, NDArray[Any]] = {}  # stored values of layers that still have unsolved pairs
     yield 0, first_row(window, scale)
     for totals in window.batches():
         for solved in solve_batch(window, totals):
@@ -432,8 +434,8 @@ def equity_rows(
 
 
 def two_sided_codes(points: int, checkers: int, *, is_cubeless: bool = False) -> NDArray[np.uint16]:
-    """Solve a table as gnubg does: uint16[positions on roll, positions of the opponent, 4 or 1] codes, where equity =
-    code / 32767.5 - 1."""
+    """Solve a table as gnubg does, and return its codes as uint16[positions on roll, positions of the opponent, 4 or
+    1]. Equity is code / 32767.5 - 1."""
     count = layout_count(points, checkers)
     codes = np.empty((count, count, 1 if is_cubeless else 4), np.uint16)
     for index, row in equity_rows(points, checkers, dtype=np.uint16, arithmetic=np.int16):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 INK, GREY, RULE = "#1d2129", "#5b6270", "#d9dde5"  # colours of text, secondary text, and grids
 BLUE, TEAL, RED = "#6b7a99", "#1d7f8c", "#b8382b"
-LOOKS = [(TEAL, "o"), (RED, "s"), (BLUE, "^"), (INK, "D"), (GREY, "v")]  # looks of the players in a picture
-PANEL = (3.5, 2.7)  # inches of one chart among several
+LOOKS = [(TEAL, "o"), (RED, "s"), (BLUE, "^"), (INK, "D"), (GREY, "v")]  # colours and markers of players
+PANEL = (3.5, 2.7)  # size in inches of one chart among several
 # colours by their name in a style sheet, so that pages can change them in dark mode
 ROLES = {INK: "--ink", GREY: "--soft", RULE: "--rule", BLUE: "--first", TEAL: "--second", RED: "--mark"}
 STYLE: dict[Any, Any] = {
@@ -44,7 +44,7 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
     "lines.markersize": 4,
     "savefig.dpi": 120,
-    "svg.fonttype": "none",  # text stays text
+    "svg.fonttype": "none",  # text is written as text
     "svg.hashsalt": "bgdata",  # so that identifiers in a file depend on the drawing alone
     "text.color": INK,
     "xtick.color": GREY,
@@ -53,15 +53,15 @@ STYLE: dict[Any, Any] = {
 
 
 def mark_style(place: int) -> dict[str, Any]:
-    """The colour and marker of a player in charts, by the player's number from 0. When all colours are used, they
-    repeat with hollow markers."""
+    """Return the colour and marker of a player in charts, by the player's number from 0. When all colours are used,
+    they repeat with hollow markers."""
     colour, marker = LOOKS[place % len(LOOKS)]
     return {"color": colour, "marker": marker, "markerfacecolor": colour if place < len(LOOKS) else "white"}
 
 
 def draw_marks(axes: Axes, series: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> None:
-    """Draw one row of marks with error bars at each height 0, 1, 2, ...; the players are slightly apart. `series` has,
-    for each player, the figures and their standard errors. NaN is not drawn."""
+    """Draw one row of marks with error bars at each height 0, 1, 2, ...; the players are slightly apart. `series`
+    contains the figures of each player and their standard errors. NaN is not drawn."""
     step = min(0.18, 0.7 / len(series))
     for n, (label, (figures, errors)) in enumerate(series.items()):
         heights = [place + step * (n - (len(series) - 1) / 2) for place in range(len(figures))]
@@ -81,8 +81,8 @@ def number_or_nan(figure: float | None) -> float:
 
 @contextmanager
 def new_figure(width: float, height: float) -> Iterator[Figure]:
-    """Yield an empty matplotlib figure, with width and height in inches. The style of bgdata holds inside the `with`
-    block, so draw and write the figure there. Raises MissingExtraError if matplotlib is not installed."""
+    """Yield an empty matplotlib figure, with width and height in inches. Draw and write the figure inside the `with`
+    block, because only there it has the style of bgdata. Raises MissingExtraError if matplotlib is not installed."""
     with needing("plots", "to draw pictures"):
         import matplotlib
         from matplotlib.figure import Figure
@@ -93,14 +93,14 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
 
 def write_figure(figure: Figure, path: Path) -> None:
     """Write a figure to a file, as SVG if its name ends in .svg, else as PNG, and print its path. Raises StorageError
-    if it cannot be written."""
+    if the file cannot be written."""
     write_file(path, _file_of(figure, "svg" if path.suffix.lower() == ".svg" else "png"))
     click.echo(f"wrote {path}", err=True)
 
 
 def _file_of(figure: Figure, form: str, *, transparent: bool = False) -> bytes:
-    """The content of a picture file in the format `form`, without date and program name, so that equal pictures give
-    equal bytes."""
+    """Return the content of a picture file in the format `form`, without date and program name, so that equal pictures
+    give equal bytes."""
     file = io.BytesIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type") if form == "svg" else ("Software",))
     figure.savefig(file, format=form, metadata=nothing, transparent=transparent)
@@ -111,7 +111,7 @@ def draw_chart(axes: Axes, chart: Chart) -> None:
     """Draw a chart into axes: its lines with bands, mark and frame, and a legend if there are several lines."""
     colours = (BLUE, TEAL) if len(chart.lines) > 1 else (TEAL,)
     for colour, line in zip(colours, chart.lines, strict=True):
-        dashes = "--" if colour == BLUE else "-"  # distinguishable without colours
+        dashes = "--" if colour == BLUE else "-"  # so lines differ even without colours
         axes.plot(chart.places, line.values, dashes, color=colour, label=line.label, marker=".")
         if line.errors:
             low, high = ([value + sign * error for value, error in zip(*line[1:], strict=True)] for sign in (-1, 1))
@@ -143,8 +143,8 @@ def format_places(axes: Axes, *, is_logarithmic: bool) -> None:
 
 
 def format_figure_svg(figure: Figure, title: str, description: str, size: tuple[float, float]) -> str:
-    """A matplotlib figure as an SVG element for an HTML page; `size` is its width and height in inches. Its identifiers
-    are unique on the page, and its colours those of the page."""
+    """Return a matplotlib figure as an SVG element for an HTML page; `size` is its width and height in inches. Its
+    identifiers are unique on the page, and its colours are those of the page."""
     svg = _file_of(figure, "svg", transparent=True).decode()
     name = "chart-" + hashlib.sha256(f"{title}{description}".encode()).hexdigest()[:12]
     text = svg[svg.index("<g ") : svg.rindex("</svg>")]

@@ -1,4 +1,4 @@
-"""Completion in the shell: kinds, versions, networks, players, match equity tables, and all that `explain` knows.
+"""Completion in the shell: kinds, versions, networks, players, match equity tables, and all names that `explain` knows.
 
 A completion only reads folder names and small files, without DuckDB or PyArrow, and imports modules when needed.
 Completion never fails; an unreadable warehouse gives no completions.
@@ -21,8 +21,8 @@ Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def completion_callback(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
-    """Make a callback for click that completes what the user typed to one of the names that `names(warehouse, typed)`
-    gives."""
+    """Return a callback for click that completes what the user typed to one of the names that `names(warehouse, typed)`
+    returns."""
 
     def complete(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
         try:
@@ -34,12 +34,12 @@ def completion_callback(names: Callable[[Warehouse, str], Iterable[str]]) -> Com
 
 
 def complete_folders(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
-    """A callback for click that leaves the completion of folders to the shell."""
+    """Return a callback for click that leaves the completion of folders to the shell."""
     return [CompletionItem(typed, type="dir")]
 
 
 def network_names(warehouse: Warehouse) -> list[str]:
-    """The names of all networks in the warehouse and in the package."""
+    """Return the names of all networks in the warehouse and in the package."""
     from bgdata.evaluation.players import NETWORK_KINDS, SHIPPED
 
     shipped = (path.name for path in SHIPPED.iterdir() if path.is_dir())
@@ -47,7 +47,7 @@ def network_names(warehouse: Warehouse) -> list[str]:
 
 
 def names_to_explain(warehouse: Warehouse) -> list[str]:
-    """All names that `bgdata explain` knows: kinds, their tables, and the views and macros of SQL."""
+    """Return all names that `bgdata explain` knows: kinds, their tables, and the views and macros of SQL."""
     from bgdata.store.registry import PARTS
 
     tables = (shape.name for kind in warehouse.kinds.values() for shape in kind.tables)
@@ -62,8 +62,8 @@ def _met_names(warehouse: Warehouse) -> Iterable[str]:
 
 
 def _titles(warehouse: Warehouse, typed: str, kind: str | None = None) -> Iterable[str]:
-    """KIND/VARIANT of all variants, or of those of one kind; KIND/VARIANT/VERSION of all versions, once the user has
-    typed a variant."""
+    """Return KIND/VARIANT of all variants, or of those of one kind. Once the user has typed a variant, return
+    KIND/VARIANT/VERSION of all versions."""
     for table in warehouse.versions(kind):
         title, version = table.name.rsplit("/", 1)
         yield title
@@ -72,7 +72,7 @@ def _titles(warehouse: Warehouse, typed: str, kind: str | None = None) -> Iterab
 
 
 def _scopes(warehouse: Warehouse, typed: str) -> Iterable[str]:
-    """The names of all kinds; once the user has typed a kind, KIND/VARIANT and KIND/VARIANT/VERSION."""
+    """Return the names of all kinds. Once the user has typed a kind, return KIND/VARIANT and KIND/VARIANT/VERSION."""
     kind, slash, _ = typed.partition("/")
     return _titles(warehouse, typed, kind) if slash else warehouse.kinds
 
@@ -104,7 +104,7 @@ complete_explained = completion_callback(lambda warehouse, _: names_to_explain(w
 
 
 def completion_script(shell: str, command: click.Command) -> str:
-    """The script by which a shell, such as bash, completes the arguments of `bgdata`."""
+    """Return the script by which a shell, such as bash, completes the arguments of `bgdata`."""
     found = get_completion_class(shell)
     assert found is not None  # one of SHELLS
     complete = found(command, {}, "bgdata", VARIABLE)

@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from bgdata.store.parameters import Parameters
     from bgdata.warehouse import Warehouse
 
-HERE = "warehouse"  # used if this folder exists
+HERE = "warehouse"  # folder in the working directory that is used if it exists
 DATA, OWN = "XDG_DATA_HOME", "~/.local/share"  # base folder of a user's data
 _POINTS = 6
-_CHECKERS = 6  # a side in the exact table: 13 MB
+_CHECKERS = 6  # checkers a side in the exact table, which has 13 MB
 
 
 def default_folder() -> Path:
-    """The folder of the warehouse that commands use by default: `warehouse` in the working directory if it exists, else
-    the user's own warehouse."""
+    """Return the folder of the warehouse that commands use by default: `warehouse` in the working directory if it
+    exists, else the user's own warehouse."""
     return Path(HERE) if Path(HERE).exists() else own_folder()
 
 
 def own_folder() -> Path:
-    """The folder of the user's own warehouse: `bgdata/warehouse` below XDG_DATA_HOME, which is `~/.local/share` by
-    default."""
-    named = os.environ.get(DATA, "")  # the specification of the variable ignores relative paths
+    """Return the folder of the user's own warehouse: `bgdata/warehouse` below XDG_DATA_HOME, which is `~/.local/share`
+    by default."""
+    named = os.environ.get(DATA, "")  # relative paths are ignored, as the specification of the variable says
     return Path(named if Path(named).is_absolute() else OWN).expanduser() / "bgdata" / HERE
 
 
 def open_player(warehouse: Warehouse, network: str = "", ply: int = 0, *, endgames: bool = True) -> LookaheadPlayer:
-    """Open the player that uses this network, or the default one, and looks `ply` rolls ahead. If the warehouse is the
-    user's own, small bearoff tables are built first. If `endgames` is false, the player does without tables of contact
-    endgames. Raises StorageError and the errors of `map_player`."""
+    """Open the player that uses this network, or the default network, and looks `ply` rolls ahead. If the warehouse is
+    the user's own, small bearoff tables are built first. If `endgames` is false, the player does not use tables of
+    contact endgames. Raises StorageError and the errors of `map_player`."""
     from bgdata.evaluation.networks.player import map_player
 
     build_small_tables(warehouse)
@@ -73,13 +73,14 @@ def build_default_met(warehouse: Warehouse) -> None:
 
 
 def is_own(warehouse: Warehouse) -> bool:
-    """Whether this is the user's own warehouse. Only there are tables built without being asked for."""
+    """Return whether this is the user's own warehouse. Only in this warehouse are tables built without a command to
+    build them."""
     return warehouse.root.absolute() == own_folder()
 
 
 def build_missing(warehouse: Warehouse, wanted: Iterable[tuple[str, Parameters]]) -> None:
     """Build those variants, given by kind and parameters, that have no version, and tell the user. Raises StorageError
-    if one cannot be written."""
+    if a variant cannot be written."""
     missing = [
         (kind, parameters, slug)
         for kind, parameters in wanted
@@ -99,9 +100,9 @@ def build_missing(warehouse: Warehouse, wanted: Iterable[tuple[str, Parameters]]
 def rules_from_options(
     warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any], *, has_beavers: bool = False
 ) -> CubeRules:
-    """The cube model, the match equity table and the rules that the options of a command ask for. `has_beavers` says
-    whether beavers are allowed if the option does not. Raises UsageError if options do not fit the model or the game,
-    InvalidParameterError for a value out of range, and the errors of `find_met_or_file`."""
+    """Return the cube model, the match equity table and the rules that the options of a command ask for. `has_beavers`
+    says whether beavers are allowed if the option does not. Raises UsageError if options do not fit the model or the
+    game, InvalidParameterError for a value out of range, and the errors of `find_met_or_file`."""
     from bgdata.equity.cube import CubeRules
     from bgdata.equity.cube_models import DEFAULT_INDEX, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
     from bgdata.equity.curves import DEFAULT_VOLATILITY
@@ -136,9 +137,9 @@ def rules_from_options(
 
 
 def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
-    """Find the match equity table called `text` in the warehouse, by default the one that the warehouse has built, or
+    """Find the match equity table called `text` in the warehouse, by default the table that the warehouse has built, or
     read it if `text` is the path of an .xml or .met file. Raises MissingTableError if the warehouse does not contain
-    it, StorageError if the file cannot be read, and CorruptFileError if the file contains no table of winning
+    the table, StorageError if the file cannot be read, and CorruptFileError if the file contains no table of winning
     chances."""
     from bgdata.equity.kinds.met_xml import DATASET, met_name
     from bgdata.store.manifest import unpacked_name

@@ -23,20 +23,20 @@ from bgdata.process import BROKEN_PIPE, forget, is_stopping, print_stop_line
 from bgdata.store.storage import is_shortage_of_memory
 
 VARIABLE = "BGDATA_WAREHOUSE"
-LONGEST_WORD = 200  # most characters of a word in an error: paths may be long
+LONGEST_WORD = 200  # maximum number of characters of a word in an error: paths may be long
 MORE_MEMORY = "try: --threads 1 where there is such an option, a smaller table, or a machine that has more"
-LONGEST = 380  # most characters of an error
-_GIVEN = "bgdata.warehouse"  # key of the folders in the command line so far
+LONGEST = 380  # maximum number of characters of an error
+_GIVEN = "bgdata.warehouse"  # key of the folders that the command line has named so far
 
 
-BARE_XGID = re.compile(r"-[-A-Pa-p]{25}:")  # an XGID copied without XGID=; no option begins so
+BARE_XGID = re.compile(r"-[-A-Pa-p]{25}:")  # an XGID copied without XGID=; no option begins like this
 
 
 class Commands(click.Group):
     """A click group for the whole command line. Its help lists the commands by section, without importing them, and its
-    errors are one line. Exit codes: 1 failure, 2 wrong usage, 130 interrupted, 141 output pipe closed. `sections` has,
-    by title of the section, the name of each command, the module of `bgdata` that defines it, and the first line of its
-    help."""
+    errors are one line. Exit codes: 1 failure, 2 wrong usage, 130 interrupted, 141 output pipe closed. `sections`
+    contains, by title of the section, the name of each command, the module of `bgdata` that defines it, and the first
+    line of its help."""
 
     sections: Mapping[str, Mapping[str, tuple[str, str]]] = {}
 
@@ -46,11 +46,11 @@ class Commands(click.Group):
         return {name: entry for entries in self.sections.values() for name, entry in entries.items()}
 
     def list_commands(self, _: click.Context) -> list[str]:
-        """The names of all commands, in the order in which the help lists them."""
+        """Return the names of all commands, in the order in which the help lists them."""
         return list(self.entries)
 
     def get_command(self, _: click.Context, name: str) -> click.Command | None:
-        """Import and return the command `name`; None if there is none."""
+        """Import and return the command `name`; None if there is no such command."""
         if name not in self.entries:
             return None
         module = import_module(f"bgdata.{self.entries[name][0]}")
@@ -67,7 +67,7 @@ class Commands(click.Group):
                 formatter.write_dl([(name, textwrap.shorten(line, limit, placeholder="...")) for name, line in lines])
 
     def shell_complete(self, context: click.Context, typed: str) -> list[CompletionItem]:
-        """The commands and options that begin with what the user typed. No command is imported for it."""
+        """Return the commands and options that begin with what the user typed. No command is imported for this."""
         named = [CompletionItem(name, help=line) for name, (_, line) in self.entries.items() if name.startswith(typed)]
         return named + click.Command.shell_complete(self, context, typed)
 
@@ -86,7 +86,7 @@ class Commands(click.Group):
         for word in (*args, os.environ.get(VARIABLE, "")) if not extra.get("resilient_parsing") else ():
             try:
                 word.encode()
-            except UnicodeEncodeError:  # not valid in SQL, JSON and names of a warehouse
+            except UnicodeEncodeError:  # such text is not valid in SQL, JSON and names of a warehouse
                 step = "try: a terminal in UTF-8, or another name for the file"
                 fail(f"expected text in UTF-8, got {cite(word)}; {step}", 2)
         args = [f"XGID={word}" if BARE_XGID.match(word) else word for word in args]
@@ -127,8 +127,8 @@ class Commands(click.Group):
 
 
 def error_message(warehouse: Any, error: BgdataError) -> str:
-    """The message to print for an error. If the warehouse is at an address, the address replaces the local folder of
-    downloaded files."""
+    """Return the message to print for an error. If the warehouse is at an address, the address replaces the local
+    folder of downloaded files."""
     address = getattr(warehouse, "address", "")
     return str(error).replace(str(warehouse.mirror.folder), address) if address else str(error)
 
@@ -151,7 +151,7 @@ def fail(message: str, code: int) -> NoReturn:
 
 
 def shorten(text: str, most: int = LONGEST) -> str:
-    """The text on one line of at most `most` characters, without control characters."""
+    """Return the text on one line of at most `most` characters, without control characters."""
     text = "".join(letter if letter.isprintable() or letter.isspace() else repr(letter)[1:-1] for letter in text)
     text = re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: f"{word[0][:60]}...{word[0][-20:]}", " ".join(text.split()))
     return text if len(text) <= most else f"{text[: most - 123]}...{text[-120:]}"
@@ -165,13 +165,13 @@ class FolderOrAddress(click.Path):
         return value if "://" in str(value) else super().convert(value, parameter, context)
 
 
-# what only reads tables, one by one, and so works at an address too
+# commands that only read tables, one by one, so they can also read from an address
 READING = ("list", "explain", "query", "show", "eval", "hint", "cube", "probe", "completion")
 
 
 def choose_warehouse(context: click.Context, _: click.Parameter, places: tuple[Path | str, ...]) -> None:
-    """Open the warehouse that the option --warehouse names, before or after the command. Raises click.UsageError if it
-    is given twice with different values."""
+    """Open the warehouse that the option --warehouse names, before or after the command. Raises click.UsageError if the
+    option is given twice with different values."""
     given = {*context.meta.get(_GIVEN, ()), *places}
     if len(given) > 1:
         one, other = sorted(map(str, given))[:2]
@@ -184,15 +184,15 @@ def choose_warehouse(context: click.Context, _: click.Parameter, places: tuple[P
     except BgdataError as error:
         if not context.resilient_parsing:
             fail(str(error), 2 if isinstance(error, UsageError) else 1)
-    if not isinstance(context.command, click.Group) and not context.resilient_parsing:  # a group: the option may follow
+    if not isinstance(context.command, click.Group) and not context.resilient_parsing:  # in a group it may follow
         if address := getattr(context.obj, "address", ""):
             check_reading(context, address)
         context.obj.mend_catalog()
 
 
 def check_reading(context: click.Context, address: str) -> None:
-    """Exit with an error if the command needs a warehouse in a folder, because the one at `address` is read-only. A
-    command that only reads will print which large files it downloads."""
+    """Exit with an error if the command needs a warehouse in a folder, because the warehouse at `address` is read-only.
+    A command that only reads will print which large files it downloads."""
     command = context.command_path.split()[1]
     if command not in READING:
         step = f"try: bgdata pull {address}, and bgdata push {address} afterwards"

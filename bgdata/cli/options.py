@@ -30,9 +30,9 @@ class OutputFile(click.Path):
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         path = Path(os.fsdecode(super().convert(value, parameter, context)))
-        with suppress(OSError, RuntimeError):  # a name that is too long, circular links
+        with suppress(OSError, RuntimeError):  # the name may be too long, or links may be circular
             path = path.resolve() if path.is_symlink() else path
-        if not path.name:  # slashes only, which may be too many for the test for folders
+        if not path.name:  # only slashes; there may be too many for the test for folders
             self.fail(f"expected a file, got {cite(str(value))}", parameter, context)
         with suppress(OSError):
             if path.exists() and not path.is_file():
@@ -42,7 +42,7 @@ class OutputFile(click.Path):
             *others, last = self.endings
             expected = f"{', '.join(others)} or {last}"
             self.fail(f"expected a file that ends in {expected}, got {cite(str(value))}", parameter, context)
-        if self.endings:  # pictures are written last, so check early
+        if self.endings:  # check now, because pictures are written last
             is_place = False
             with suppress(OSError):
                 is_place = path.absolute().parent.is_dir()
@@ -60,7 +60,7 @@ Option = Callable[[Decorated], Decorated]
 
 
 def add_options(*options: Option) -> Option:
-    """A decorator that adds these options to a command, in this order."""
+    """Return a decorator that adds these options to a command, in this order."""
 
     def decorate(function: Decorated) -> Decorated:
         for option in reversed(options):
@@ -71,7 +71,7 @@ def add_options(*options: Option) -> Option:
 
 
 def value_option(name: str, default: object, metavar: str, words: str, **settings: Any) -> Option:
-    """An option with a value, whose help text `words` ends with the default."""
+    """Return an option with a value, whose help text `words` ends with the default."""
     return click.option(name, default=default, show_default=True, metavar=metavar, help=words, **settings)
 
 
@@ -121,7 +121,7 @@ beavers_option = click.option(
     default=None,
     help=with_note("In money play, a taker may double at once and keep the cube.", RULES),
 )
-model_options = add_options(  # cube models
+model_options = add_options(  # options of cube models
     click.option(
         "--model",
         type=click.Choice(MODEL_NAMES),
@@ -248,7 +248,7 @@ def refuse_without(what: str, *names: str) -> None:
 
 
 def given_options(names: Collection[str]) -> Iterator[str]:
-    """Those of the options `names` that the user gave to the running command."""
+    """Yield those of the options `names` that the user gave to the running command."""
     context = click.get_current_context()
     for parameter in context.command.params:
         if parameter.name in names and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
@@ -256,8 +256,8 @@ def given_options(names: Collection[str]) -> Iterator[str]:
 
 
 def limits_of(options: Mapping[str, Any]) -> Limits:
-    """The limits of a rollout, from the values of `rollout_options`. Without --until there is no limit on the standard
-    error. Raises UsageError if options contradict each other."""
+    """Return the limits of a rollout, from the values of `rollout_options`. Without --until there is no limit on the
+    standard error. Raises UsageError if options contradict each other."""
     from bgdata.selfplay.rollout import Limits
 
     if options["until"] is None:
@@ -267,8 +267,8 @@ def limits_of(options: Mapping[str, Any]) -> Limits:
 
 
 def most_trials_of(options: Mapping[str, Any]) -> int:
-    """The largest number of trials of a rollout: --most-trials, or its default rounded down to a multiple of --trials,
-    but at least --trials."""
+    """Return the largest number of trials of a rollout: --most-trials, or its default rounded down to a multiple of
+    --trials, but at least --trials."""
     most, trials = int(options["most_trials"]), int(options["trials"])
     is_given = any(given_options({"most_trials"}))
     return most if is_given or trials < 1 else max(most // trials, 1) * trials
@@ -293,7 +293,7 @@ threads_option = click.option(
 
 
 def use_executor(context: click.Context, _: click.Parameter, name: str) -> None:
-    """The callback of --executor: work in ranges is computed by the executor `name` until the command ends."""
+    """The callback of --executor: until the command ends, the executor `name` computes work in ranges."""
     if not context.resilient_parsing:
         from bgdata.store.executors import using_executor
 
@@ -317,7 +317,7 @@ _executor_option = value_option(
 _through_option = click.option(
     "--through",
     metavar="ADDRESS",
-    is_eager=True,  # before --executor, which uses it
+    is_eager=True,  # parsed before --executor, which uses it
     expose_value=False,
     callback=keep_through,
     help="With dask://: a store that all machines reach, such as s3://BUCKET/PATH, by which they exchange what work "

@@ -1,5 +1,5 @@
-"""Build versions, and print rows as text, CSV and JSON, and pages in HTML. A page is one file without scripts and other
-resources; its colours follow the reader's choice of light or dark mode."""
+"""Builds versions, and prints rows as text, CSV and JSON, and pages in HTML. A page is one file without scripts and
+other resources; its colours follow the reader's choice of light or dark mode."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def build_version(warehouse: Warehouse, kind: Dataset[Any], parameters: Paramete
 
 
 def show_rows(rows: Iterable[Row], form: str, lines: Iterable[str]) -> None:
-    """Print a result as the user asked for it: `lines` if `form` is `table`, else the rows as `csv` or `json`, by
-    `write_rows`."""
+    """Print a result as the user asked for it. If `form` is `table`, prints `lines`; else prints the rows as `csv` or
+    `json`, by `write_rows`."""
     if form == "table":
         click.echo("\n".join(lines))
     else:
@@ -80,13 +80,14 @@ def print_built(table: Table, lines: Iterable[str], form: str) -> None:
     manifest = table.manifest
     names = {"dataset": manifest.dataset, "variant": manifest.variant, "version": manifest.version}
     statistics = {name.replace("-", "_"): value for name, value in manifest.statistics.items()}
-    figures = {name: value for name, value in statistics.items() if name.isidentifier()}  # no reasons of lines
+    figures = {name: value for name, value in statistics.items() if name.isidentifier()}  # no reasons of quarantine
     write_rows([{**names, "rows": manifest.rows, **figures}], form)
 
 
 def print_left_out(match: MatchState | None, *used: str, step: str = "") -> None:
     """Tell the user, on standard error, which parts of the given identifier (such as a score) a command did not use,
-    and what to do about it (`step`). `used` are the parts that it did use. See `evaluation.rows.unused_parts`."""
+    and what to do about this (`step`). `used` are the parts that the command used. See
+    `evaluation.rows.unused_parts`."""
     if words := unused_parts(match, *used):
         click.echo(words + step, err=True)
 

@@ -54,7 +54,7 @@ SL_RECIPE = {  # help of each parameter
     "[default: none]",
     "feed_format": "Order of the batches: 2, even over all labels, or 1, as before there was another.",
 }
-NEWEST = {"feed_format": 2}  # defaults of new recipes, where the recipes before have others
+NEWEST = {"feed_format": 2}  # defaults of new recipes that differ from those of older recipes
 METAVARS = {  # names of values that are not numbers
     **dict.fromkeys(("hidden", "crashed_hidden", "race_hidden"), "UNITS"),
     **dict.fromkeys(("inputs", "race_inputs", "add_inputs"), "NAME"),
@@ -62,8 +62,8 @@ METAVARS = {  # names of values that are not numbers
 
 
 def recipe_options(recipe: type, helps: Mapping[str, str], names: Collection[str] = ()) -> Option:
-    """A decorator that adds an option, with its default, for each parameter of a recipe that has a help text in
-    `helps`; if `names` are given, only for those."""
+    """Return a decorator that adds an option, with its default, for each parameter of a recipe that has a help text in
+    `helps`. If `names` are given, only these parameters get options."""
 
     options = []
     for field in (field for field in fields(recipe) if field.name in (names or helps)):
@@ -82,7 +82,7 @@ def recipe_options(recipe: type, helps: Mapping[str, str], names: Collection[str
     return add_options(*options)
 
 
-label_options = add_options(  # labels to learn from
+label_options = add_options(  # options that name labels to learn from
     click.option(
         "--labels",
         multiple=True,

@@ -1,7 +1,7 @@
 """The chances that each side wins, with gammons and backgammons, when both play for the best cubeless equity.
 
-Solved equities determine the plays; among equally good ones the first in the order of `Plays` is chosen. The chances
-are found between bounds that start at 0 and 1 and close round by round.
+Solved equities determine the plays. Among equally good plays, the first in the order of `Plays` is chosen. The chances
+are computed between bounds, which start at 0 and 1 and get closer in each round.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bgdata.endgames.solver import are_unfinished, is_possible
 from bgdata.kernel import Array, in_threads, kernel
 
 CHANCES = 5  # win, win gammon, win backgammon, lose gammon, lose backgammon
-CLOSED = 5e-6  # bounds this close are final
+CLOSED = 5e-6  # bounds that differ by less are final
 MIN_PAIRS = 2000  # fewest pairs per thread
 OTHER_SIDE = np.array([0, 3, 4, 1, 2])  # index of the same chance for the side that just played
 
@@ -82,7 +82,7 @@ def keep_chances(
     places: Array, values: Array, bounds: Array, widths: Array, closed: float,
 ) -> None:  # fmt: skip
     """Copy values[place, bound, chance] to bounds[pair, bound, chance], update is_open, and fill widths[opponent] with
-    the largest distance between two bounds."""
+    the largest distance between the two bounds of a chance."""
     count = len(pips)
     for item in range(begin, end):
         opponent = opponents[item]
@@ -103,14 +103,14 @@ class ChanceBounds(NamedTuple):
     """Bounds of the chances of all pairs of layouts, if both sides make the chosen plays."""
 
     layouts: Layouts
-    chosen: NDArray[np.int32]  # [on roll, opponent, 21] next on roll * layouts + next opponent, from `best_plays`
+    chosen: NDArray[np.int32]  # [on roll, opponent, 21] pair after the best play, see `best_plays`
     values: NDArray[np.float32]  # [on roll * layouts + opponent, lower or upper, chance]
     is_open: NDArray[np.bool_]  # [on roll, opponent]
 
 
 def best_plays(layouts: Layouts, plays: Plays, cubeless: NDArray[np.float32]) -> NDArray[np.int32]:
-    """int32[on roll, opponent, 21]: the pair of layouts after the best play of each roll by cubeless equity, as a
-    number: next on roll * layouts + next opponent. `cubeless` is float32[on roll, opponent]."""
+    """Choose the best play of each roll by cubeless equity, float32[on roll, opponent]. Returns the pairs of layouts
+    after the plays as int32[on roll, opponent, 21]. The number of a pair is next on roll * layouts + next opponent."""
     wanted = are_unfinished(layouts)
     chosen = np.zeros((*wanted.shape, ROLL_COUNT), np.int32)
     in_threads(
@@ -134,8 +134,8 @@ def start_chances(layouts: Layouts, chosen: NDArray[np.int32], lost: NDArray[np.
 
 
 def solve_chances_of_total(bounds: ChanceBounds, total: int) -> float:
-    """Narrow the bounds of the open pairs with `total` pips. Returns the largest remaining distance between two
-    bounds."""
+    """Narrow the bounds of the open pairs with `total` pips. Returns the largest distance between two bounds that
+    remains."""
     layouts = bounds.layouts
     sizes, layer = np.diff(layouts.start), total - layouts.pips.astype(np.int64)
     opponents = np.flatnonzero((layer > 0) & (layer < len(sizes)) & (layouts.pips > 0))

@@ -1,7 +1,8 @@
-"""Layouts of few checkers anywhere on the board, and the lookups that the solver needs.
+"""Layouts of few checkers anywhere on the board, and the look-up tables of the solver.
 
-A layout is one side's checkers on its own points 1 to 24 and on the bar, which is point 25; the rest are borne off.
-Layouts rank as in bearoff tables (see `bearoff.index`), which is also the order of gnubg's hypergammon files.
+A layout is one side's checkers on its own points 1 to 24 and on the bar, which is point 25. The other checkers are
+borne off. Layouts have the order of bearoff tables (see `bearoff.index`), which is also that of gnubg's hypergammon
+files.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ NO_SHIFT = 31  # a mask of points has bits 1 to 24
 
 class Layouts(NamedTuple):
     """All layouts of up to `checkers` checkers, in index order. `blocked`, `points`, `blots` and `shifts` describe each
-    layout as that of the opponent, with points numbered as the player on roll sees them."""
+    layout as the opponent's, with the point numbers of the player on roll."""
 
     checkers: int
     counts: NDArray[np.int8]  # [layouts, 25] checkers on points 1 to 25
     pips: NDArray[np.int16]
-    order: NDArray[np.int32]  # by pips, from `pip_layers`
-    start: NDArray[np.int64]
+    order: NDArray[np.int32]  # position indexes by pip count, see `pip_layers`
+    start: NDArray[np.int64]  # first index in `order` of each pip count
     made: NDArray[np.int32]  # [layouts] index in `blocked` of its made points
     blocked: NDArray[np.uint32]  # [sets] made points of an opponent, as bits 1 to 24 of the player on roll
     points: NDArray[np.uint32]  # [layouts] all its points, as bits
@@ -43,13 +44,13 @@ class Layouts(NamedTuple):
 
 
 def layout_count(checkers: int) -> int:
-    """The number of layouts with at most `checkers` checkers on 24 points and the bar."""
+    """Return the number of layouts with at most `checkers` checkers on 24 points and the bar."""
     return comb(POINTS + checkers, checkers)
 
 
 @kernel(borrows=True)
 def layout_rank(counts: Array) -> int:
-    """The index of a layout, given as 25 counts: points 1 to 24 and the bar."""
+    """Return the index of a layout, given as 25 counts: points 1 to 24 and the bar."""
     index = above = 0
     for column in range(1, POINTS + 1):
         above += counts[POINTS - column]
@@ -77,7 +78,7 @@ def fill_hits(counts: Array, shifts: Array, hit: Array) -> None:
 
 
 def bits_of(is_set: NDArray[np.bool_]) -> NDArray[np.uint32]:
-    """uint32[layouts]: pack each row of bool[layouts, 24], ace point first, into the bits 1 to 24."""
+    """Pack each row of bool[layouts, 24], ace point first, into the bits 1 to 24 of uint32[layouts]."""
     bits = np.uint32(1) << np.arange(1, BAR, dtype=np.uint32)
     found: NDArray[np.uint32] = np.where(is_set, bits, np.uint32(0)).sum(axis=1, dtype=np.uint32)
     return found
@@ -88,7 +89,7 @@ def all_layouts(checkers: int) -> Layouts:
     counts = np.zeros((layout_count(checkers), POINTS), np.int8)
     fill_layouts(counts)
     pips = pip_counts(counts)
-    seen = counts[:, BAR - 2 :: -1]  # from the other side
+    seen = counts[:, BAR - 2 :: -1]  # with the other side's point numbers
     blocked, made = np.unique(bits_of(seen >= 2), return_inverse=True)
     shifts = np.full((len(counts), MAX_CHECKERS), NO_SHIFT, np.uint8)
     hit = np.zeros((len(counts), 1 << MAX_CHECKERS), np.int32)
@@ -100,12 +101,13 @@ def all_layouts(checkers: int) -> Layouts:
 
 
 def own_points(counts: NDArray[np.int8]) -> NDArray[np.uint32]:
-    """uint32[layouts]: the points 1 to 24 where a side has a checker, as bits numbered by the side's own points."""
+    """Return the points 1 to 24 where a side has a checker, by its own numbers, as the bits of uint32[layouts]."""
     return bits_of(counts[:, : BAR - 1] > 0)
 
 
 def boards_of(on_roll: NDArray[np.int8], opponent: NDArray[np.int8]) -> Boards:
-    """int8[n, 26]: the boards of pairs of layouts, each given as 25 counts on points 1 to 24 and the bar."""
+    """Return the boards of pairs of layouts as int8[n, 26]. A layout is given as 25 counts on points 1 to 24 and the
+    bar."""
     boards = np.zeros((len(on_roll), BAR + 1), np.int8)
     boards[:, 1:] = on_roll
     boards[:, BAR - 1 : 0 : -1] -= opponent[:, : BAR - 1]
@@ -114,7 +116,7 @@ def boards_of(on_roll: NDArray[np.int8], opponent: NDArray[np.int8]) -> Boards:
 
 
 def layout_indexes(boards: Boards) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The layout indexes of the player on roll and of the opponent, int64[n] each, from int8[n, 26] boards."""
+    """Return the layout indexes of the player on roll and of the opponent, int64[n] each, from int8[n, 26] boards."""
     theirs = np.concatenate([-boards[:, BAR - 1 : 0 : -1], boards[:, :1]], axis=1)
     ranks = np.empty((2, len(boards)), np.int64)
     for side, counts in enumerate((boards[:, 1:], theirs)):

@@ -1,12 +1,12 @@
-"""The legal plays of few checkers, with their results and the points that they touch, and single steps of a checker.
+"""The legal plays of few checkers: their results and the points on which they land. Also the single steps of a checker.
 
-An opponent of few checkers has made one or two points at most. So plays are listed once for each layout and each set of
-made points. A play hits the blots on the points that it touches; reaching the same layout over other points is another
-play.
+An opponent with few checkers can have made one or two points at most. So plays are listed once for each layout and each
+set of made points. A play touches the points on which its checkers land, and hits the blots there. Plays that lead to
+the same layout over different points are different plays.
 
-A play of two dice has two steps, a play of doubles up to four. A solver that knows the value of the rest of a roll
-after each step needs no list of plays. For steps, layouts are ordered by pips: every step leads to an earlier, nearby
-place, so its data are nearby in memory.
+A play of two different dice has two steps, a play of a double up to four. A solver that knows the value of the rest of
+a roll after each step needs no list of plays. For steps, layouts have *places* in the order of pips. Every step leads
+to an earlier place, not far away, so its data are near in memory.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from bgdata.kernel import Array, in_threads, kernel
 
 DICE = np.array([(high, low) for high in range(2, 7) for low in range(1, high)] + [(die, die) for die in range(1, 7)])
 WEIGHTS = np.array([2] * NON_DOUBLES + [1] * (ROLL_COUNT - NON_DOUBLES), np.float64)
-MAX_PLAYS = 1024  # for a roll with four checkers
+MAX_PLAYS = 1024  # of a roll with four checkers
 BLOCK = 64  # places that a solver processes together, so that their data stay in the cache
-OFF, NO_STEP, NOWHERE = 0, 30, 31  # as points that a step touches; NOWHERE is a blocked step
+OFF, NO_STEP, NOWHERE = 0, 30, 31  # numbers for points that a step touches; NOWHERE is for a blocked step
 
 
 class Plays(NamedTuple):
@@ -38,8 +38,8 @@ class Plays(NamedTuple):
 
 @kernel(borrows=True)
 def can_move(counts: Array, point: int, die: int, blocked: int) -> bool:
-    """Whether a checker on a point can move by a die. `counts` are the side's 25 counts, `blocked` the points that the
-    other side has made, as bits."""
+    """Whether a checker on a point can move by a die. `counts` are the side's 25 counts, and `blocked` the points that
+    the other side has made, as bits."""
     if counts[point - 1] == 0 or (point != BAR and counts[BAR - 1] > 0):
         return False
     if point > die:
@@ -71,8 +71,8 @@ def move_back(counts: Array, point: int, die: int) -> None:
 
 @kernel(borrows=True)
 def add_play(results: Array, touched: Array, count: int, result: int, mask: int) -> int:
-    """Add a play to the `count` plays in results and touched, unless it is already listed: its layout `result`, and the
-    points that it touches as bits, `mask`. Returns the new count."""
+    """Add a play to the `count` plays in `results` and `touched`, unless they contain it. The play leads to the layout
+    `result`, and touches the points in `mask`, as bits. Returns the new count."""
     for play in range(count):
         if results[play] == result and touched[play] == mask:
             return count
@@ -82,13 +82,13 @@ def add_play(results: Array, touched: Array, count: int, result: int, mask: int)
 
 @kernel(borrows=True)
 def list_two_dice(counts: Array, first: int, second: int, blocked: int, results: Array, touched: Array) -> int:
-    """List the plays of two different dice, of which `first` is the larger: fills results[play] with layouts and
+    """List the plays of two different dice, of which `first` is the larger. Fills results[play] with layouts, and
     touched[play] with the points touched, as bits. Returns the number of plays."""
     count = singles = 0
     is_full = False
     for which in range(2):
         die, other = (first, second) if which == 0 else (second, first)
-        is_late = which == 1 and singles > 0  # if only one die can be played, the larger one takes precedence
+        is_late = which == 1 and singles > 0  # if only one die can be played, the larger die takes precedence
         for point in range(BAR, 0, -1):
             if not can_move(counts, point, die, blocked):
                 continue
@@ -112,8 +112,8 @@ def list_two_dice(counts: Array, first: int, second: int, blocked: int, results:
 def list_doubles(
     counts: Array, die: int, blocked: int, results: Array, touched: Array, points: Array, masks: Array
 ) -> int:
-    """List the plays of a double, moving from the rear forwards: fills results[play] with layouts and touched[play]
-    with the points touched, as bits. Returns the number of plays. points[4] and masks[5] are scratch."""
+    """List the plays of a double, with steps from the rear forwards. Fills results[play] with layouts, and
+    touched[play] with the points touched, as bits. Returns the number of plays. points[4] and masks[5] are scratch."""
     count = longest = depth = 0
     masks[0] = 0
     point = BAR
@@ -141,8 +141,8 @@ def list_doubles(
 def list_plays(
     begin: int, end: int, layouts: Layouts, own: Array, start: Array, results: Array, touched: Array
 ) -> None:
-    """List the plays of layouts begin to end - 1: fills results[play] and touched[play] from `start` on. If these are
-    empty, fills `start` with the number of plays of each roll."""
+    """List the plays of layouts begin to end - 1. Fills results[play] and touched[play] from `start` on; if these
+    arrays are empty, fills `start` with the number of plays of each roll."""
     is_counting, sets = len(results) == 0, len(layouts.blocked)
     found_results, found_touched = np.empty(MAX_PLAYS, np.int32), np.empty(MAX_PLAYS, np.uint32)
     counts, points, masks = np.empty(POINTS, np.int8), np.empty(4, np.int64), np.empty(5, np.int64)
@@ -170,11 +170,11 @@ def list_plays(
 
 
 def all_plays(layouts: Layouts) -> Plays:
-    """List every legal play of all layouts, against every set of points that an opponent with as many checkers can have
-    made."""
+    """List every legal play of all layouts, against every set of points that an opponent with the same number of
+    checkers can have made."""
     start = np.zeros(len(layouts) * len(layouts.blocked) * ROLL_COUNT + 1, np.int64)
     own = own_points(layouts.counts)
-    for _ in range(2):  # first without room for plays, to count them
+    for _ in range(2):  # the first time only to count the plays
         results, touched = np.empty(start[-1], np.int32), np.empty(start[-1], np.uint32)
         in_threads(list_plays, len(layouts), layouts, own, start, results, touched)
         if len(results) == 0:
@@ -185,20 +185,20 @@ def all_plays(layouts: Layouts) -> Plays:
 
 
 class Steps(NamedTuple):
-    """Layouts in order of pips, and the steps of each of their checkers by one die, on a board without points of the
-    other side."""
+    """Layouts in the order of pips (the index is the place of a layout), and the steps of each of their checkers by one
+    die if the other side has made no points."""
 
     layer: NDArray[np.int64]  # [pips] first place with this pip count; one past the last at the end
     layout: NDArray[np.int32]  # [places] index of the layout
     pips: NDArray[np.int64]  # [places]
     own: NDArray[np.uint32]  # [places] points with a checker, as bits 1 to 24; bit 0 if all are in the home board
-    seen: NDArray[np.uint32]  # [places] the same as an opponent, as bits of the points of the player on roll; no bit 0
+    seen: NDArray[np.uint32]  # [places] the opponent's points, as bits by the numbers of the player on roll; no bit 0
     blots: NDArray[np.uint32]  # [places] points of `seen` with a single checker
-    shifts: NDArray[np.uint8]  # [places, 4] these points one by one, see `Layouts`
+    shifts: NDArray[np.uint8]  # [places, 4] the points of `blots` one by one, see `Layouts`
     hit: NDArray[np.int32]  # [places, 16] the place after hits on the blots of these bits
     after: NDArray[np.int32]  # [place, die - 1, step] place after the step, flat
     near: NDArray[np.int32]  # `after` modulo `ring`
-    ring: int  # a power of two of places: all steps are shorter, even from the end of a block
+    ring: int  # a number of places, a power of two: all steps are shorter, even from the end of a block
     point: NDArray[np.uint8]  # [place, die - 1, step] point touched, flat; NO_STEP for missing steps
 
 
@@ -224,7 +224,7 @@ def all_steps(layouts: Layouts) -> Steps:
     place_of = np.argsort(order).astype(np.int32)
     after = np.zeros(count * 6 * MAX_CHECKERS, np.int32)
     point = np.full(len(after), NO_STEP, np.uint8)
-    point[: 6 * MAX_CHECKERS] = OFF  # game over: every step stays there
+    point[: 6 * MAX_CHECKERS] = OFF  # the game is over: every step stays there
     fill_steps(layouts.counts, order, place_of, after, point)
     length = np.repeat(np.arange(count), 6 * MAX_CHECKERS)[point != NO_STEP] - after[point != NO_STEP]
     ring = 1 << (int(length.max()) + BLOCK).bit_length()

@@ -1,11 +1,11 @@
 """Exact equities of few checkers anywhere on the board, proven by bounds that converge.
 
-As in `bearoff.two_sided`, equities are points per unit cube for the player on roll, who does not double now; play and
-cube are optimal afterwards. Hits make cycles, so values are found by iterating over all pairs until they hardly move.
-That does not prove that they are near the solution. So each value then gets two bounds, and the rounds continue with
-these: the upper bound of the side on roll after a play gives the lower bound of the side that played, and vice versa.
-The recursion is monotone. Bounds first grow, because a doubled cube doubles them, and then close. Once a round widens
-no bound, the solution is between the bounds, up to rounding; it is unique, since every game ends.
+As in `bearoff.two_sided`, equities are points per unit cube for the player on roll, who does not double now. Play and
+cube are optimal afterwards. Hits make cycles, so the values are iterated over all pairs until they hardly change. That
+does not prove that they are near the solution. So each value then gets two bounds, and the rounds continue with the
+bounds: the upper bound of the side on roll after a play gives the lower bound of the side that played, and vice versa.
+Bounds first grow, because a doubled cube doubles them, and then get closer. The recursion is monotone. So once a round
+widens no bound, the solution is between the bounds, up to rounding. The solution is unique, since every game ends.
 
     cubeless         E0 = average over rolls of the  max over plays of  -E0'
     owned            E1:                                     max of  -E3'
@@ -14,21 +14,21 @@ no bound, the solution is between the bounds, up to rounding; it is unique, sinc
     centered_jacoby  E4:                                     max of  -max(E4', min(2 E3', 1))
 
 where ' marks the position after the play, with the opponent on roll. With gammons, a side that has borne no checker off
-loses 2 points, or 3 with a checker on the bar or in the other home board. Under the Jacoby rule it loses 1 before the
-cube is turned.
+loses 2 points, or 3 if it has a checker on the bar or in the other home board. Under the Jacoby rule it loses 1 point
+before the cube is turned.
 
-Each round changes all values by about the same fraction of the previous change, so now and then they are extrapolated.
-Like the order of pairs, extrapolation only saves time; the bounds prove the values.
+Each round changes all values by about the same fraction of the previous change, so they are extrapolated after some
+rounds. Extrapolation and the order of pairs only save time; the bounds prove the values.
 
-Opponents are processed in order of their pips, those with equal pips from the same cube values. So the result does not
-depend on the number of threads.
+Opponents are processed in the order of their pips. All opponents with equal pips use the same cube values, so the
+result does not depend on the number of threads.
 
-Plays are never listed. The worth of a position with n steps of a roll left is the lowest worth with n - 1 left after
-any step; with none left it is the worth of a pair. So only single steps are looked up. For one opponent: first all
-positions with one step left, for each die; then with two and three steps of a double; then the rolls. The opponent's
-blots that were hit are a set, one of at most 16. If no play takes all steps the value is infinite, and plays with one
-step minus count. Layouts are processed in order of pips, a block at a time. Intermediate results are kept for the
-layouts of six pips and a block, so they stay in the cache.
+Plays are never listed. The value of a position with n steps of a roll left is the lowest value with n - 1 steps left
+after any step; with none left it is the value of a pair. So only single steps are looked up. For each opponent, the
+positions with one step left come first, for each die; then those with two and three steps of a double; then the rolls.
+The opponent's blots that were hit are one of at most 16 sets. If no play takes all steps, the value is infinite, and
+plays with one step fewer count. Layouts are processed in the order of pips, a block at a time. Intermediate results are
+stored only for a block and the layouts with up to six pips fewer, so that they stay in the cache.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from bgdata.kernel import Array, in_threads, kernel, thread_count
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "centered_jacoby")
 JACOBY = 4
 MIN_PAIRS = 16_000  # fewest pairs per thread when storing them
-START_SLACK, MAX_SLACK = 60, 255  # units: bounds start at START_SLACK, and above MAX_SLACK are not bounds
+START_SLACK, MAX_SLACK = 60, 255  # in units: the first distance of bounds, and the largest that can be stored
 SETS = 1 << MAX_CHECKERS  # number of sets of an opponent's hit blots
-HITS = np.array([bin(hit).count("1") for hit in range(SETS)])  # blots in each set
-BASES = NOWHERE + 1  # entries of a set, by point
+HITS = np.array([bin(hit).count("1") for hit in range(SETS)])  # number of blots in each set
+BASES = NOWHERE + 1  # number of entries of a set, one for each point
 
 
 class Bounds(NamedTuple):
@@ -59,14 +59,14 @@ class Bounds(NamedTuple):
 
     layouts: Layouts
     steps: Steps
-    lanes: int  # per pair: its columns, and unused ones
-    cube_values: NDArray[np.float32]  # [on roll, opponent, lane], flat; sides by place in `steps`
+    lanes: int  # values of a pair: its columns, and unused ones
+    cube_values: NDArray[np.float32]  # [on roll, opponent, lane], flat; both sides are places in `steps`
     slack: NDArray[np.uint8]  # [on roll, opponent, bound, lane], flat: distance of a bound in units; or empty
     unit: np.float32
 
 
 def points_lost(layouts: Layouts, *, gammons: bool) -> NDArray[np.int8]:
-    """int8[layouts]: how many points a side with this layout loses when the opponent has borne off."""
+    """Return how many points a side with each layout loses when the opponent has borne off, as int8[layouts]."""
     on_board = layouts.counts.sum(axis=1)
     if not gammons:
         return np.ones(len(on_board), np.int8)
@@ -75,41 +75,41 @@ def points_lost(layouts: Layouts, *, gammons: bool) -> NDArray[np.int8]:
 
 
 def is_possible(layouts: Layouts) -> NDArray[np.bool_]:
-    """bool[on roll, opponent]: whether the two sides share no point and at least one of them has checkers."""
+    """Return whether two sides share no point and at least one of them has checkers, as bool[on roll, opponent]."""
     every = np.arange(len(layouts))
     return are_pairs(layouts, every[:, None], every)
 
 
 def are_unfinished(layouts: Layouts) -> NDArray[np.bool_]:
-    """bool[on roll, opponent]: whether the two sides share no point and both have checkers."""
+    """Return whether two sides share no point and both have checkers, as bool[on roll, opponent]."""
     found = is_possible(layouts)
     found[0], found[:, 0] = False, False
     return found
 
 
 def are_pairs(layouts: Layouts, on_roll: NDArray[np.int64], opponent: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """bool[...]: whether two layouts, in arrays of indexes that broadcast, share no point and at least one has a
-    checker."""
+    """Return whether two layouts share no point and at least one of them has a checker, as bool[...]. The arrays of
+    indexes broadcast."""
     apart = (own_points(layouts.counts)[on_roll] & layouts.points[opponent]) == 0
     return np.asarray(apart & ((on_roll > 0) | (opponent > 0)))
 
 
 def start_values(layouts: Layouts, *, gammons: bool) -> Bounds:
-    """Make the first values: those of finished games, 0 elsewhere, without bounds."""
+    """Make the values before the first round, without bounds: those of finished games, and 0 for all others."""
     steps, count, lanes = all_steps(layouts), len(layouts), 8 if gammons else 4
     cube_values = np.zeros((count, count, lanes), np.float32)
     cube_values[:, 0, : len(COLUMNS)] = -points_lost(layouts, gammons=gammons)[steps.layout, None]  # no more cube turns
     if gammons:
         cube_values[:, 0, JACOBY] = -1
-    cube_values[0, 0] = np.inf  # not a pair: the worth of an impossible step
+    cube_values[0, 0] = np.inf  # not a pair: the value of an impossible step
     return Bounds(layouts, steps, lanes, cube_values.reshape(-1), np.zeros(0, np.uint8), np.float32(0))
 
 
 @kernel(borrows=True)
 def fill_bases(rows: Array, sets: Array, size: int, nowhere: int, steps: Steps, opponent: int, row_size: int) -> None:
-    """Fill rows[hit * BASES + point] and sets[hit * BASES + point] for a step that touches a point after hits on some
-    blots, the set `hit`: the start of the next row of cube values, and the offset in `left` (see `fill_left`). -1 marks
-    an impossible step. NOWHERE gets the offsets of infinite values."""
+    """Fill rows[hit * BASES + point] and sets[hit * BASES + point] for steps that touch a point after the blots in the
+    set `hit` were hit. `rows` gets the start of the row of cube values after the step, and `sets` the offset in `left`
+    (see `fill_left`). -1 marks an impossible step. NOWHERE gets the offsets of infinite values."""
     for hit in range(SETS):
         for point in range(NO_STEP + 1):
             then = -1 if point == NO_STEP or steps.seen[opponent] >> point & 1 else hit
@@ -123,9 +123,9 @@ def fill_bases(rows: Array, sets: Array, size: int, nowhere: int, steps: Steps, 
 
 @kernel(borrows=True)
 def fill_traces(traces: Array, steps: Steps, opponent: int) -> None:
-    """Fill traces[level - 1, die - 1, blot] with points of `Steps.own` as bits: a checker on one of them shows that the
-    blot may have been hit, by a double that has `level` steps left or, at the first level, by another die. The last
-    entry is the union over blots."""
+    """Fill traces[level - 1, die - 1, blot] with a set of points, as bits like `Steps.own`. A checker on one of them
+    shows that the blot may have been hit by a double that has `level` steps left or, at the first level, by another
+    die. The last entry is the union over blots."""
     for level in range(1, 4):
         for die in range(1, 7):
             any_trace = 0
@@ -141,7 +141,8 @@ def fill_traces(traces: Array, steps: Steps, opponent: int) -> None:
 
 @kernel(borrows=True)
 def blots_among(points: int, traces: Array) -> int:
-    """The set of blots that may have been hit, because they have a trace on one of these points: see `fill_traces`."""
+    """Return the set of blots that may have been hit, because one of these points is in their traces: see
+    `fill_traces`."""
     found = 0
     for blot in range(MAX_CHECKERS):
         found |= int(points & traces[blot] != 0) << blot
@@ -154,13 +155,13 @@ def fill_entries(
     steps: Steps, cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
     """Fill the entries of `left` (see `fill_left`) for a level, place and die, for all sets of blots that contain
-    `inside` and any of `others`. The function is inlined, since a call takes longer than the work."""
+    `inside` and any of `others`. The function is inlined, because a call would take longer than the work."""
     step, first = (place * 6 + die) * MAX_CHECKERS, (level - 1) * SETS * size
     entry = first + ((place & (steps.ring - 1)) * 6 + die) * lanes
     more = others
     while more >= 0:
         hit = inside | more
-        if level == 1 and HITS[hit] < MAX_CHECKERS:  # each hit took a step
+        if level == 1 and HITS[hit] < MAX_CHECKERS:  # each hit takes a step
             fill_worth(left, entry + hit * size, cube_values, slack, unit, steps, step, rows, hit * BASES, lanes)
         elif HITS[hit] <= 4 - level:
             before = first - SETS * size + die * lanes
@@ -174,15 +175,15 @@ def fill_left(
     cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
     """Fill left[level - 1, hit, place % ring, die - 1, lane], a flat array, for places begin to end - 1; `size` is the
-    length of one level and hit. An entry is what the position is worth to the side that plays if it has 1 to 3 steps of
-    a die left and has hit a set of the opponent's blots; infinite if the side cannot take all of these steps."""
+    length of one level and hit. An entry is the value of the position for the side that plays, with `level` (1 to 3)
+    steps of a die left, after it has hit the blots in a set. It is infinite if the side cannot take all these steps."""
     blots, made = steps.blots[opponent], steps.seen[opponent] & ~steps.blots[opponent]
     for level in range(1, 4):
         for place in range(begin, end):
             own = steps.own[place]
             if own & made:
                 continue
-            # all were hit, unless both sides share a point
+            # all of these blots were hit, unless both sides share a point
             inside = blots_among(own & blots, traces[2, 0]) if own & blots else 0
             for die in range(6):
                 is_any = own & traces[level - 1, die, MAX_CHECKERS]
@@ -197,7 +198,7 @@ def add_rolls(
     totals: Array, rolls: Array, left: Array, size: int, sets: Array, opponent: int, place: int, steps: Steps,
     cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Fill totals[lane] with the sum, over the 36 rolls, of the lowest worth after a play from a place. rolls[die,
+    """Fill totals[lane] with the sum, over the 36 rolls, of the lowest value after a play from a place. rolls[die,
     other, lane] and then [die, lane] are scratch."""
     totals[:] = 0
     last = 2 * SETS * size  # last level of `left`
@@ -234,8 +235,9 @@ def add_one_step(
     totals: Array, weight: float, rolls: Array, left: Array, item: int, opponent: int, place: int, steps: Steps,
     cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Add weight times the worth after a single step to totals[lane]: left[item + lane] if the side can take the step,
-    otherwise the worth of the unchanged place. Overwrites the first rolls[lane], which are not needed afterwards."""
+    """Add weight times the value after a single step to totals[lane]. It is left[item + lane] if the side can take the
+    step, otherwise the value of the unchanged place. Overwrites the first rolls[lane], which are not needed
+    afterwards."""
     if left[item] < np.inf:
         add_lower(totals, weight, left, item, item, lanes)
         return
@@ -250,8 +252,9 @@ def add_one_step(
 
 @kernel(borrows=True)
 def fill_values(values: Array, totals: Array, has_bounds: bool) -> None:
-    """Fill values[lane], the value of a pair to the player on roll, from the sums over the 36 rolls of the lowest cube
-    values. With bounds (lower lanes, then upper ones), each bound follows from the other side's opposite bound."""
+    """Fill values[lane], the values of a pair for the player on roll, from the sums over the 36 rolls of the lowest
+    cube values. With bounds, the lanes are the lower and then the upper bounds. Each bound follows from the opposite
+    bound of the other side."""
     lanes, shift = len(totals), len(totals) // 2 if has_bounds else 0
     for lane in range(lanes):
         values[lane] = np.float32(-totals[(lane + shift) % lanes] / 36.0)
@@ -278,8 +281,9 @@ def solve_opponents(
     begin: int, end: int, first: int, last: int, steps: Steps, cube_values: Array, slack: Array, unit: float,
     lanes: int, lefts: Array, values: Array,
 ) -> None:  # fmt: skip
-    """Fill values[opponent - first, place, lane] for the opponents first to last - 1 and the shares of the work begin
-    to end - 1. Each share has its own scratch lefts[share]. Impossible pairs are not changed."""
+    """Fill values[opponent - first, place, lane] for the opponents first to last - 1. The work is divided into shares,
+    of which this call does begin to end - 1. Each share has its own scratch memory lefts[share]. Impossible pairs are
+    not changed."""
     count = len(steps.pips)
     size = steps.ring * 6 * lanes
     nowhere, row_size = 3 * SETS * size, count * (lanes if len(slack) == 0 else lanes // 2)
@@ -312,7 +316,7 @@ def keep_cube_values(
     """Convert values[opponent - first, place, lane] to cube_values[place, opponent, lane], for places begin to end - 1,
     and fill moves[place] with the largest change."""
     count = len(steps.pips)
-    found = np.zeros(lanes, np.float32)  # lanes beyond the last column stay 0
+    found = np.zeros(lanes, np.float32)  # the unused lanes stay 0
     for place in range(max(1, begin), end):
         for opponent in range(first, first + len(values)):
             if steps.own[place] & steps.seen[opponent]:
@@ -330,8 +334,8 @@ def keep_slack(
     slack: Array, unit: float,
 ) -> None:  # fmt: skip
     """Convert bounds in values[opponent - first, place, lane] to slack[place, opponent, bound, lane], for places begin
-    to end - 1, and fill moves[place] with the largest growth of a bound in units; infinite if it is no longer a
-    bound."""
+    to end - 1, and fill moves[place] with the largest growth of a bound in units, infinite if the distance is too large
+    to be stored."""
     count = len(steps.pips)
     found = np.zeros(2 * lanes, np.float32)
     for place in range(max(1, begin), end):
@@ -355,8 +359,8 @@ def scratch_of(bounds: Bounds) -> NDArray[np.float32]:
 
 
 def values_of(bounds: Bounds, lefts: NDArray[np.float32], first: int, last: int) -> NDArray[np.float32]:
-    """float32[opponent, place, lane]: compute the values, or their bounds, of all pairs with the opponents first to
-    last - 1, from the current cube values."""
+    """Compute the values, or their bounds, of all pairs with the opponents first to last - 1, from the current cube
+    values. Returns float32[opponent, place, lane]."""
     lanes = bounds.lanes * (2 if len(bounds.slack) else 1)
     values = np.empty((last - first, len(bounds.layouts), lanes), np.float32)
     in_threads(
@@ -372,7 +376,7 @@ def layers_of(steps: Steps) -> Iterator[tuple[int, int]]:
 
 
 def solve_round(bounds: Bounds) -> float:
-    """Solve all pairs again from their current cube values. Returns the largest change of a value, or the largest
+    """Compute all pairs again from the current cube values. Returns the largest change of a value, or the largest
     growth of a bound in units."""
     steps, most, count, lefts = bounds.steps, 0.0, len(bounds.layouts), scratch_of(bounds)
     for first, last in layers_of(steps):
@@ -387,9 +391,9 @@ def solve_round(bounds: Bounds) -> float:
 
 
 def extrapolate(bounds: Bounds, before: NDArray[np.float32], ratio: float) -> None:
-    """Extrapolate the cube values of unfinished games to their limit if each round changes them by `ratio` of the
-    previous change. `before` are the cube values before the last round, and are overwritten."""
-    pairs = slice(bounds.lanes, None)  # without the first, which is not a pair
+    """Extrapolate the cube values of unfinished games to their limit, if each round changes them by `ratio` times the
+    previous change. `before`, the cube values before the last round, is overwritten."""
+    pairs = slice(bounds.lanes, None)  # all but the first, which is not a pair
     rest = np.subtract(bounds.cube_values[pairs], before[pairs], out=before[pairs])
     rest *= np.float32(ratio / (1 - ratio))
     bounds.cube_values[pairs] += rest
@@ -406,8 +410,8 @@ def add_bounds(bounds: Bounds) -> None:
 def keep_equities(
     begin: int, end: int, first: int, steps: Steps, values: Array, columns: Array, equities: Array
 ) -> None:
-    """Copy values[opponent - first, place, lane] of the places begin to end - 1 on roll to equities[on roll, opponent,
-    column], where sides are in the order of layouts."""
+    """Copy values[opponent - first, place, lane] to equities[on roll, opponent, column], where both sides are layout
+    indexes, for the places begin to end - 1 on roll."""
     for place in range(max(1, begin), end):
         for n in range(len(values)):
             if steps.own[place] & steps.seen[first + n] == 0:
@@ -419,9 +423,9 @@ def keep_equities(
 def fill_equities(
     bounds: Bounds, equities: NDArray[np.float32], columns: Sequence[int], lost: NDArray[np.int8]
 ) -> None:
-    """Fill equities[on roll, opponent, column], sides in the order of layouts, with the values of these columns. They
-    are NaN where two sides share a point or neither has checkers. Where one side has borne off, it has won the points
-    in `lost` for the other side's layout."""
+    """Fill equities[on roll, opponent, column], where both sides are layout indexes, with the values of `columns`. They
+    are NaN if the two sides share a point or neither has checkers. If one side has borne off, it has won as many points
+    as `lost` says for the other side's layout."""
     steps, chosen, lefts = bounds.steps, np.array(columns), scratch_of(bounds)
     equities[...] = np.nan
     points = np.where(chosen == JACOBY, 1, lost[1:, None])

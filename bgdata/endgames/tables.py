@@ -1,4 +1,4 @@
-"""Probes contact endgames, which are memory-mapped, in a few microseconds per position."""
+"""Looks up positions in tables of contact endgames, in a few microseconds. The tables are memory-mapped."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ class EndgameTable(MappedTable):
         raise NotCoveredError(f"expected a position in {self.table.name}, got {cite(sides[0])} against {sides[1]}")
 
     def middle_rows(self, count: int) -> list[dict[str, float]]:
-        """Up to `count` rows of players on roll in the middle of the table, as in the Parquet files of smaller
-        tables."""
+        """Return up to `count` rows from the middle of the table, as in the Parquet files of smaller tables."""
         found: list[dict[str, float]] = []
         for on_roll in range(len(self.stored) // 2, len(self.stored)):
             opponents = 1 + np.flatnonzero(~np.isnan(self.stored[on_roll, 1:, 0]))[: count - len(found)]

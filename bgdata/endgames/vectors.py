@@ -1,6 +1,6 @@
 """The innermost loops of endgames with contact, with vector instructions.
 
-Numba compiles plain loops over lanes to scalar code if it does not know their number. Arrays are contiguous,
+If Numba does not know the number of lanes, it compiles plain loops over them to scalar code. Arrays are contiguous,
 one-dimensional, and float32 unless stated otherwise.
 """
 
@@ -131,9 +131,9 @@ def make_add_lanes(lanes: int) -> Any:
     return add_lanes
 
 
-# for places with this number of lanes
+# by the number of lanes of a place
 _lowest_of_4, _lowest_of_8 = (make_store_lowest(lanes, lanes) for lanes in (4, 8))
-_die_of_4, _die_of_8, _die_of_16 = (make_store_lowest(lanes, 6 * lanes) for lanes in (4, 8, 16))  # one die
+_die_of_4, _die_of_8, _die_of_16 = (make_store_lowest(lanes, 6 * lanes) for lanes in (4, 8, 16))  # for one die
 _dice_of_4, _dice_of_8, _dice_of_16 = (make_store_lowest(6 * lanes, 6 * lanes) for lanes in (4, 8, 16))
 _lowest_bounds_of_4, _lowest_bounds_of_8 = map(make_store_lowest_bounds, (4, 8))
 _add_4, _add_8, _add_16 = map(make_add_lanes, (4, 8, 16))
@@ -144,8 +144,8 @@ def fill_worth(
     target: Array, at: int, cube_values: Array, slack: Array, unit: float, steps: Any, step: int, bases: Array,
     first: int, lanes: int,
 ) -> None:  # fmt: skip
-    """Fill target[at + lane] with the lowest cube_values[item + lane] after four steps; bases[first + point] are
-    offsets of rows of cube values; 4 or 8 lanes. With slack, fill 4 or 8 lower bounds and then as many upper bounds."""
+    """Fill target[at + lane] with the lowest cube_values[item + lane] after four steps, for 4 or 8 lanes. bases[first +
+    point] are offsets of rows of cube values. With slack, fill 4 or 8 lower bounds, and then as many upper bounds."""
     if len(slack) == 0:
         if lanes == 4:
             _lowest_of_4(target, at, cube_values, 0, steps.after, steps.point, step, bases, first)
@@ -161,8 +161,8 @@ def fill_worth(
 def fill_die(
     target: Array, at: int, source: Array, offset: int, steps: Any, step: int, bases: Array, first: int, lanes: int
 ) -> None:
-    """Fill target[at + lane] with the lowest source[offset + item + lane] after four steps. bases[first + point] are
-    offsets of arrays [place % steps.ring, die, lane], and `offset` selects the die; 4, 8 or 16 lanes."""
+    """Fill target[at + lane] with the lowest source[offset + item + lane] after four steps, for 4, 8 or 16 lanes.
+    bases[first + point] are offsets of arrays [place % steps.ring, die, lane], and `offset` selects the die."""
     if lanes == 4:
         _die_of_4(target, at, source, offset, steps.near, steps.point, step, bases, first)
     elif lanes == 8:

@@ -184,17 +184,17 @@ def plot(warehouse: Warehouse, met: str, minus: str, length: int | None, output:
     draw_met(find_met_or_file(warehouse, met), find_met_or_file(warehouse, minus) if minus else None, length, output)
 
 
-SIDES = 1e-9  # chances of both sides that differ by less are equal
-MAX_SHOWN = 15  # default points to go of a comparison
+SIDES = 1e-9  # chances of both sides that differ by less count as equal
+MAX_SHOWN = 15  # greatest default number of points to go in a comparison
 
 
 def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
-    """Lines of text with the largest and the mean difference between two tables, before and after the Crawford game.
-    `differences` is float64[2, n, n]."""
+    """Yield lines of text with the largest and the mean difference between two tables, before and after the Crawford
+    game. `differences` is float64[2, n, n]."""
     for part, when in enumerate(("before", "post-crawford")):
         sizes = np.abs(differences[part])
         if np.isfinite(sizes).any():
-            first = int(np.nanargmax(sizes.round(9)))  # the leader's of the two sides of a score
+            first = int(np.nanargmax(sizes.round(9)))  # of the two sides of a score, this is the leader's
             away, opponent_away = (int(place) + 1 for place in np.unravel_index(first, sizes.shape))
             upper = sizes[np.triu_indices(len(sizes), 1)] if not part else sizes[1:, 0]
             mean = float(np.nanmean(upper)) if np.isfinite(upper).any() else 0.0
@@ -204,7 +204,7 @@ def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
 
 
 def score_lines(met: MatchEquity, score: MatchScore) -> Iterator[str]:
-    """Lines of text with the stakes of a game at a score, in percent."""
+    """Yield lines of text with the stakes of a game at a score, in percent."""
     yield f"{score} by {met.name}: {100 * met.at(score):.3f} %"
     chance = Quantity(3, 100)
     columns = (
@@ -220,7 +220,7 @@ def score_lines(met: MatchEquity, score: MatchScore) -> Iterator[str]:
 
 
 def grid_lines(cells: NDArray[np.float64], quantity: Quantity) -> list[str]:
-    """Lines of text with a float64[n, n] table, with the scores along both edges."""
+    """Return lines of text with a float64[n, n] table, with the scores along both edges."""
     scores = [str(place + 1) for place in range(len(cells))]
     columns = [Column("", heading="   "), *(Column(score, quantity, width=6, gap=1, missing="-") for score in scores)]
     rows = zip(scores, cells.tolist(), strict=True)
@@ -228,8 +228,8 @@ def grid_lines(cells: NDArray[np.float64], quantity: Quantity) -> list[str]:
 
 
 def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
-    """Lines of text with the trailer's post-Crawford chances up to `length`-away in percent, and the opponent's if they
-    differ."""
+    """Return lines of text with the trailer's post-Crawford chances up to `length`-away in percent, and the opponent's
+    if they differ."""
 
     def shown_chances(values: NDArray[np.float64]) -> str:
         return " ".join(f"{value:.2f}" if np.isfinite(value) else "-" for value in values)
@@ -242,9 +242,9 @@ def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
 
 
 def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
-    """Write a match equity table as an XML file that gnubg loads; returns a line of text about the file. Raises the
-    errors of `find_met_or_file`, UsageError if the table has no post-Crawford chances, and StorageError if the file
-    cannot be written."""
+    """Write a match equity table as an XML file that gnubg loads; returns a line of text about the file. Raises
+    UsageError if the table has no post-Crawford chances, StorageError if the file cannot be written, and the errors of
+    `find_met_or_file`."""
     met = find_met_or_file(warehouse, name)
     own, other = met.cells[1, 1:, 1], 1 - met.cells[1, 1, 1:]
     own, other = own[np.isfinite(own)], other[np.isfinite(other)]  # only known chances

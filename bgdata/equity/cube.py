@@ -6,7 +6,8 @@
 (<Action.DOUBLE_TAKE: 1>, 0.049, 0.167)
 
 Equities are for the player on roll, before the roll: points per unit cube in money play, mwc in a match. They come from
-an exact table if one covers the position (`ExactCube`), else from a model and five chances.
+an exact table if one covers the position (`ExactCube`). Otherwise they come from a model and five chances, or from a
+player that looks ahead with the cube.
 """
 
 from __future__ import annotations
@@ -45,17 +46,18 @@ class Method(StrEnum):
     """How the equities of a cube decision were computed."""
 
     EXACT = "exact"
+    LOOKAHEAD = "lookahead"  # both sides may double during the next rolls; a model values the positions after them
     JANOWSKI, JUMP, JANOWSKI_FIRST = MODEL_NAMES
 
 
 @dataclass(frozen=True)
 class CubeRules:
-    """The rules by which a cube decision is made if no exact table covers the position: the cube model, and the match
-    equity table for matches.
+    """The rules for cube decisions: the cube model (`strategy`), which is used if no exact table covers the position,
+    and the match equity table for matches.
 
-    `has_beavers`: the taker may double at once and keep the cube (money play only). `as_money`: decide a match as money
-    play, for comparison, but with the rules of the match. `by_model`: use the model even if an exact table covers the
-    position."""
+    If `has_beavers`, the player who takes may double at once and keep the cube (money play only). If `as_money`, a
+    match is decided as money play, for comparison, but with the rules of the match. If `by_model`, the model decides
+    from the chances of the position, even if an exact table covers it or the player looks ahead."""
 
     strategy: Strategy = DEFAULT_STRATEGY
     met: MatchEquity | None = None
@@ -68,22 +70,24 @@ DEFAULT_RULES = CubeRules()
 
 
 class ExactCube(Protocol):
-    """Answers exact cube decisions from tables: for money play at any cube, or for a match at some scores and cubes."""
+    """Looks up exact cube decisions in tables: for money play with any cube, or for a match at some scores and
+    cubes."""
 
     @property
     def accuracy(self) -> str:
         """The error bound of the equities, in words."""
 
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
-        """The equities of the player on roll before the roll: points per unit cube in money play, mwc by `met` in a
-        match. None if the tables do not cover the position and stakes. Doubling is NOT_ALLOWED if the rules forbid it.
-        If there are no beavers, `double_beaver` equals `double_take`."""
+        """Return the equities of the player on roll before the roll: points per unit cube in money play, mwc by `met`
+        in a match. Returns None if the tables do not cover the position and the stakes. Doubling is NOT_ALLOWED if the
+        rules forbid it. If there are no beavers, `double_beaver` equals `double_take`."""
 
 
 @dataclass(frozen=True)
 class CubeDecision:
-    """A cube decision of the player on roll. The equities are for this player, in `unit`, before the roll. The equities
-    of doubling are None if the player may not double or could gain nothing; `why_not` is then the reason."""
+    """A cube decision of the player on roll. The equities are those of this player before the roll, in `unit`. If the
+    player may not double, or cannot gain by doubling, the equities of doubling are None, and `why_not` is the
+    reason."""
 
     no_double: float
     double_take: float | None
@@ -113,8 +117,8 @@ class CubeDecision:
 
     @property
     def double_gain(self) -> float:
-        """How much equity doubling gains (negative: costs) against the opponent's best answer; 0 if the player may not
-        double."""
+        """How much equity doubling gains (negative: loses) if the opponent gives its best answer; 0 if the player may
+        not double."""
         return doubling.best_answer(self.equities) - self.no_double if self.may_double else 0.0
 
     @property
@@ -138,14 +142,15 @@ def decide_cube(
     chances: Sequence[float],
     stakes: Stakes,
     rules: CubeRules = DEFAULT_RULES,
-    exact: CubeEquities | None = None,
+    better: CubeEquities | None = None,
     accuracy: str = "",
+    method: Method = Method.EXACT,
 ) -> CubeDecision:
-    """Decide about the cube for the player on roll, from its five cumulative chances before the roll.
+    """Make the cube decision of the player on roll, from its five cumulative chances before the roll.
 
-    `exact` equities replace the equities of the model, and `accuracy` its description. Raises InvalidParameterError if
-    chances are out of order, rules do not fit the stakes, or a match has no match equity table; and InvalidScoreError
-    if the table does not contain the score."""
+    If `better` equities are given, they replace those of the model, `accuracy` replaces the description of the model,
+    and `method` says where they come from. Raises InvalidParameterError if chances are out of order, rules do not fit
+    the stakes, or a match has no match equity table; and InvalidScoreError if the table does not contain the score."""
     try:
         given = np.array([chances], np.float64)
     except (TypeError, ValueError):
@@ -166,14 +171,15 @@ def decide_cube(
         owner = doubling.check_money(strategy, stakes.cube.owner, is_jacoby=is_jacoby)
         found = CubeEquities(*doubling.money_equities(strategy, row, owner, is_jacoby, rules.has_beavers))
         win, mean_win, mean_loss = doubling.mean_points(row)
-        turned = 0 if owner == OPPONENT else owner  # with the opponent's cube only the take point is meaningful
+        turned = 0 if owner == OPPONENT else owner  # if the opponent owns the cube, only the take point is meaningful
         points = Points(*doubling.money_points_of(strategy, mean_win, mean_loss, turned, is_jacoby, rules.has_beavers))
         if stakes.is_crawford:  # no cube in the Crawford game
             found = found._replace(no_double=win * mean_win - (1 - win) * mean_loss)
-    method = Method(MODEL_NAMES[strategy.model])
-    if exact is not None and not (rules.as_money and isinstance(score, MatchScore)):
-        beaver = 2 * exact.double_take if rules.has_beavers else exact.double_take
-        found, method = exact._replace(double_beaver=beaver), Method.EXACT
+    if better is not None and not (rules.as_money and isinstance(score, MatchScore)):
+        beaver = 2 * better.double_take if rules.has_beavers else better.double_take
+        found = better._replace(double_beaver=beaver)
+    else:
+        method, accuracy = Method(MODEL_NAMES[strategy.model]), describe_model(rules)
     why_not = why_no_double(stakes, rules)
     allowed = not why_not
     if not allowed:
@@ -189,7 +195,7 @@ def decide_cube(
         method=method,
         best=best_actions(found if allowed else found._replace(**_NO_DOUBLES)),
         points=points,
-        accuracy=accuracy if method == Method.EXACT else describe_model(rules),
+        accuracy=accuracy,
         why_not=why_not,
     )
 
@@ -206,8 +212,8 @@ def check_scores(met: MatchEquity, score: MatchScore, cube_value: int) -> None:
 
 
 def check_rules(stakes: Stakes, rules: CubeRules) -> None:
-    """Raise InvalidParameterError if the rules have no match equity table for a match, or if they have rules of money
-    play."""
+    """Raise InvalidParameterError if the stakes are a match and the rules lack a match equity table, or contain rules
+    of money play."""
     if isinstance(stakes.score, Money):
         return
     if rules.has_beavers:
@@ -222,7 +228,7 @@ def check_rules(stakes: Stakes, rules: CubeRules) -> None:
 
 
 def why_no_double(stakes: Stakes, rules: CubeRules = DEFAULT_RULES) -> str:
-    """Why the player on roll has no cube decision; empty if it has one."""
+    """Return the reason why the player on roll has no cube decision, empty if it has one."""
     if stakes.is_crawford:
         return "nobody doubles in the crawford game"
     if stakes.cube.owner == CubeOwner.OPPONENT:
@@ -234,7 +240,7 @@ def why_no_double(stakes: Stakes, rules: CubeRules = DEFAULT_RULES) -> str:
 
 
 def best_actions(equities: CubeEquities) -> tuple[Action, ...]:
-    """All actions with the best equity; among equally good ones, doubling comes first, and then passing."""
+    """Return all actions with the best equity. Among equally good actions, doubling comes first, and then passing."""
     answer, passed = doubling.best_answer(equities), equities.double_pass
     found = [Action(doubling.best_action(equities))]
     if answer == NOT_ALLOWED:
@@ -271,9 +277,10 @@ Value = TypeVar("Value", float, Values)
 
 
 def position_values(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> Values:
-    """float64[n]: the values of positions to the player on roll before the roll, as mwc or points, from float[n, 5]
-    chances. Raises InvalidParameterError if chances are out of order, a match has no match equity table, or the Jacoby
-    rule holds and the model does not support it; and InvalidScoreError if the table does not contain the score."""
+    """Compute the values of positions for the player on roll before the roll, from float[n, 5] chances. Returns mwc in
+    a match, or points, as float64[n]. Raises InvalidParameterError if chances are out of order, a match has no match
+    equity table, or the model does not support the Jacoby rule of the stakes; and InvalidScoreError if the table does
+    not contain the score."""
     rows, score, owner = doubling.check_chances(chances), stakes.score, OWNER_CODES[stakes.cube.owner]
     equities = np.empty(len(rows))
     if isinstance(score, MatchScore):
@@ -288,40 +295,40 @@ def position_values(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRu
 
 
 def for_other_side(value: Value, stakes: Stakes) -> Value:
-    """Convert a value to that of the other side: the mwc of both sides sum to 1, their points to 0."""
+    """Convert a value to the value for the other side. The mwc of both sides sum to 1, and their points to 0."""
     return -value if isinstance(stakes.score, Money) else 1 - value
 
 
 def worth_of_game(stakes: Stakes, rules: CubeRules) -> float:
-    """What the game is worth before its first roll: mwc by the match equity table, or 0 points. Raises
+    """Return the value of the game before its first roll: mwc by the match equity table, or 0 points. Raises
     InvalidScoreError if the table does not contain the score."""
     return 0.0 if isinstance(stakes.score, Money) else met_of(rules).at(stakes.score)
 
 
 def worth_of_result(points: int, stakes: Stakes, rules: CubeRules) -> float:
-    """What winning `points` is worth, cube included (negative: losing them), in mwc or points. Raises InvalidScoreError
-    if the match equity table does not contain the score."""
+    """Return the value of winning `points`, which include the cube (negative: of losing them), in mwc or points. Raises
+    InvalidScoreError if the match equity table does not contain the score."""
     return float(points) if isinstance(stakes.score, Money) else met_of(rules).after(stakes.score, points)
 
 
 def normalised_point(stakes: Stakes, rules: CubeRules) -> float:
-    """What one point of normalised equity is worth: half the difference between winning and losing a single game with
-    this cube. Errors divided by it can be compared across cubes and scores. Raises InvalidScoreError if the match
+    """Return the value of one point of normalised equity: half the difference between winning and losing a single game
+    with this cube. Errors divided by it can be compared across cubes and scores. Raises InvalidScoreError if the match
     equity table does not contain the score."""
     value = stakes.cube.value
     return (worth_of_result(value, stakes, rules) - worth_of_result(-value, stakes, rules)) / 2
 
 
 def normalised_equity(worth: float, stakes: Stakes, rules: CubeRules) -> float:
-    """Convert a worth, such as mwc, to an equity normalised to the current game: -1 is losing and 1 is winning a single
-    game with this cube. Raises InvalidScoreError if the match equity table does not contain the score."""
+    """Convert a value in mwc or points to normalised equity: -1 for losing and 1 for winning a single game with this
+    cube. Raises InvalidScoreError if the match equity table does not contain the score."""
     value = stakes.cube.value
     lose, win = (worth_of_result(points, stakes, rules) for points in (-value, value))
     return 2 * (worth - lose) / (win - lose) - 1
 
 
 def met_of(rules: CubeRules) -> MatchEquity:
-    """The match equity table of the rules. Raises InvalidParameterError if they have none."""
+    """Return the match equity table of the rules. Raises InvalidParameterError if they have none."""
     if rules.met is None:
         raise InvalidParameterError("expected a match equity table for a match, got none")
     return rules.met

@@ -1,5 +1,5 @@
-"""The list of cube models for kernels, command options, recipes and documentation. Cheap to import; `doubling` computes
-them."""
+"""The list of cube models for kernels, command options, recipes and documentation. It is fast to import; `doubling`
+computes the models."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ JANOWSKI, JUMP, JANOWSKI_FIRST = range(len(CUBE_MODELS))
 MODEL_NAMES = tuple(model.name for model in CUBE_MODELS)
 
 
-DEFAULT_INDEX = 0.7  # the best constant index in self-play by the blog Computational Backgammon (2012)
+DEFAULT_INDEX = 0.7  # the best constant index in self-play, according to the blog Computational Backgammon (2012)
 # A double is free if losing the present cube already loses the match: the player doubles at the next turn anyway, and
 # loses only by jumps past the cash point. Rollouts of 47 positions after the Crawford game give 0.967.
 FREE_INDEX = 0.97

@@ -1,7 +1,7 @@
 """The equities that a cube decision compares, the best action, and strategies (cube models with settings).
 
-All of it is for kernels: a strategy is a tuple of numbers, equities are returned as tuples, and nothing is allocated.
-Other code uses `cube`.
+This module is for kernels: a strategy is a tuple of numbers, equities are returned as tuples, and no memory is
+allocated. Other code uses `cube`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import Array, kernel
 
-NOT_ALLOWED = -np.inf  # the equity of a double that the rules forbid, or that cannot help at the score
+NOT_ALLOWED = -np.inf  # the equity of a double that the rules forbid, or that cannot gain at the score
 
 
 class Action(IntEnum):
     """The best cube actions of both sides, such as double and take; kernels use the numbers."""
 
-    NO_DOUBLE = 0  # not yet, or not allowed
+    NO_DOUBLE = 0  # too early, or not allowed
     DOUBLE_TAKE = 1
     DOUBLE_PASS = 2
-    TOO_GOOD = 3  # the opponent would pass, and playing on is worth more
+    TOO_GOOD = 3  # the opponent would pass, and playing on is better
     DOUBLE_BEAVER = 4
 
 
@@ -46,7 +46,8 @@ _NO_DOUBLE, _TAKE, _PASS, _TOO_GOOD, _BEAVER = map(int, Action)
 class Strategy(NamedTuple):
     """A cube model with its settings. JANOWSKI and JANOWSKI_FIRST use the cube life indexes of the player on roll and
     of the opponent, JUMP the mean volatility and the volatility of the position. In matches, JANOWSKI uses at least
-    `free_index` for a player whom a higher cube cannot cost more: the present cube, lost, loses the match."""
+    `free_index` for a player to whom a higher cube costs nothing more, because losing with the present cube already
+    loses the match."""
 
     model: int = JANOWSKI
     cube_life_index: float = DEFAULT_INDEX
@@ -71,7 +72,7 @@ class CubeEquities(NamedTuple):
 
 
 class PointColumns(NamedTuple):
-    """The `Points` for many pairs of mean points, float64[...] each."""
+    """`Points` for many pairs of mean points: each field is float64[...]."""
 
     take_point: NDArray[np.float64]
     double_point: NDArray[np.float64]
@@ -106,33 +107,35 @@ def jump(volatility: float = DEFAULT_VOLATILITY, local_volatility: float | None 
 
 @kernel()
 def turned_strategy(strategy: Strategy) -> Strategy:
-    """The strategy as the opponent sees it: both players' settings change places."""
+    """Return the strategy as the opponent sees it: the settings of both players change places."""
     model, own, other, mean, local, free = strategy
     return Strategy(model, other, own, mean, local, free)
 
 
 @kernel()
 def later_strategy(strategy: Strategy) -> Strategy:
-    """The strategy for the time after the present cube is turned: the local volatility becomes the mean one."""
+    """Return the strategy for the time after the present cube is turned: the local volatility becomes the mean
+    volatility."""
     model, own, other, mean, _, free = strategy
     return Strategy(model, own, other, mean, mean, free)
 
 
 @kernel()
 def best_answer(equities: CubeEquities) -> float:
-    """The value of a double against the opponent's best answer; NOT_ALLOWED if the player may not double."""
+    """Return the equity of a double if the opponent gives its best answer, NOT_ALLOWED if the player may not double."""
     return min(equities.double_take, equities.double_beaver, equities.double_pass)
 
 
 @kernel()
 def best_equity(equities: CubeEquities) -> float:
-    """The equity if both sides choose their best actions."""
+    """Return the equity if both sides choose their best actions."""
     return max(equities.no_double, best_answer(equities))
 
 
 @kernel()
 def best_action(equities: CubeEquities) -> int:
-    """The number of the best `Action`. If two actions are equal, the player doubles, and the opponent passes."""
+    """Return the number of the best `Action`. If two actions have equal equities, the player doubles, and the opponent
+    passes."""
     answer, passes = best_answer(equities), equities.double_pass <= best_answer(equities)
     if equities.no_double > answer:
         return _TOO_GOOD if passes and answer > NOT_ALLOWED else _NO_DOUBLE
@@ -143,7 +146,7 @@ def best_action(equities: CubeEquities) -> int:
 
 @kernel(borrows=True)
 def mean_points(chances: NDArray[np.floating]) -> tuple[float, float, float]:
-    """The winning chance, and the mean points of a win and of a loss, from five cumulative chances."""
+    """Return the winning chance, and the mean points of a win and of a loss, from five cumulative chances."""
     win = min(max(float(chances[0]), 0.0), 1.0)
     mean_win = 1.0 + (chances[1] + chances[2]) / win if win > 0.0 else 1.0
     mean_loss = 1.0 + (chances[3] + chances[4]) / (1.0 - win) if win < 1.0 else 1.0
@@ -152,8 +155,8 @@ def mean_points(chances: NDArray[np.floating]) -> tuple[float, float, float]:
 
 @kernel()
 def money_curve(strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -> Curve:
-    """The equity curve in money play by the model JANOWSKI or JUMP, for the cube owner `owner` (CENTERED, ON_ROLL or
-    OPPONENT). `mean_win` and `mean_loss` are the mean points of a win and of a loss."""
+    """Return the equity curve in money play by the model JANOWSKI or JUMP, for the cube owner `owner` (CENTERED,
+    ON_ROLL or OPPONENT). `mean_win` and `mean_loss` are the mean points of a win and of a loss."""
     if strategy.model == JUMP:
         return curves.jump_curve(mean_win, mean_loss, owner, strategy.volatility, strategy.local_volatility, is_jacoby)
     return curves.janowski_curve(
@@ -165,8 +168,9 @@ def money_curve(strategy: Strategy, mean_win: float, mean_loss: float, owner: in
 def no_double_equity(
     strategy: Strategy, win: float, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool
 ) -> float:
-    """The equity of the player on roll without a double in money play, in points per unit cube, for the cube owner
-    `owner` (CENTERED, ON_ROLL or OPPONENT). `mean_win` and `mean_loss` are the mean points of a win and of a loss."""
+    """Return the equity of the player on roll without a double in money play, in points per unit cube, for the cube
+    owner `owner` (CENTERED, ON_ROLL or OPPONENT). `mean_win` and `mean_loss` are the mean points of a win and of a
+    loss."""
     if strategy.model == JANOWSKI_FIRST:
         index = curves.index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
         return curves.first_equity(win, mean_win, mean_loss, owner, index)
@@ -177,7 +181,7 @@ def no_double_equity(
 def money_equities(
     strategy: Strategy, chances: NDArray[np.floating], owner: int, is_jacoby: bool, has_beavers: bool
 ) -> CubeEquities:
-    """The equity of each cube action for the player on roll in money play, from five cumulative chances."""
+    """Return the equity of each cube action for the player on roll in money play, from five cumulative chances."""
     win, mean_win, mean_loss = mean_points(chances)
     now = no_double_equity(strategy, win, mean_win, mean_loss, owner, is_jacoby)
     if owner == OPPONENT:
@@ -190,8 +194,8 @@ def money_equities(
 def money_points_of(
     strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool, has_beavers: bool
 ) -> Points:
-    """The winning chances at which decisions change in money play, for a centered cube or one that the player on roll
-    owns. `mean_win` and `mean_loss` are the mean points of a win and of a loss."""
+    """Return the winning chances at which decisions change in money play, for a centered cube or one that the player on
+    roll owns. `mean_win` and `mean_loss` are the mean points of a win and of a loss."""
     if strategy.model == JANOWSKI_FIRST:
         index = curves.index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
         return curves.first_points(mean_win, mean_loss, owner, index)
@@ -224,9 +228,9 @@ def money_points(
     is_jacoby: bool = False,
     has_beavers: bool = False,
 ) -> PointColumns:
-    """The take, double (redouble if the player owns the cube), cash and too-good points in money play, float64[...]
-    each, from arrays of mean points of a win and of a loss that broadcast. At these winning chances two actions have
-    equal equities.
+    """Compute the take, double (redouble if the player owns the cube), cash and too-good points in money play: the
+    winning chances at which two actions have equal equities. Each is float64[...], from arrays of mean points of a win
+    and of a loss that broadcast.
 
     Raises InvalidParameterError for mean points out of range, a cube that the player may not turn, and a model that
     does not support the Jacoby rule."""
@@ -240,7 +244,7 @@ def money_points(
 
 
 def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int:
-    """Check the cube owner and the rules for money play; returns the number by which kernels know the owner. Raises
+    """Check the cube owner and the rules for money play, and return the number of the owner in kernels. Raises
     InvalidParameterError for an unknown owner, or if the Jacoby rule matters and the model does not support it."""
     code = curves.owner_code(owner)
     if is_jacoby and not CUBE_MODELS[strategy.model].knows_jacoby and code == CENTERED:
@@ -250,7 +254,7 @@ def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int
 
 def check_chances(chances: Array) -> NDArray[np.float64]:
     """Return five cumulative chances in each row as float64[n, 5]. Raises InvalidParameterError for another shape,
-    values outside 0 to 1, or a chance that is larger than one that includes it (beyond rounding)."""
+    values outside 0 to 1, or a chance that is larger (beyond rounding) than a chance that includes it."""
     rows = np.ascontiguousarray(chances, np.float64)
     if rows.ndim != 2 or rows.shape[1] != 5:
         raise InvalidParameterError(f"expected chances[n, 5], got {list(rows.shape)}")

@@ -1,10 +1,10 @@
 """The cube in a match by Janowski's mixture or the jump model, with the values of wins and losses from a match equity
 table. Decisions are in mwc.
 
-As in money play, a live cube is turned where taking and passing are equal. But every cube value has its own curve: they
-are solved downwards from the first value that decides the match for either side (T. Keith's algorithm). With a dead
-cube, mwc is linear between the mean of losses and the mean of wins. With jumps, every bend of a live curve has the same
-cost as in money play, and decision points come from the model's own curves.
+As in money play, a live cube is turned where taking and passing are equal. But every cube value has a different curve.
+The curves are solved downwards from the first cube value that decides the match for either side (T. Keith's algorithm).
+With a dead cube, mwc is linear between the mean of losses and the mean of wins. With jumps, every bend of a live curve
+costs as much as in money play, and the decision points come from the curves of the jump model.
 
 In kernels a match is `cells`, the float64[2, n + 1, n + 1] of a `MatchEquity`, and the points that both sides need.
 Cube values are followed until they cannot change the result.
@@ -40,8 +40,8 @@ Cells = NDArray[np.float64]
 
 
 class MatchGame(NamedTuple):
-    """A game of a match, for the player on roll: the points that both sides need, and whether it is the Crawford
-    game."""
+    """A game of a match, from the point of view of the player on roll: the points that both sides need, and whether it
+    is the Crawford game."""
 
     away: int
     opponent_away: int
@@ -49,7 +49,7 @@ class MatchGame(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """The winning chance, and which shares of wins and of losses are gammons (including backgammons) and
+    """The winning chance, and the shares of wins and of losses that are gammons (including backgammons) and
     backgammons."""
 
     win: float
@@ -88,7 +88,7 @@ def shares_of(chances: NDArray[np.floating]) -> Shares:
 
 @kernel(borrows=True)
 def mwc_after(cells: Cells, game: MatchGame, points: int) -> float:
-    """The mwc of the player on roll after winning `points` (negative: losing them)."""
+    """Return the mwc of the player on roll after winning `points` (negative: losing them)."""
     away, opponent_away = game.away - max(points, 0), game.opponent_away - max(-points, 0)
     if away <= 0:
         return 1.0
@@ -100,8 +100,8 @@ def mwc_after(cells: Cells, game: MatchGame, points: int) -> float:
 
 @kernel(borrows=True)
 def mean_mwc(cells: Cells, game: MatchGame, points: int, gammon: float, backgammon: float) -> float:
-    """The mean mwc after a game worth `points` (negative: lost), over single games, gammons and backgammons by their
-    shares."""
+    """Return the mean mwc after a game won for `points` as a single game (negative: lost). The mean is over single
+    games, gammons and backgammons, by their shares."""
     single = mwc_after(cells, game, points)
     double, triple = mwc_after(cells, game, 2 * points), mwc_after(cells, game, 3 * points)
     return single + gammon * (double - single) + backgammon * (triple - double)
@@ -109,7 +109,7 @@ def mean_mwc(cells: Cells, game: MatchGame, points: int, gammon: float, backgamm
 
 @kernel(borrows=True)
 def dead_curve(cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> Curve:
-    """The curve of mwc by winning chance if the cube is never turned again."""
+    """Return the curve of mwc by winning chance if the cube is never turned again."""
     lose = mean_mwc(cells, game, -cube_value, shares.lose_gammon, shares.lose_backgammon)
     win = mean_mwc(cells, game, cube_value, shares.win_gammon, shares.win_backgammon)
     return Curve(0.0, 1.0, lose, lose, win, win)
@@ -117,9 +117,9 @@ def dead_curve(cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -
 
 @kernel(borrows=True)
 def turning_points(game: MatchGame, value: int, higher: MatchCurves, passed: float, dropped: float) -> LivePoints:
-    """The take and cash points of a cube of this value, from the curves of the next value, `higher`, and the mwc after
-    a pass by the opponent, `passed`, or by the player, `dropped`. 0 and 1 for a side that gains nothing from the next
-    cube."""
+    """Return the take and cash points of a cube of this value. `higher` are the curves of the next cube value, `passed`
+    is the mwc after a pass by the opponent, and `dropped` after a pass by the player. The points are 0 and 1 for a side
+    that gains nothing from the next cube."""
     cash_point = min(first_reaching(higher.opponent_owned, passed), 1.0) if game.away > value else 1.0
     take_point = min(first_reaching(higher.owned, dropped), 1.0) if game.opponent_away > value else 0.0
     return LivePoints(take_point, cash_point)
@@ -127,7 +127,7 @@ def turning_points(game: MatchGame, value: int, higher: MatchCurves, passed: flo
 
 @kernel(borrows=True)
 def live_below(cells: Cells, game: MatchGame, value: int, shares: Shares, higher: MatchCurves) -> MatchCurves:
-    """The curves with a live cube of this value, from the curves of the next value, `higher`."""
+    """Return the curves with a live cube of this value. `higher` are the curves of the next cube value."""
     dead = dead_curve(cells, game, value, shares)
     passed, dropped = mwc_after(cells, game, value), mwc_after(cells, game, -value)
     points = turning_points(game, value, higher, passed, dropped)
@@ -141,12 +141,12 @@ def live_below(cells: Cells, game: MatchGame, value: int, shares: Shares, higher
 
 @kernel(borrows=True)
 def model_curves(strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> MatchCurves:
-    """The curves from which `model_curve` makes those of a cube model: with a live cube, or with jumps. Jumps have the
-    mean size after the cube is turned and the local size before."""
+    """Return the curves from which `model_curve` makes the curves of a cube model: those with a live cube, or with
+    jumps. Before the cube is turned, jumps have the local size; afterwards they have the mean size."""
     value = 2 * cube_value
     while value < max(game.away, game.opponent_away):
         value *= 2
-    last = dead_curve(cells, game, value, shares)  # this cube decides the match for either side
+    last = dead_curve(cells, game, value, shares)  # with this cube the game decides the match for either side
     live = MatchCurves(last, last, last, last, last, 1.0, 0.0)
     found = live
     while value > cube_value:
@@ -173,8 +173,8 @@ def model_curve(strategy: Strategy, curve: Curve, index: float) -> Curve:
 
 @kernel()
 def match_indexes(strategy: Strategy, game: MatchGame, cube_value: int) -> tuple[float, float]:
-    """The cube life indexes of the player on roll and of the opponent at a cube value. A double is free for a player
-    who loses the match with the present cube: such a player doubles at the first turn."""
+    """Return the cube life indexes of the player on roll and of the opponent at a cube value. A double costs nothing to
+    a player who would lose the match with the present cube anyway, so that player doubles at the first turn."""
     own, other = strategy.cube_life_index, strategy.opponent_cube_life_index
     if game.opponent_away <= cube_value:
         own = max(own, strategy.free_index)
@@ -187,8 +187,9 @@ def match_indexes(strategy: Strategy, game: MatchGame, cube_value: int) -> tuple
 def match_curve(
     cells: Cells, game: MatchGame, cube_value: int, owner: int, shares: Shares, strategy: Strategy, curves: MatchCurves
 ) -> Curve:
-    """The mwc curve by the cube model for the present cube and its owner `owner` (CENTERED, ON_ROLL or OPPONENT), from
-    its `model_curves`. For a centered cube, the index of a player who gains nothing from a higher cube is ignored."""
+    """Return the mwc curve by the cube model for the present cube and its owner `owner` (CENTERED, ON_ROLL or
+    OPPONENT), from its `model_curves`. For a centered cube, the index of a player who gains nothing from a higher cube
+    is ignored."""
     if game.is_crawford:
         return dead_curve(cells, game, cube_value, shares)
     own, other = match_indexes(strategy, game, cube_value)
@@ -208,7 +209,7 @@ def match_curve(
 def match_equities(
     strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, owner: int, chances: NDArray[np.floating]
 ) -> CubeEquities:
-    """The mwc of each cube action for the player on roll in a match, from five cumulative chances. Doubling is
+    """Return the mwc of each cube action for the player on roll in a match, from five cumulative chances. Doubling is
     NOT_ALLOWED if the rules forbid it, or if the cube already wins the match."""
     shares = shares_of(chances)
     curves = model_curves(strategy, cells, game, cube_value, shares)
@@ -224,8 +225,8 @@ def match_equities(
 def match_points(
     strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, owner: int, chances: NDArray[np.floating]
 ) -> Points:
-    """The winning chances at which cube decisions change in a match, if wins and losses have the shares of gammons in
-    `chances`. If the opponent owns the cube, only the take point is meaningful."""
+    """Return the winning chances at which cube decisions change in a match, with the shares of gammons that `chances`
+    have. If the opponent owns the cube, only the take point is meaningful."""
     shares = shares_of(chances)
     curves = model_curves(strategy, cells, game, cube_value, shares)
     now = match_curve(cells, game, cube_value, owner, shares, strategy, curves)

@@ -1,5 +1,5 @@
-"""Match equity tables: the chance of winning the match (mwc, 0 to 1) before a game at every score. Also finds the
-tables of a warehouse by name, built or imported. Needs only NumPy.
+"""Match equity tables: the chance of winning the match (mwc, 0 to 1) before a game at every score. It also finds the
+tables of a warehouse by name, whether built or imported. It needs only NumPy.
 
 >>> met = MatchEquity.of("example", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49])
 >>> met.mwc(1, 2), met.mwc(2, 1, is_post_crawford=True), met.mwc(1, 0)
@@ -22,8 +22,8 @@ from bgdata.game.integers import plain_integers
 from bgdata.game.match import MatchScore
 from bgdata.store.versions import Versions
 
-MAX_AWAY = 64  # most points to go of a table, as in gnubg
-SHOWN = 15  # points to go that a notebook shows
+MAX_AWAY = 64  # greatest number of points to go in a table, as in gnubg
+SHOWN = 15  # greatest number of points to go that a notebook shows
 KINDS = ("match_equity", "met_xml")  # built and imported; the first table with a name is used
 # types of `row_arrays`
 TYPES = {"met": "u2", "is_post_crawford": "u1", "away": "u1", "opponent_away": "u1", "mwc": "f8"}
@@ -32,7 +32,7 @@ SYMMETRY_TOLERANCE = 1e-9  # tolerance for the chances of both sides of a symmet
 
 
 def _percent_cell(_: str, value: object) -> str:
-    """The text of a cell in a notebook's table: a chance in percent, a dash if missing, or points to go."""
+    """Return the text of a cell in a notebook's table: a chance in percent, a dash if missing, or points to go."""
     if not isinstance(value, float):
         return str(value)
     return f"{100 * value:.1f}" if np.isfinite(value) else "–"
@@ -54,9 +54,9 @@ class GameMwc(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MatchEquity:
-    """A match equity table from one player's point of view. `cells`, a read-only float64[2, n + 1, n + 1], is its mwc
-    by (is post-Crawford, away, opponent_away). At 0-away the match is over; missing scores are NaN. A score with one
-    side 1-away that is not post-Crawford is the Crawford game."""
+    """A match equity table from one player's point of view. `cells`, a read-only float64[2, n + 1, n + 1], contains the
+    player's mwc by (is post-Crawford, away, opponent_away). At 0-away the match is over, and missing scores are NaN. If
+    one side is 1-away, the score that is not post-Crawford is the Crawford game."""
 
     name: str
     cells: NDArray[np.float64]
@@ -89,10 +89,10 @@ class MatchEquity:
         is_symmetric: bool | None = None,
     ) -> Self:
         """Make a match equity table from mwc [n, n] by (away - 1, opponent_away - 1), whose first row and column are
-        the Crawford game. `post_crawford` is the player's mwc when it trails 1-, 2-, ...-away after the Crawford game,
-        and `opponent_post_crawford` the opponent's, by default the same. With `is_symmetric`, the default for one
-        post-Crawford row, both sides must have the same chances. Raises InvalidParameterError for a table that breaks
-        these rules."""
+        the Crawford game. `post_crawford` is the player's mwc when it trails 1-, 2-, ...-away after the Crawford game.
+        `opponent_post_crawford` is the same for the opponent, and defaults to `post_crawford`; without it,
+        `is_symmetric` defaults to true. Both sides must have the same chances if `is_symmetric`. Raises
+        InvalidParameterError for a table that breaks these rules."""
         own = np.asarray(post_crawford, float)
         other = own if opponent_post_crawford is None else np.asarray(opponent_post_crawford, float)
         table = np.asarray(before, float)
@@ -120,7 +120,7 @@ class MatchEquity:
 
     @property
     def asymmetry(self) -> float:
-        """How far the chances of both sides at a score sum to something else than 1, at most."""
+        """The largest difference from 1, over all scores, of the sum of both sides' chances."""
         return float(np.nanmax(self._asymmetries))
 
     @property
@@ -129,7 +129,7 @@ class MatchEquity:
         return swapped
 
     def asymmetric_cell(self) -> str:
-        """The score with the largest asymmetry, in words."""
+        """Return the score with the largest asymmetry, in words."""
         part, row, column = np.unravel_index(int(np.nanargmax(self._asymmetries)), self._asymmetries.shape)
         away, opponent_away = int(row) + 1, int(column) + 1
         here, there = self.cells[part, away, opponent_away], self.cells[part, opponent_away, away]
@@ -137,14 +137,14 @@ class MatchEquity:
         return f"{here:.6g} at {away}-away {opponent_away}-away{when} and {there:.6g} the other way round"
 
     def flip(self) -> MatchEquity:
-        """The table as the other player sees it, which differs only if the table favours a side."""
+        """Return the table as the other player sees it. It is the same table unless it favours a side."""
         cells = 1 - self.cells.transpose(0, 2, 1)
         cells.flags.writeable = False
         return MatchEquity(self.name, cells)
 
     def mwc(self, away: int, opponent_away: int, *, is_post_crawford: bool = False) -> float:
-        """The player's chance of winning the match before a game at this score; 1 or 0 once a side needs no more
-        points. Raises InvalidScoreError for a score that the table does not contain."""
+        """Return the player's chance of winning the match before a game at this score, 1 or 0 if the match is over.
+        Raises InvalidScoreError for a score that the table does not contain."""
         try:
             away, opponent_away = plain_integers([away, opponent_away])
         except TypeError:
@@ -168,28 +168,29 @@ class MatchEquity:
         return found
 
     def at(self, score: MatchScore) -> float:
-        """The player's mwc before a game at this score. Raises InvalidScoreError for a score that the table does not
-        contain."""
+        """Return the player's mwc before a game at this score. Raises InvalidScoreError for a score that the table does
+        not contain."""
         return self.mwc(score.away, score.opponent_away, is_post_crawford=score.is_post_crawford)
 
     def after(self, score: MatchScore, points: int) -> float:
-        """The player's mwc after winning `points` (negative: losing) at this score. Raises InvalidScoreError for a
-        score that the table does not contain."""
+        """Return the player's mwc after winning `points` (negative: losing them) at this score. Raises
+        InvalidScoreError for a score that the table does not contain."""
         following = score.after_game(points)
         return float(points > 0) if following is None else self.at(following)
 
     def game(self, score: MatchScore, cube_value: int = 1) -> GameMwc:
-        """The chances of winning the match after each result of a game at this score. Raises InvalidScoreError for a
-        score that the table does not contain."""
+        """Return the chances of winning the match after each result of a game at this score. Raises InvalidScoreError
+        for a score that the table does not contain."""
         points = (cube_value, 2 * cube_value, 3 * cube_value)
         return GameMwc(*(tuple(self.after(score, sign * each) for each in points) for sign in (1, -1)))
 
     def take_point(
         self, score: MatchScore, cube_value: int = 1, *, win_gammon_share: float = 0.0, lose_gammon_share: float = 0.0
     ) -> float:
-        """The winning chance from which the player should take if the opponent doubles from `cube_value` and the cube
-        is dead afterwards; 0 where it may always take. The shares are the shares of gammons among its wins and its
-        losses. Raises InvalidScoreError for a score that the table does not contain."""
+        """Return the winning chance from which the player should take, if the opponent doubles a cube of `cube_value`
+        and the cube is dead afterwards. It is 0 if taking is always right. `win_gammon_share` and `lose_gammon_share`
+        are the shares of gammons among the player's wins and losses. Raises InvalidScoreError for a score that the
+        table does not contain."""
         doubled = self.game(score, 2 * cube_value)
         win = doubled.win[0] + win_gammon_share * (doubled.win[1] - doubled.win[0])
         lose = doubled.lose[0] + lose_gammon_share * (doubled.lose[1] - doubled.lose[0])
@@ -197,8 +198,8 @@ class MatchEquity:
 
 
 def decided_cells(length: int) -> NDArray[np.float64]:
-    """float64[2, length + 1, length + 1]: the cells of a table in which only the scores of finished matches are filled
-    in."""
+    """Return the cells of a table in which only the scores of finished matches are filled in, as float64[2, length + 1,
+    length + 1]."""
     cells = np.full((2, length + 1, length + 1), np.nan)
     cells[:, 0, 1:] = 1.0
     cells[:, 1:, 0] = 0.0
@@ -254,13 +255,13 @@ def find_met(warehouse: Versions, name: str = "") -> MatchEquity:
 
 
 def default_met(warehouse: Versions) -> str:
-    """The name of the default match equity table of a warehouse."""
+    """Return the name of the default match equity table of a warehouse."""
     kind = warehouse.kind(KINDS[0])
     return kind.slug(kind.defaults[0])
 
 
 def met_names(arrays: Arrays) -> list[str]:
-    """The names of the match equity tables in a version, including those given by formulas."""
+    """Return the names of the match equity tables in a version, including those given by formulas."""
     return decode_texts(arrays, "mets")
 
 
@@ -295,8 +296,8 @@ def met_of_arrays(arrays: Arrays, name: str) -> MatchEquity:
 
 
 def row_arrays(mets: Sequence[MatchEquity | None]) -> dict[str, NDArray[Any]]:
-    """The arrays `met` (index of the table), `is_post_crawford`, `away`, `opponent_away` and `mwc` of all known cells
-    in these tables; a table that is None has no cells."""
+    """Return the arrays `met` (index of the table), `is_post_crawford`, `away`, `opponent_away` and `mwc` of all known
+    cells of these tables. A table that is None has no cells."""
     found: list[tuple[NDArray[Any], ...]] = []
     for number, met in enumerate(mets):
         if met is not None:
@@ -308,8 +309,8 @@ def row_arrays(mets: Sequence[MatchEquity | None]) -> dict[str, NDArray[Any]]:
 
 
 def decode_texts(arrays: Arrays, name: str) -> list[str]:
-    """Decode the strings that are stored as two arrays: the array `name` has the bytes of all, and the array called
-    `name` with `_ends` behind it the places where each ends."""
+    """Decode strings that are stored as two arrays. The array `name` contains the bytes of all strings, and the array
+    `name` + `_ends` contains the end of each."""
     letters, ends = np.asarray(arrays[name]).tobytes(), np.asarray(arrays[f"{name}_ends"]).tolist()
     return [letters[begin:end].decode() for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
 
@@ -329,8 +330,8 @@ def cell_rows(met: MatchEquity, length: int, other: MatchEquity | None = None) -
 
 
 def score_rows(met: MatchEquity, score: MatchScore) -> Iterator[dict[str, Any]]:
-    """Yield rows with the stakes of a game at a score as chances of winning the match, one for each cube value that
-    matters."""
+    """Yield rows with what is at stake in a game at a score, as chances of winning the match. There is a row for each
+    cube value that matters."""
     cube_value = 1
     while True:
         game = met.game(score, cube_value)

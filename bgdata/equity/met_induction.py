@@ -1,8 +1,8 @@
 """Match equity tables by backward induction, from the positions after the opening.
 
 Post-Crawford games are computed from the positions in which the trailer can first double. The Crawford game is
-cubeless. Every other score follows from scores with fewer points to go, with a live cube or a mixture of live and dead
-cube. Both sides are equally strong. Only the post-Crawford row counts backgammons.
+cubeless. Every other score follows from scores with fewer points to go, with a live cube or a mixture of a live and a
+dead cube. Both sides are assumed to be equally strong. Only the post-Crawford row counts backgammons.
 
 Sums are rounded exactly, and the cube's kernels do not reorder them, so the digits are the same on any machine.
 """
@@ -27,8 +27,8 @@ WIN, WIN_GAMMON, WIN_BACKGAMMON, LOSE_GAMMON, LOSE_BACKGAMMON = range(5)
 
 
 class OpeningStates(NamedTuple):
-    """The positions in which the trailer can first double, as the leader, who is not on roll, sees them: the frequency
-    of each, float64[n], and its five cumulative chances, float64[n, 5]."""
+    """The positions in which the trailer can first double, from the point of view of the leader, who is not on roll:
+    the frequency of each, float64[n], and its five cumulative chances, float64[n, 5]."""
 
     weights: NDArray[np.float64]
     chances: NDArray[np.float64]
@@ -42,7 +42,7 @@ class OpeningStates(NamedTuple):
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """float64[5]: the mean of each chance over all states."""
+        """The mean of each chance over all states, as float64[5]."""
         # rounded exactly: a matrix product may round differently on other processors, and change the digest
         return np.array([fsum(self.weights * chances) for chances in self.chances.T])
 
@@ -52,8 +52,8 @@ class OpeningStates(NamedTuple):
         return float(self.means[WIN_GAMMON] + self.means[LOSE_GAMMON])
 
     def fair(self) -> OpeningStates:
-        """A copy with equal players: winning chances are shifted to a mean of 0.5, and chances of gammons and
-        backgammons are scaled to be equal for both sides. Evaluators are biased in both by some thousandths."""
+        """Return a copy with equal players. Winning chances are shifted to a mean of 0.5, and chances of gammons and
+        backgammons are scaled to be equal for both sides, because evaluators are biased in both by some thousandths."""
         means, chances = self.means, self.chances.copy()
         chances[:, WIN] += 0.5 - means[WIN]
         for won, lost in ((WIN_GAMMON, LOSE_GAMMON), (WIN_BACKGAMMON, LOSE_BACKGAMMON)):
@@ -63,16 +63,17 @@ class OpeningStates(NamedTuple):
         return OpeningStates(self.weights, chances)
 
     def with_gammon_rate(self, rate: float) -> OpeningStates:
-        """A copy in which the share of gammons and backgammons is `rate`: all their chances are scaled by the same
-        factor. They stay 0 if there are none."""
+        """Return a copy in which the share of gammons and backgammons is `rate`. All their chances are scaled by the
+        same factor; if all are 0 they stay 0."""
         chances = self.chances.copy()
         chances[:, WIN_GAMMON:] *= rate / self.gammon_rate if self.gammon_rate else 0.0
         return OpeningStates(self.weights, chances)
 
 
 def post_crawford_row(states: OpeningStates, length: int) -> NDArray[np.float64]:
-    """float64[length]: the trailer's mwc 1- to `length`-away against 1-away, after the Crawford game. The trailer
-    doubles as soon as it can, and the leader takes if that is better than losing a point. `states` should be `fair`."""
+    """Compute the trailer's mwc after the Crawford game, 1- to `length`-away against 1-away, as float64[length]. The
+    trailer doubles as soon as it can, and the leader takes if that is better than losing a point. `states` should be
+    `fair`."""
     leader = np.full(length + 1, 0.5)  # by the trailer's points to go
     chances = states.chances.T
     single = 1 - chances[WIN] - chances[LOSE_GAMMON]
@@ -85,7 +86,8 @@ def post_crawford_row(states: OpeningStates, length: int) -> NDArray[np.float64]
 
 
 def crawford_row(post_crawford: ArrayLike, gammon_rate: float) -> NDArray[np.float64]:
-    """float64[n]: the mwc of the leader, 1-away against 1- to n-away, before the Crawford game, which has no cube."""
+    """Compute the mwc of the leader before the Crawford game, 1-away against 1- to n-away, as float64[n]. The Crawford
+    game has no cube."""
     leader = 1 - np.asarray(post_crawford, float)
     after_single = np.concatenate([[0.0], leader[:-1]])
     after_gammon = np.concatenate([[0.0, 0.0], leader[:-2]])[: len(leader)]
@@ -97,14 +99,14 @@ def crawford_row(post_crawford: ArrayLike, gammon_rate: float) -> NDArray[np.flo
 def induced_table(
     name: str, post_crawford: Sequence[float] | NDArray[np.float64], gammon_rate: float, cube_life_index: float = 1.0
 ) -> MatchEquity:
-    """Compute a whole match equity table, for as many points to go as the post-Crawford row (the trailer's mwc) has.
-    `gammon_rate` is the share of games that end in a gammon. Raises InvalidParameterError for a rate or cube life index
-    outside 0 to 1, or for values that are not chances."""
+    """Compute a whole match equity table, for as many points to go as the row of the trailer's mwc, `post_crawford`,
+    has. `gammon_rate` is the share of games that end in a gammon. Raises InvalidParameterError for a rate or cube life
+    index outside 0 to 1, or for values that are not chances."""
     check_gammon_rate(gammon_rate)
     check_cube_life_index(cube_life_index)
     row = np.asarray(post_crawford, float)
     before = np.full((row.size, row.size), 0.5)
-    MatchEquity.of(name, before, row)  # refuses an invalid row
+    MatchEquity.of(name, before, row)  # raises for an invalid row
     before[0] = crawford_row(row, gammon_rate)
     before[:, 0] = 1 - before[0]
     cells = decided_cells(len(row))
@@ -123,7 +125,7 @@ def induced_table(
 
 
 def slopes(table: Callable[[float], MatchEquity], gammon_rate: float, step: float = 0.001) -> NDArray[np.float64]:
-    """float64[2, n + 1, n + 1]: how much each mwc changes with the gammon rate, from tables at `step` on either side of
-    it. `table` computes the table for a rate."""
+    """Compute how fast each mwc changes with the gammon rate, as float64[2, n + 1, n + 1], from the tables of two
+    rates, `step` below and above. `table` computes the table of a rate."""
     below, above = max(gammon_rate - step, 0.0), min(gammon_rate + step, 1.0)
     return (table(above).cells - table(below).cells) / (above - below)

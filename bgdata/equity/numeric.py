@@ -4,13 +4,14 @@
 turns the cube at any time.
 
 Between decisions the equity E of a winning chance P at a time t solves sigma^2 / 2 d2E/dP2 + dE/dt = 0, the equation of
-a diffusion without trend. For a player who may double, the value of a double bounds E from below; for the opponent,
-from above. Long before the end of time E depends on neither t nor sigma: it is straight wherever nobody turns the cube.
-This E is found on a grid, by successive over-relaxation with the bounds imposed at every point (Cryer 1971), as for
-American options. It should match the formulas of `curves` and `match_cube` for a live cube up to the width of the grid,
-since decisions can change only at its points.
+a diffusion without trend. If a player may double, the value of a double is a lower bound of E for this player, and an
+upper bound if the opponent may double. Long before the end of time E depends on neither t nor sigma: it is straight
+wherever nobody turns the cube. This E is found on a grid, by successive over-relaxation with the bounds imposed at
+every point (Cryer 1971), as for American options. It should match the formulas of `curves` and `match_cube` for a live
+cube up to the width of the grid, since decisions can change only at its points.
 
-It does, except at scores at which the player ahead would rather play for a gammon than cash: Keith's formula cashes.
+It does match, except at scores at which the player ahead should play for a gammon rather than cash, while Keith's
+formula cashes.
 
 Source: Computational Backgammon, "Full match equity tables" (2012), which showed in this way that Keith's algorithm is
 the live cube.
@@ -55,19 +56,19 @@ and owned by the opponent."""
 
 
 class Turn(NamedTuple):
-    """What turning the cube does. After a take, equities are `factor` times the equities of row OPPONENT_OWNED (the
-    player on roll doubled) or OWNED (the opponent doubled)."""
+    """The equities after the cube is turned. After a take they are `factor` times the equities of row OPPONENT_OWNED
+    (if the player on roll doubled) or OWNED (if the opponent doubled)."""
 
     factor: float
     passed: float  # equity of the player on roll if the opponent passes
-    dropped: float  # if the player on roll passes
+    dropped: float  # equity of the player on roll if it passes
     doubles: bool  # whether the player on roll may turn the cube and gains from it
-    is_doubled: bool  # whether the opponent does
+    is_doubled: bool  # whether the opponent may turn the cube and gains from it
 
 
 def drifting_money(mean_win: float = 1.0, mean_loss: float = 1.0, points: int = POINTS) -> Sides:
-    """Solve money play on a grid of winning chances, with a live cube: equities in points per unit cube, from mean
-    points of a win and of a loss.
+    """Solve money play on a grid of winning chances, with a live cube. Returns equities in points per unit cube, from
+    mean points of a win and of a loss.
 
     Raises InvalidParameterError for mean points outside 1 to 3, or a grid of fewer than 2 or more than MAX_POINTS
     intervals.
@@ -82,8 +83,8 @@ def drifting_money(mean_win: float = 1.0, mean_loss: float = 1.0, points: int = 
 
 
 def drifting_match(cells: Cells, game: MatchGame, chances: NDArray[np.floating], points: int = POINTS) -> Sides:
-    """Solve a game of a match on a grid of winning chances, with a live cube at 1: mwc, from the cells of a match
-    equity table and the shares of gammons in `chances`. In the Crawford game nobody turns the cube. Raises
+    """Solve a game of a match on a grid of winning chances, with a live cube at 1. Returns mwc, from the cells of a
+    match equity table and the shares of gammons in `chances`. In the Crawford game nobody turns the cube. Raises
     InvalidParameterError for a grid out of range."""
     check_grid(points)
     shares, value = shares_of(chances), 1
@@ -108,8 +109,8 @@ def check_grid(points: int) -> None:
 
 @kernel()
 def settle(sides: Sides, turned: Sides, turn: Turn) -> None:
-    """Iterate the equities sides[0:3, point] until they no longer change; the first and last values stay. turned[0:3,
-    point], which may be the same array, are the equities after the cube is turned."""
+    """Iterate the equities sides[0:3, point] until they no longer change. The first and last values are fixed.
+    turned[0:3, point], which may be the same array, are the equities after the cube is turned."""
     last = sides.shape[1] - 1
     relaxation = 2.0 / (1.0 + np.sin(np.pi / last))
     for _ in range(MAX_ROUNDS):
@@ -141,7 +142,8 @@ class SolvedJumps:
     opponent_owned: Equities
 
     def points(self, owner: CubeOwner = CubeOwner.CENTERED) -> Points:
-        """The winning chances at which decisions change, for a cube that is centered or owned by the player on roll."""
+        """Return the winning chances at which decisions change, for a cube that is centered or owned by the player on
+        roll."""
         now = {CubeOwner.CENTERED: self.centered, CubeOwner.ON_ROLL: self.owned}[owner]
         doubled = np.minimum(2 * self.opponent_owned, 1.0)
         return Points(
@@ -152,8 +154,8 @@ class SolvedJumps:
         )
 
     def _first(self, gains: Equities) -> float:
-        """The lowest winning chance from which a gain, which is below 0 at first, is not negative; NEVER if there is
-        none."""
+        """Return the lowest winning chance from which a gain, which is below 0 at first, is not negative, or NEVER if
+        there is none."""
         crossings = np.flatnonzero((gains[:-1] < 0) & (gains[1:] >= 0))
         if not len(crossings):
             return 0.0 if gains[0] >= 0 else NEVER
@@ -206,8 +208,9 @@ def solve_jumps(
 
 
 def fixed_point(mean: Equities, decided: Callable[[Equities], Equities], start: Equities, ends: Equities) -> Equities:
-    """float64[k, N + 1]: iterate equities from `start` to the fixed point, where they equal the mean of the `decided`
-    equities after a jump. `mean` has the weights of the mean, and `ends` the values at both ends of the grid."""
+    """Iterate equities from `start` to the fixed point, where they equal the mean of the `decided` equities after a
+    jump. `mean` contains the weights of the mean, and `ends` the values at both ends of the grid. Returns float64[k, N
+    + 1]."""
     equities = start
     for _ in range(MAX_ROUNDS):
         after = decided(equities)
@@ -221,14 +224,14 @@ def fixed_point(mean: Equities, decided: Callable[[Equities], Equities], start: 
 
 
 def mean_over_jumps(points: int, integral: Callable[[float], float]) -> Equities:
-    """float64[N + 1, N + 1]: the weights of the equities at points k in the mean after a jump from grid point i.
-    `integral` is the second integral of the density of jumps; means over straight pieces are its differences."""
+    """Return the weights of the equities at points k in the mean after a jump from grid point i, as float64[N + 1, N +
+    1]. `integral` is the second integral of the density of jumps; means over straight pieces are its differences."""
     step = 1 / points
     at = np.array([integral(distance * step) for distance in range(-points - 1, points + 2)])
     place = np.arange(points + 1)
     apart = place[None, :] - place[:, None] + points + 1
     weights: Equities = (at[apart + 1] - 2 * at[apart] + at[apart - 1]) / step
-    # half pieces at the ends, counting everything beyond as if at the end
+    # half pieces at the ends; everything beyond an end counts as if at the end
     weights[:, 0] = (at[apart[:, 1]] - at[apart[:, 0]]) / step
     weights[:, -1] = 1 - (at[apart[:, -1]] - at[apart[:, -2]]) / step
     # and the linear continuation beyond the ends, with slopes that give the right means from both ends

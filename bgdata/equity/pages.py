@@ -14,10 +14,10 @@ from bgdata.web.answer import Page, percent, shade, signed_text
 from bgdata.web.position_request import boolean_parameter, integer_parameter
 from bgdata.web.site import Row, Site
 
-SHOWN = 15  # default points to go
+SHOWN = 15  # greatest default number of points to go
 STRONGEST = 0.02  # difference of two tables with the strongest color
 SHOWS = {"mwc": "chance of winning the match", "take": "take point"}  # what cells show
-MIDDLE_TAKE, WIDTH_TAKE = 0.25, 0.25  # the take point without a color, and how far the strongest is from it
+MIDDLE_TAKE, WIDTH_TAKE = 0.25, 0.25  # the take point without a color, and its distance from the strongest color
 
 
 def page(site: Site, request: Request) -> Page:
@@ -60,13 +60,13 @@ def page(site: Site, request: Request) -> Page:
 
 
 def heat_map_cell(met: MatchEquity, other: MatchEquity | None, away: int, opponent_away: int, show: str) -> Row:
-    """A cell of the heat map with its color and tooltip. If exactly one player is 1-away, it is the Crawford game.
-    `show` is what the cells show: one of SHOWS."""
+    """Return a cell of the heat map with its color and tooltip. If exactly one player is 1-away, it is the Crawford
+    game. `show` is what the cells show: one of SHOWS."""
     is_crawford = (away == 1) != (opponent_away == 1)
     score = MatchScore(away, opponent_away, is_crawford)
 
     def stakes_text(table: MatchEquity) -> str:
-        """Say what is at stake in a game at the score with a cube of 1, by a table."""
+        """Return a text on what is at stake in a game at the score with a cube of 1, by a table."""
         name, mwc = f"{table.name}, " if other else "", float(table.cells[0, away, opponent_away])
         if not np.isfinite(mwc):
             return name + percent(mwc)
@@ -76,7 +76,7 @@ def heat_map_cell(met: MatchEquity, other: MatchEquity | None, away: int, oppone
     title = f"{score}: " + "\n".join(map(stakes_text, [met, other] if other else [met]))
 
     def quantity(table: MatchEquity) -> float:
-        """The value that the cell shows of a table; NaN if there is none."""
+        """Return the value of a table that the cell shows, NaN if there is none."""
         mwc = float(table.cells[0, away, opponent_away])
         if show == "mwc" or not np.isfinite(mwc):
             return mwc
@@ -91,21 +91,21 @@ def heat_map_cell(met: MatchEquity, other: MatchEquity | None, away: int, oppone
 
 
 def color_range(*, is_difference: bool, show: str) -> tuple[float, float]:
-    """The value that has no color, and the distance from it at which colors are strongest."""
+    """Return the value that has no color, and the distance from it at which colors are strongest."""
     if is_difference:
         return 0.0, STRONGEST
     return (0.5, 0.5) if show == "mwc" else (MIDDLE_TAKE, WIDTH_TAKE)
 
 
 def scale(*, is_difference: bool, show: str) -> list[tuple[int, str]]:
-    """The color scale of the heat map: each shade with its middle value in percent."""
+    """Return the color scale of the heat map: each shade with its middle value in percent."""
     middle, width = color_range(is_difference=is_difference, show=show)
     values = [(each, 100 * (middle + width * each / 5)) for each in range(-5, 6)]
     return [(each, signed_text(value, 1) if is_difference else f"{value:.0f}") for each, value in values]
 
 
 def met_of(site: Site, name: str) -> MatchEquity:
-    """Find the match equity table with this name; if `name` is empty, the default one, or the first if there is no
+    """Find the match equity table with this name; if `name` is empty, the default table, or the first if there is no
     default. Raises MissingTableError if the warehouse does not contain it."""
 
     def read() -> MatchEquity:
@@ -116,7 +116,7 @@ def met_of(site: Site, name: str) -> MatchEquity:
 
 
 def names_of(site: Site) -> list[str]:
-    """The names of the match equity tables in the warehouse."""
+    """Return the names of the match equity tables in the warehouse."""
 
     def read() -> list[str]:
         found: list[str] = []

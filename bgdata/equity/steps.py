@@ -27,8 +27,9 @@ class MatchEquityPlan:
 
 
 def recipes(warehouse: Warehouse, plan: MatchEquityPlan) -> list[MatchEquityParameters]:
-    """The recipes of the published match equity table and of those in a plan. Raises InvalidParameterError for an
-    invalid plan, UnknownPlayerError for a player that is not a network, and MissingTableError for a missing network."""
+    """Return the parameters of the published match equity table and of the tables in a plan. Raises
+    InvalidParameterError for an invalid plan, UnknownPlayerError for a player that is not a network, and
+    MissingTableError for a missing network."""
     network = network_parameters(warehouse, network_name(plan.player).partition("/")[2])
     made = [
         MatchEquityParameters(**network, ply=ply, cube_life_index=plan.cube_life_index, length=plan.length)

@@ -1,13 +1,13 @@
 """Static evaluation of a board: by the rules, a bearoff table, or the network for its class of position.
 
-Most boards differ little from a recently evaluated one, such as another play of the same position, so the first layer
-of a network is updated from the nearest recent board. Later layers are computed for a few boards at a time. The values
-equal a full computation bit for bit.
+Most boards differ little from a recently evaluated board, such as the one after another play of the same position. So
+the first layer of a network is updated from the nearest recent board. Later layers are computed for a few boards at a
+time. The values are, bit for bit, those of a full computation.
 
-Plays are chosen by cubeless equity, or by cubeful equity: the value of the position before the roll and before
-doubling, if both sides handle the cube best. This value is exact in money play where an exact table covers both sides;
-elsewhere it comes from a model of the cube and the five chances. Choosing by cubeful equity takes 1.01 to 1.11 times as
-long.
+Plays are chosen by cubeless or by cubeful equity. Cubeful equity is the value of the position before the roll and
+before doubling, if both sides make the best cube decisions. In money play it is exact where an exact table covers both
+sides; elsewhere it comes from a model of the cube and the five chances. Choosing by cubeful equity takes 1.01 to 1.11
+times as long.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from bgdata.game.codec import Boards, check_boards, flip_into
 from bgdata.game.play_kernels import MAX_PLAYS
 from bgdata.kernel import in_threads, kernel
 
-CUBELESS, MONEY, MATCH = 0, 1, 2  # units
+CUBELESS, MONEY, MATCH = 0, 1, 2  # units of values
 _EXACT = int(AnswerSource.EXACT)
 _COLUMNS = np.array(
     [2, 1, 3], np.int64
@@ -102,7 +102,7 @@ def exact_equities(tables: BearoffArrays, board: Boards, owner: int) -> CubeEqui
 
 @kernel(borrows=True)
 def value_of(stakes: CubeStakes | None, tables: BearoffArrays, board: Boards, source: int, chances: Chances) -> float:
-    """The value of a board to the player on roll, from the board's chances[0:5] and the `AnswerSource` number of these
+    """Compute the value of a board for the player on roll, from its chances[0:5] and the `AnswerSource` number of these
     chances. Without stakes, this is the cubeless equity, and Numba compiles no model of the cube."""
     if stakes is None:
         return equity_of(chances)
@@ -121,7 +121,7 @@ def turned_owner(owner: int) -> int:
     return OPPONENT if owner == ON_ROLL else ON_ROLL
 
 
-NETWORK_CLASSES = ("race", "crashed", "contact")  # the class of position of each network, in this order everywhere
+NETWORK_CLASSES = ("race", "crashed", "contact")  # the position class of each network, always in this order
 MIN_BOARDS = 256  # boards per thread: packing the weights of a network takes as long as 50 evaluations
 _NOT_SETTLED = -1  # not an `AnswerSource` number
 _FIRST_NETWORK, _SOURCE_OVER = int(AnswerSource.RACE_NETWORK), int(AnswerSource.OVER)
@@ -129,16 +129,16 @@ _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(P
 
 
 class Scratch(NamedTuple):
-    """Scratch memory for one thread: the first layers of recent boards, and room for the next boards to evaluate."""
+    """Scratch memory for one thread: the first layers of recent boards, and the next boards to evaluate."""
 
-    inputs: Inputs  # [network, RECENT, input] of each network's recent boards, in units of 1/64
-    sums: Sums  # [network, RECENT, unit] their sums of the first layer, in units of 2^-18
-    next_rows: NDArray[np.int64]  # [network] the row of these two to fill next
+    inputs: Inputs  # [network, RECENT, input] inputs of each network's recent boards, in units of 1/64
+    sums: Sums  # [network, RECENT, unit] sums of the first layer of these boards, in units of 2^-18
+    next_rows: NDArray[np.int64]  # [network] the row of `inputs` and `sums` to fill next
     board: Boards  # [26] the current board
     change_rows: Inputs  # this and the next field: inference.Changes
     change_values: Inputs
     packed: Units  # later weights of all networks: see `inference.pack_later`
-    packed_begins: NDArray[np.int64]  # [network] where the weights of each begin
+    packed_begins: NDArray[np.int64]  # [network] index in `packed` of the first weight of each network
     is_ready: NDArray[np.bool_]  # [network] whether `prepare_network` was called
     active: Units  # this and the next field: inference.Gathered
     gathered: Units
@@ -148,8 +148,8 @@ class Scratch(NamedTuple):
     hidden: Units  # [lane, unit]
     later: Sums  # [lane, unit]
     outputs: Chances  # [lane, 5]
-    found: Chances  # [MAX_PLAYS, 5] of the OPPONENT after each play
-    sources: NDArray[np.int8]  # [MAX_PLAYS] their `AnswerSource` numbers
+    found: Chances  # [MAX_PLAYS, 5] chances of the OPPONENT after each play
+    sources: NDArray[np.int8]  # [MAX_PLAYS] `AnswerSource` numbers of `found`
     every: NDArray[np.int64]  # [MAX_PLAYS] 0, 1, 2, ...
     chances: Chances  # [2, 5] of the best play and of another one
 
@@ -190,14 +190,14 @@ def new_scratch(networks: Networks) -> Scratch:
 def packed_size(networks: Networks, which: int) -> int:
     """The number of weights after the first layer that `pack_later` packs for network number `which`.
 
-    This is a kernel of its own because `network_at` returns a borrowed value, which a kernel that counts references
-    would free."""
+    This is a separate kernel because `network_at` returns a borrowed value, which a kernel that counts references would
+    free."""
     return later_size(network_at(networks, which))
 
 
 def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Evaluations:
     """Evaluate int8[n, 26] boards statically, before the roll, for the player on roll. Raises InvalidPositionError for
-    another shape or type; whether each board is legal is not checked."""
+    another shape or type. It is not checked whether the boards are legal."""
     found = Evaluations(np.empty((len(check_boards(boards)), 5), np.float32), np.empty(len(boards), np.int8))
     arrays = np.ascontiguousarray(boards), found.chances, found.sources
     in_threads(fill_evaluations, len(boards), networks, tables, *arrays, least=MIN_BOARDS)
@@ -212,8 +212,8 @@ def network_of(position_class: int) -> int:
 
 @kernel(inline=True)
 def fill_settled(tables: BearoffArrays, position_class: int, board: Boards, chances: Chances) -> int:
-    """Fill chances[0:5] of a board of this class if the rules or a table answer. Returns the `AnswerSource` number, or
-    _NOT_SETTLED if a network is needed."""
+    """Fill chances[0:5] of a board of this class if the rules or a table determine them. Returns the `AnswerSource`
+    number, or _NOT_SETTLED if a network is needed."""
     if position_class == _OVER:
         fill_outcome_chances(outcome_of(board, CHECKERS), chances)
         return _SOURCE_OVER
@@ -244,7 +244,7 @@ def set_lane(board: Boards, lane: int, scratch: Scratch) -> None:
 
 @kernel(borrows=True)
 def set_chances(lane: int, scratch: Scratch, chances: Chances) -> None:
-    """Fill chances[0:5] with the network outputs that `fill_lanes` left in a lane, limited to what the rules allow."""
+    """Fill chances[0:5] with the network outputs that `fill_lanes` wrote to a lane, limited to what the rules allow."""
     for item in range(5):
         chances[item] = scratch.outputs[lane, item]
     limit_chances(possible_outcomes(scratch.boards[lane]), chances)
@@ -273,7 +273,7 @@ def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None
 @kernel(borrows=True)
 def prepare_network(network: NetworkArrays, which: int, scratch: Scratch) -> None:
     """Pack the weights of a network after the first layer, and reset the cached first layers to a board whose inputs
-    are all zero: its sums are the biases."""
+    are all zero, so that its sums are the biases."""
     pack_later(network, scratch.packed[scratch.packed_begins[which] :])
     for row in range(RECENT):
         inputs, sums = scratch.inputs[which, row], scratch.sums[which, row]
@@ -306,8 +306,8 @@ def fill_all_chances(
     chances: Chances,
     sources: NDArray[np.int8],
 ) -> None:
-    """Fill chances[row] and sources[row] for boards[row], for the rows begin to end - 1: as `fill_chances` does, or if
-    `are_plays`, as `fill_play_chances` does."""
+    """Fill chances[row] and sources[row] for boards[row], for the rows begin to end - 1. If `are_plays`, the boards are
+    positions after plays, as in `fill_play_chances`; otherwise they are as in `fill_chances`."""
     waiting, which = 0, 0  # number of boards in lanes, and their network
     for row in range(begin, end):
         if are_plays:
@@ -347,8 +347,8 @@ def choose_by_chances(
     """Find the best play among after[0:n], the boards after each play for the player who moved. Returns its row and its
     `AnswerSource` number, and fills scratch.chances[0] with the OPPONENT's five chances after it.
 
-    The best play leaves the opponent the lowest value at these stakes, or without stakes the lowest cubeless equity.
-    Ties, such as between plays that all let the opponent cash, go to the lowest cubeless equity, then to the first
+    The best play leaves the opponent the lowest value at these stakes, or without stakes the lowest cubeless equity. If
+    values are equal, as after plays that all let the opponent cash, the lowest cubeless equity decides, then the first
     row."""
     fill_all_chances(networks, tables, after, 0, n, True, scratch, scratch.found, scratch.sources)
     best = lowest_play(tables, after, scratch.every[:n], scratch.found, scratch.sources, scratch.board, stakes)
@@ -367,8 +367,8 @@ def lowest_play(
     board: Boards,
     stakes: CubeStakes | None,
 ) -> int:
-    """The one of `rows` with the best play: after[row] is the board after it, chances[row] and sources[row] its
-    evaluation. See `choose_by_chances` for the order. `board` is scratch."""
+    """Return the row of the best play among `rows`, by the order of `choose_by_chances`. after[row] is the board after
+    a play, and chances[row] and sources[row] are its evaluation. `board` is scratch."""
     best, lowest, equity = int(rows[0]), 0.0, 0.0  # set by the first play
     for play in rows:
         if stakes is not None:

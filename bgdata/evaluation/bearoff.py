@@ -33,8 +33,8 @@ GAMMON_ERROR = (
 
 
 class BearoffEvaluator:
-    """Answers with the chances of the player on roll, before the roll, from at most one memory-mapped table of each
-    kind. `arrays` has these tables for kernels. `error` is a `bearoff_error` table, of which only the statistics are
+    """Looks up the chances of the player on roll, before the roll, in at most one memory-mapped table of each kind.
+    `arrays` contains these tables for kernels. `error` is a `bearoff_error` table, of which only the statistics are
     used."""
 
     def __init__(
@@ -57,8 +57,9 @@ class BearoffEvaluator:
         return type(self), (self.two_sided, self.one_sided, self.gammon, self.error, self.endgame)
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """Look int8[n, 26] boards up: five cumulative chances, NaN if no table covers the board, and `BearoffSource`
-        numbers. Raises InvalidPositionError for another shape or type; no table covers an illegal board."""
+        """Look up int8[n, 26] boards. Returns five cumulative chances, NaN if no table covers the board, and
+        `BearoffSource` numbers. Raises InvalidPositionError for another shape or type; no table covers an illegal
+        board."""
         boards = np.ascontiguousarray(check_boards(boards))
         found = Evaluations(np.full((len(boards), 5), np.nan, np.float32), np.empty(len(boards), np.int8))
         fill_bearoff(self.arrays, boards, found.chances, found.sources)
@@ -92,12 +93,12 @@ def open_bearoff(warehouse: Versions, *, with_endgames: bool = False) -> Bearoff
     """Map the best bearoff tables of a warehouse. A warehouse without tables is valid. No manifest is read if each
     table has one version.
 
-    Contact endgames are used only if `with_endgames` is true, for interactive answers: recorded games and labels name
-    the bearoff tables that made them.
+    Contact endgames are used only if `with_endgames` is true, for interactive answers. Recorded games and labels do not
+    use them, because they name the tables that they depend on, and these are bearoff tables alone.
 
     The best tables are the two-sided table with the most positions, and the one-sided table with the most points that
-    has a gammon table of the same points. If none has, the one-sided table with the most points is used, and positions
-    where a side has all 15 checkers are not covered. Raises CorruptFileError if a table is damaged, and
+    has a gammon table of the same points. If there is none, the one-sided table with the most points is used, and
+    positions where a side has all 15 checkers are not covered. Raises CorruptFileError if a table is damaged, and
     MissingWarehouseError if the folder does not exist."""
     warehouse.require()
     with_gammons = available_sizes(warehouse, "bearoff_gammon") & available_sizes(warehouse, "bearoff_one_sided")
@@ -118,7 +119,7 @@ def available_sizes(warehouse: Versions, kind: str) -> set[tuple[int, int]]:
 
 
 def largest_table(warehouse: Versions, kind: str, among: set[tuple[int, int]]) -> Table | None:
-    """The table of a kind with the most layouts, among tables of the sizes (points, checkers) in `among`."""
+    """Return the table of a kind with the most layouts, among tables of the sizes (points, checkers) in `among`."""
     if not among:
         return None
     points, checkers = max(among, key=lambda size: (layout_count(*size), size))
@@ -136,7 +137,7 @@ def map_tables(
         raise InvalidParameterError(f"expected a gammon table of {race_points} points, got {gammon.name}")
     first_index = layout_count(gammon_points, MAX_CHECKERS - 1) if gammon else 0
     layouts = layout_count(points, checkers) if two_sided else 0
-    equities, codes = empty_array(np.float32), empty_array(np.uint16)  # a table has either
+    equities, codes = empty_array(np.float32), empty_array(np.uint16)  # a table has one of these arrays
     if two_sided:
         stored = equity_array(two_sided, layouts, np.float32, np.uint16)
         equities, codes = (stored, codes) if stored.dtype == np.float32 else (equities, stored)
@@ -160,8 +161,8 @@ def table_size(table: Table | None) -> tuple[int, int]:
 
 
 def equity_array(table: Table, layouts: int, *dtypes: DTypeLike) -> Array:
-    """Map the equities of a two-sided or contact endgame table of this many layouts: float32 or uint16 codes, 4 for
-    each pair of layouts."""
+    """Map the equities of a two-sided or contact endgame table with this number of layouts: float32 or uint16 codes, 4
+    for each pair of layouts."""
     open_array(table, "equities", (layouts, layouts, 4), *dtypes)
     return table.array("equities", scattered=True).reshape(-1)
 
@@ -178,6 +179,6 @@ def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Ar
 
 
 def empty_array(dtype: DTypeLike) -> Array:
-    """An empty read-only array. Mapped arrays are read-only too, and kernels are compiled separately for read-only and
+    """Make an empty array, read-only like mapped arrays, because kernels are compiled separately for read-only and
     writable arrays."""
     return read_only(np.empty(0, dtype))

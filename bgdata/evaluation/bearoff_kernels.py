@@ -1,11 +1,11 @@
 """Chances of positions in mapped tables of bearoffs and contact endgames, for arrays of boards and for other kernels.
 
 Chances are exact where a two-sided or contact endgame table covers both sides. Elsewhere two one-sided distributions
-are combined as if each side just raced: the player on roll rolls first, so if it needs n rolls it wins against an
-opponent who needs n or more, and an opponent who needs n wins against n + 1 or more. A side with all 15 checkers may
-lose a gammon: for a gammon, the rolls until its first checker is off replace its rolls to the end. Backgammons are
-impossible: a checker on its own point p is on the other side's point 25 - p, in its home board only from p = 19 on, and
-no one-sided table reaches beyond point 18.
+are combined, as if each side raced alone. The player on roll rolls first: if it needs n rolls, it wins against an
+opponent who needs n or more, and an opponent who needs n rolls wins if it needs n + 1 or more. A side with all 15
+checkers may lose a gammon: the chance of that comes from the rolls until its first checker is off. Backgammons are
+impossible: the own point p of a side is the other side's point 25 - p, which is in the other home board only from p =
+19 on, and no one-sided table has points above 18.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from bgdata.game.classes import PASSED_PIPS, PositionClass
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, prange, read_only
 
-BLOCK = 64  # boards per thread at a time
+BLOCK = 64  # number of boards that a thread processes at a time
 
 
 class BearoffSource(IntEnum):
     """The kind of bearoff table that answers for a position."""
 
-    NONE = 0  # a side without checkers, or beyond every table
+    NONE = 0  # no table: a side has no checkers, or no table covers the position
     EXACT = 1  # the two-sided table, or the table of contact endgames
     COMBINED = 2  # two one-sided distributions, an approximation
 
@@ -44,15 +44,15 @@ _RACE = int(PositionClass.RACE)
 class BearoffArrays(NamedTuple):
     """The bearoff tables of one warehouse, read-only. A missing table has `points` of 0 and empty arrays.
 
-    Two-sided equities are stored in `equities` or in `codes`, and the other array is empty, so that kernels are
-    compiled once for both. Cells are numbered through the two-sided table, then through the contact endgames. The
-    fields are flat because Numba's parallel loops accept no nested tuples."""
+    Two-sided equities are in `equities` or in `codes`, and the other array is empty; so kernels are compiled only once.
+    The cells of the two-sided table are numbered first, then those of the contact endgames. The fields are flat because
+    Numba's parallel loops accept no nested tuples."""
 
     two_sided_points: int
     two_sided_checkers: int
     two_sided_layouts: int
     two_sided_limit: float  # equity = code * limit / 32767.5 - limit
-    equities: NDArray[np.float32]  # [layouts * layouts * 4] of on roll, opponent, column: cubeless is the first
+    equities: NDArray[np.float32]  # [layouts * layouts * 4] by on roll, opponent, column; the first column is cubeless
     codes: NDArray[np.uint16]  # like `equities`
     one_sided_points: int
     one_sided_offsets: NDArray[np.uint32]  # [positions + 1] start of each row in `chances`
@@ -84,8 +84,8 @@ NO_TABLES = _no_tables()
 
 
 class RaceArrays(NamedTuple):
-    """Distributions of the number of rolls until all checkers are off, or until the first one is, as `tables.RaceTable`
-    reads them."""
+    """Distributions of the number of rolls until all checkers, or the first checker, are off: the arrays of
+    `tables.RaceTable`."""
 
     offsets: NDArray[np.uint32]
     first_roll: NDArray[np.uint8]
@@ -112,7 +112,7 @@ def fill_block(
     sources: NDArray[np.int8],
 ) -> None:
     """Fill chances[row] and sources[row] for the rows begin to end - 1. cells[0:end - begin] is scratch: all cells are
-    located before any is read, so that the waits for memory, which dominate, overlap."""
+    located before any is read, so that the waits for memory overlap, which take most of the time."""
     for row in range(begin, end):
         source = bearoff_source(tables, boards[row])
         sources[row] = source
@@ -139,18 +139,18 @@ def fill_bearoff_chances(tables: BearoffArrays, board: Boards, chances: Chances)
 
 @kernel(borrows=True)
 def may_cover(tables: BearoffArrays, position_class: int) -> bool:
-    """Whether a table may cover unfinished positions of this class. This is quicker than looking at the board."""
+    """Whether a table may cover unfinished positions of this class. This test is faster than `bearoff_source`."""
     return bool(position_class <= _RACE or tables.endgame_checkers > 0)
 
 
 @kernel(borrows=True)
 def bearoff_source(tables: BearoffArrays, board: Boards) -> int:
     """The `BearoffSource` number of the table that covers `board`. No table is read."""
-    ours, theirs = int(board[25]), int(board[0])  # on the bar
+    ours, theirs = int(board[25]), int(board[0])  # checkers on the bar
     if ours < 0 or theirs < 0:
         return _NONE
     our_rearmost, their_rearmost = 25 * int(ours > 0), 25 * int(theirs > 0)
-    for point in range(1, 25):  # branchless: eight points at a time, nothing to mispredict
+    for point in range(1, 25):  # without branches: eight points at a time, and no mispredictions
         count = int(board[point])
         ours += max(count, 0)
         theirs -= min(count, 0)
@@ -211,7 +211,7 @@ def fill_combined(tables: BearoffArrays, board: Boards, chances: Chances) -> Non
     win = np.float32(min(off_first(all_off, on_roll, all_off, opponent, 0), 1.0))
     chances[0] = win
     chances[1:5] = 0.0
-    if tables.gammon_points:  # layouts rank by checkers first: from here on they have all 15
+    if tables.gammon_points:  # indexes are sorted by checkers first: from here on layouts have all 15
         begin = tables.gammon_first_index
         if opponent >= begin:
             chances[1] = min(np.float32(off_first(all_off, on_roll, first_off, opponent - begin, 0)), win)
@@ -222,9 +222,10 @@ def fill_combined(tables: BearoffArrays, board: Boards, chances: Chances) -> Non
 
 @kernel(borrows=True)
 def off_first(first: RaceArrays, row: int, second: RaceArrays, other_row: int, delay: int) -> float:
-    """The chance that the side in row `row` of table `first` bears off in n rolls while the side in row `other_row` of
-    table `second` needs n + delay rolls or more, summed over n. `delay` is 0 if `first` rolls first, otherwise 1. The
-    sum is in double precision, from the most rolls down."""
+    """Compute the chance that one side bears off before another. It is the sum, over n, of the chance that the side in
+    row `row` of table `first` needs n rolls, times the chance that the side in row `other_row` of table `second` needs
+    n + delay rolls or more. `delay` is 0 if `first` rolls first, otherwise 1. The sum is in double precision, from the
+    most rolls down."""
     start, other_start = np.int64(first.offsets[row]), np.int64(second.offsets[other_row])
     begin, other_begin = np.int64(first.first_roll[row]), np.int64(second.first_roll[other_row])
     n_chances: Any = np.int64(first.offsets[row + 1]) - start
@@ -254,8 +255,8 @@ def layout_indexes(board: Boards, points: int) -> tuple[int, int]:
 
 @kernel(borrows=True)
 def endgame_indexes(board: Boards) -> tuple[int, int, int, int]:
-    """Four numbers: the checkers of the player on roll and of the opponent, then the indexes of their layouts on 24
-    points and the bar (see `endgames.layouts.layout_rank`). The indexes are meaningless if a side has more checkers
+    """Return four numbers: the checkers of the player on roll and of the opponent, then the indexes of their layouts on
+    24 points and the bar (see `endgames.layouts.layout_rank`). The indexes are meaningless if a side has more checkers
     than the contact endgames."""
     index, other = 0, 0
     ours, theirs = int(board[25]), int(board[0])

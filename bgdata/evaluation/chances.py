@@ -1,4 +1,4 @@
-"""Five cumulative chances and their evaluators: networks, tables and other programs answer in the same form.
+"""Five cumulative chances, and the protocol of evaluators: networks, tables and other programs return the same chances.
 
 `chances[0:5]` is float32: win, win_gammon, win_backgammon, lose_gammon, lose_backgammon of the player on roll, before
 the roll. A gammon includes backgammons, and a win includes both.
@@ -22,21 +22,22 @@ Chances = NDArray[np.float32]
 
 
 def cubeless_equities(chances: Chances) -> NDArray[np.float32]:
-    """float32[n]: the cubeless equities of the player on roll, in points per unit cube, from float32[n, 5] chances."""
+    """Compute the cubeless equities of the player on roll, in points per unit cube, from float32[n, 5] chances. Returns
+    float32[n]."""
     doubled = np.float32(2) * chances[:, 0] - np.float32(1)
     return np.asarray(doubled + chances[:, 1] + chances[:, 2] - chances[:, 3] - chances[:, 4])
 
 
 def turned_chances(chances: Chances) -> Chances:
-    """float32[n, 5]: the chances of the other player."""
+    """Return the chances of the other player, as float32[n, 5]."""
     turned = chances[:, [0, 3, 4, 1, 2]]
     turned[:, 0] = np.float32(1) - turned[:, 0]
     return turned
 
 
 def ordered_chances(chances: NDArray[np.floating]) -> Chances:
-    """float32[n, 5]: the chances, clipped to 0 to 1 and put in order, so that no gammon is likelier than a win.
-    Rounding and unbiased estimates may violate this order."""
+    """Limit chances to 0 to 1 and put them in order, so that a gammon is never likelier than a win. Rounded chances and
+    unbiased estimates may violate this order. Returns float32[n, 5]."""
     found = chances.astype(np.float32)
     win = np.clip(found[:, 0], 0, 1)
     win_gammon, lose_gammon = np.clip(found[:, 1], 0, win), np.clip(found[:, 3], 0, np.float32(1) - win)
@@ -70,9 +71,9 @@ def fill_outcome_chances(outcome: int, chances: Chances) -> None:
 
 @kernel(borrows=True)
 def possible_outcomes(board: Boards) -> int:
-    """Bits that say which of chances[1:5] may be above 0 on `board`; bit 0 stands for win_gammon, and so on. A gammon
-    is impossible once the loser has borne off a checker; a backgammon, once contact is over and the loser has left the
-    winner's home board."""
+    """Return bits that say which of chances[1:5] may be above 0 on `board`. Bit 0 stands for win_gammon, and so on. A
+    gammon is impossible once the loser has borne off a checker. A backgammon is impossible once contact is over and the
+    loser has left the winner's home board."""
     ours, theirs = int(board[25]), int(board[0])
     our_rearmost, their_rearmost = 25 * (ours > 0), 25 * (theirs > 0)
     for point in range(1, 25):
@@ -94,8 +95,8 @@ def possible_outcomes(board: Boards) -> int:
 
 @kernel(borrows=True)
 def limit_chances(possible: int, chances: Chances) -> None:
-    """Limit chances[0:5] by the rules: impossible chances become 0, and a backgammon never has a higher chance than a
-    gammon, nor a gammon than a win. `possible` is from `possible_outcomes`."""
+    """Limit chances[0:5] by the rules: impossible chances become 0, a backgammon is at most as likely as a gammon, and
+    a gammon as a win. `possible` is a result of `possible_outcomes`."""
     chances[1] = min(chances[1], chances[0]) if possible & 1 else np.float32(0)
     chances[2] = min(chances[2], chances[1]) if possible & 2 else np.float32(0)
     chances[3] = min(chances[3], np.float32(1) - chances[0]) if possible & 4 else np.float32(0)
@@ -146,7 +147,7 @@ class Evaluator(Protocol):
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """How accurate the answers from each source are, in words, where this is known."""
+        """How accurate the answers from each source are, in words, as far as this is known."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """Evaluate int8[n, 26] boards. Raises InvalidPositionError for another shape or type, or an illegal board."""

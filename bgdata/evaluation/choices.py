@@ -1,4 +1,5 @@
-"""Players for kernels: a kind and its arrays, so that whole games run without returning to Python.
+"""Players for kernels, as a number (the kind of player) and arrays. So whole games are played without returning to
+Python.
 
 A new kind needs a number, its arrays in `Chooser` (empty by default), and a branch in `choose`.
 """
@@ -22,7 +23,7 @@ from bgdata.game.random import low_below, random_bits, random_stream
 from bgdata.kernel import in_threads, kernel, read_only
 
 RANDOM, PUBEVAL, NETWORK = 0, 1, 2
-_NEVER = -16  # a sum for which an output is nearly 0
+_NEVER = -16  # a sum whose output is nearly 0
 
 
 class Chooser(NamedTuple):
@@ -59,9 +60,9 @@ def require_networks(chooser: Chooser, purpose: str) -> None:
 def win_only(networks: Networks) -> Networks:
     """Copy the networks and remove their gammon chances; the winning chances stay the same, bit for bit.
 
-    The four gammon outputs of every network are fixed at nearly 0 (below a millionth), so the play with the highest
-    equity is the one with the highest winning chance, and kernels need no change. Finished games keep their points,
-    gammons included, which can matter near the end of a game if plays are chosen one roll ahead."""
+    The four gammon outputs of every network become nearly 0 (below a millionth). So the play with the highest equity is
+    the one with the highest winning chance, and kernels need no change. But finished games still count gammons, which
+    can matter near the end of a game if plays are chosen one roll ahead."""
     weights, biases = networks.weights.copy(), networks.biases.copy()
     for row in networks.shapes.tolist():
         sizes = layer_sizes(row)
@@ -73,8 +74,8 @@ def win_only(networks: Networks) -> Networks:
 
 
 def win_only_chooser(chooser: Chooser) -> Chooser:
-    """Make a `Chooser` that maximizes wins, as at double match point, from one with networks. Bearoff tables answer
-    only if no gammon is possible; the networks answer for other races."""
+    """Make a `Chooser` that maximizes wins, as at double match point, from a `Chooser` with networks. Bearoff tables
+    answer only if no gammon is possible; the networks answer for other races."""
     return chooser._replace(networks=win_only(chooser.networks), tables=chooser.tables._replace(gammon_points=0))
 
 
@@ -86,9 +87,9 @@ def choice_scratch(chooser: Chooser) -> Scratch:
 
 @kernel(borrows=True)
 def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, turn: int, scratch: Scratch) -> int:
-    """Choose a play: returns its row in after[0:n], the boards after each legal play, for the player who moved. `board`
-    is the position before the play. A random player's choice depends on its seed, the game and the turn; the choice of
-    any other player depends on the board alone. `scratch` is from `choice_scratch`."""
+    """Choose a play, and return its row in after[0:n], the boards after each legal play for the player who moved.
+    `board` is the position before the play. The choice of a random player depends on its seed, the game and the turn;
+    that of any other player on the board alone. `scratch` is a result of `choice_scratch`."""
     if n == 1:
         return 0
     if chooser.kind == PUBEVAL:
@@ -103,9 +104,10 @@ def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, tu
 def chosen_boards(
     chooser: Chooser, boards: Boards, rolls: NDArray[np.integer], games: NDArray[np.int64] | None = None, turn: int = 0
 ) -> Boards:
-    """int8[n, 26]: the positions after the chosen plays, with the OPPONENT on roll, as `player.Player` returns them.
-    Row i counts as turn `turn` of game games[i], int64[n], or without `games` of game i; random choices depend on both
-    numbers. Raises the errors of `batch_plays`."""
+    """Return the positions after the chosen plays, with the OPPONENT on roll, as int8[n, 26]. Random choices depend on
+    the numbers of the game and of the turn: row i is turn `turn` of game games[i], int64[n], or of game i without
+    `games`. Raises InvalidPositionError for illegal boards and InvalidRollError for invalid dice, as `batch_plays`
+    does."""
     dice = check_rolls(rolls, len(check_legal_boards(boards)))
     chosen = np.empty((len(boards), 26), np.int8)
     numbers = np.arange(len(boards), dtype=np.int64) if games is None else games

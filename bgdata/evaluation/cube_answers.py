@@ -1,7 +1,7 @@
-"""The values of cube actions by other programs and by our own player, in points of normalised equity.
+"""The values of cube actions according to other programs and to bgdata's player, in points of normalised equity.
 
-A value is that of the player on roll before the roll: -1 is a lost and 1 a won single game with the present cube, at
-any score. gnubg and bgsage use match equity tables of their own. Money play has neither the Jacoby rule nor beavers.
+Values are those of the player on roll before the roll: -1 is a lost and 1 a won single game with the present cube, at
+any score. gnubg and bgsage use their own match equity tables. Money play has neither the Jacoby rule nor beavers.
 """
 
 from __future__ import annotations
@@ -18,14 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.cube import CubeRules, normalised_equity
-from bgdata.equity.curves import MAX_VOLATILITY, OPPONENT
+from bgdata.equity.curves import MAX_VOLATILITY
 from bgdata.errors import ExternalProgramError, UnknownPlayerError, needing
-from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.cube_lookahead import kernel_stakes, values_ahead
 from bgdata.evaluation.gnubg import ask_gnubg
-from bgdata.evaluation.lookahead import EvaluationCache
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.programs import check_program_ply
+from bgdata.evaluation.programs import SEEDS, check_program_ply
 from bgdata.evaluation.roll_values import local_volatility_by
 from bgdata.game.match import CubeOwner, Money, Stakes
 from bgdata.game.position import Position
@@ -45,7 +42,7 @@ class CubeQuestion(NamedTuple):
 
 class CubeRollout(NamedTuple):
     """The result of rolling out a cube decision: the values of no double, double and take, and double and pass; the
-    standard errors of the first two; and the number of games for each."""
+    standard errors of the first two values; and the number of games for each action."""
 
     values: tuple[float, float, float]
     standard_errors: tuple[float, float]
@@ -54,7 +51,7 @@ class CubeRollout(NamedTuple):
 
 class GameLimits(NamedTuple):
     """How many games another program rolls out: at least `least`, then more until both standard errors are at most
-    `until` points, at most `most`. It chooses plays and cube actions in these games at `ply`."""
+    `until` points, but no more than `most`. The program chooses plays and cube actions in these games at `ply`."""
 
     ply: int
     least: int
@@ -70,36 +67,21 @@ def in_points(value: float, stakes: Stakes, rules: CubeRules) -> float:
 # ours
 
 
-def model_values(
-    player: LookaheadPlayer, questions: Sequence[CubeQuestion], rules: CubeRules, *, local: bool
+def decided_values(
+    player: LookaheadPlayer, questions: Sequence[CubeQuestion], rules: CubeRules, *, local: bool = False
 ) -> Values:
-    """float64[n, 3]: the values of the three cube actions by the cube model of `rules`, from the chances that the
-    player estimates at its ply. If `local` is true, by the jump model with the volatility of each position. Raises the
-    errors of `decide_cube`."""
+    """Compute the values of the three cube actions as `player.decide_cube` does: from exact tables, or by looking
+    ahead, unless `rules.by_model` is true. If `local` is true, the jump model uses the volatility of each position.
+    Returns float64[n, 3]. Raises the errors of `decide_cube`."""
     found = np.empty((len(questions), len(ACTIONS)))
     for row, (position, stakes) in enumerate(questions):
-        own = replace(rules, by_model=True)
+        own = rules
         if local:
             size = min(local_volatility_by(player.evaluator, position), MAX_VOLATILITY)
             own = replace(own, strategy=own.strategy._replace(local_volatility=size))
         decision = player.decide_cube(position, stakes, own)
         values = decision.equities.no_double, decision.equities.double_take, decision.equities.double_pass
         found[row] = [in_points(value, stakes, own) for value in values]
-    return found
-
-
-def lookahead_values(player: LookaheadPlayer, questions: Sequence[CubeQuestion], rules: CubeRules) -> Values:
-    """float64[n, 3]: the values of the three cube actions if both sides may double during the rolls that the player
-    looks ahead; the cube model of `rules` gives the values after those rolls. Raises the errors of
-    `cube_lookahead.kernel_stakes`."""
-    look, tables = EvaluationCache(player.evaluator), getattr(player.evaluator, "tables", NO_TABLES)
-    found = np.empty((len(questions), len(ACTIONS)))
-    for row, (position, stakes) in enumerate(questions):
-        own, board = kernel_stakes(stakes, rules), np.array([position.board], np.int8)
-        values = values_ahead(look, tables, own, board, player.ply)[0]
-        taken = 2 * values[0, OPPONENT] if isinstance(stakes.score, Money) else values[1, OPPONENT]
-        worths = float(values[0, own.owner]), float(taken)
-        found[row] = *(in_points(worth, stakes, rules) for worth in worths), 1.0
     return found
 
 
@@ -145,8 +127,9 @@ for position, xgid, *_ in questions:
 
 
 def gnubg_values(questions: Sequence[CubeQuestion], ply: int) -> Values:
-    """float64[n, 3]: the values of the three cube actions by gnubg at a ply. Raises UnknownPlayerError if gnubg is not
-    installed or does not look that far ahead, and ExternalProgramError if it does not answer as expected."""
+    """Return the values of the three cube actions according to gnubg at a ply, as float64[n, 3]. Raises
+    UnknownPlayerError if gnubg is not installed or does not look that far ahead, and ExternalProgramError if it does
+    not answer as expected."""
     check_program_ply("gnubg", ply)
     told = gnubg_answers(EVALUATED.replace("PLY", str(ply)), questions)
     return np.array(told, np.float64).reshape(-1, len(ACTIONS))
@@ -154,10 +137,10 @@ def gnubg_values(questions: Sequence[CubeQuestion], ply: int) -> Values:
 
 def roll_out_by_gnubg(question: CubeQuestion, limits: GameLimits, seed: int) -> CubeRollout:
     """Let gnubg roll a cube decision out: cubeful games to the end, with variance reduction and stratified first rolls.
-    Raises the errors of `gnubg_values`."""
+    Raises UnknownPlayerError and ExternalProgramError as `gnubg_values` does."""
     check_program_ply("gnubg", limits.ply)
     words = {
-        "SEED": seed, "MOST": limits.most, "PLY": limits.ply, "LIMITED": "on" if limits.until < 1 else "off",
+        "SEED": seed % SEEDS, "MOST": limits.most, "PLY": limits.ply, "LIMITED": "on" if limits.until < 1 else "off",
         "LEAST": limits.least, "UNTIL": limits.until,
     }  # fmt: skip
     script = ROLLED_OUT
@@ -170,8 +153,8 @@ def roll_out_by_gnubg(question: CubeQuestion, limits: GameLimits, seed: int) -> 
 
 
 def gnubg_answers(script: str, questions: Sequence[CubeQuestion]) -> list[Any]:
-    """Run a script inside gnubg for each question, and return its answers in order. Raises the errors of
-    `ask_gnubg`."""
+    """Run a script inside gnubg for each question, and return its answers in order. Raises UnknownPlayerError if gnubg
+    is not installed, and ExternalProgramError if it does not answer as expected."""
     from bgdata.game.identifiers import format_xgid
     from bgdata.game.match_state import MatchState
 
@@ -185,8 +168,8 @@ def gnubg_answers(script: str, questions: Sequence[CubeQuestion]) -> list[Any]:
 
 
 def answers_of_gnubg(script: str, rows: Sequence[Any]) -> list[Any]:
-    """The answers of a script to each row of `questions`, for money or a match. Raises ExternalProgramError unless
-    there is one for each, and the errors of `ask_gnubg`."""
+    """Return the answers of a script to each row of `questions`, for money or a match. Raises UnknownPlayerError if
+    gnubg is not installed, and ExternalProgramError unless there is an answer for each row."""
     with tempfile.TemporaryDirectory(prefix="gnubg-") as folder:
         told = ask_gnubg(PREPARED.replace("QUESTIONS", json.dumps(rows)) + script, Path(folder))
     if len(told) != len(rows):
@@ -198,8 +181,8 @@ def answers_of_gnubg(script: str, rows: Sequence[Any]) -> list[Any]:
 
 
 def bgsage_values(questions: Sequence[CubeQuestion], ply: int) -> Values:
-    """float64[n, 3]: the values of the three cube actions by bgsage at a ply, counted from 0. Raises UnknownPlayerError
-    if bgsage is not installed or does not look that far ahead."""
+    """Return the values of the three cube actions according to bgsage at a ply, counted from 0, as float64[n, 3].
+    Raises UnknownPlayerError if bgsage is not installed or does not look that far ahead."""
     check_program_ply("bgsage", ply)
     analyzer = bgsage_analyzer(eval_level=f"{ply + 1}ply")
     answers = [bgsage_answer(analyzer, question) for question in questions]
@@ -209,14 +192,14 @@ def bgsage_values(questions: Sequence[CubeQuestion], ply: int) -> Values:
 
 def roll_out_by_bgsage(question: CubeQuestion, limits: GameLimits, seed: int) -> CubeRollout:
     """Let bgsage roll a cube decision out: cubeful games to the end, in rounds of `limits.least` games, each round with
-    its own seed. Raises the errors of `bgsage_values`."""
+    a different seed. Raises UnknownPlayerError as `bgsage_values` does."""
     check_program_ply("bgsage", limits.ply)
     analyzer = bgsage_analyzer(
         eval_level="rollout", n_trials=limits.least, truncation_depth=0, decision_ply=limits.ply + 1, parallel_threads=1
     )
     rounds = list[tuple[float, float, float, float]]()
     while not rounds or (len(rounds) * limits.least < limits.most and max(mean_standard_errors(rounds)) > limits.until):
-        analyzer.set_seed((seed + len(rounds)) % (1 << 31))
+        analyzer.set_seed((seed + len(rounds)) % SEEDS)
         found = bgsage_answer(analyzer, question)
         rounds.append((found.equity_nd, found.equity_dt, found.equity_nd_se, found.equity_dt_se))
     no_double, taken = (float(value) for value in np.mean(rounds, axis=0)[:2])
@@ -224,8 +207,8 @@ def roll_out_by_bgsage(question: CubeQuestion, limits: GameLimits, seed: int) ->
 
 
 def mean_standard_errors(rounds: Sequence[tuple[float, float, float, float]]) -> tuple[float, float]:
-    """The standard errors of two mean values over independent rounds. Each round is (two values, two standard
-    errors)."""
+    """Compute the standard errors of two values that are means over independent rounds. A round is (two values, two
+    standard errors)."""
     first, second = (float(size) for size in np.sqrt(np.square(np.array(rounds)[:, 2:]).sum(axis=0)) / len(rounds))
     return first, second
 
@@ -239,7 +222,7 @@ def bgsage_analyzer(**settings: Any) -> Any:
 
 
 def bgsage_answer(analyzer: Any, question: CubeQuestion) -> Any:
-    """bgsage's answer to a cube decision."""
+    """Return bgsage's answer to a cube decision."""
     (position, stakes), score = question, question.stakes.score
     where: dict[str, int] = {"jacoby": False, "beaver": False}
     if not isinstance(score, Money):

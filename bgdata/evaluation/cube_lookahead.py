@@ -1,13 +1,14 @@
-"""Looking ahead with the cube: values of positions if both sides may double on the way, with any evaluator.
+"""Looks ahead with the cube: computes values of positions if both sides may double after each roll, with any evaluator.
 
-Before a roll, a position has one value per owner of the cube, without a double now; a double leads to the value with a
-doubled cube that the other side owns. So the values of all future cubes are looked ahead together: the value of a roll
-is the value of the position after the best reply to the other side, which decides about the cube first, and a position
-has the mean of the 21 rolls. Replies are chosen by static evaluation with the current cube, and evaluated at ply n - 1
-for ply n. In money play the value per unit cube does not depend on the cube's value.
+Before a roll, a position has one value for each owner of the cube, without a double now. A double leads to the value
+with a doubled cube that the other side owns. So the values with all future cubes are computed together. The value of a
+roll is that of the position after the best play, in which the other side first makes its cube decision. The value of a
+position is the mean over the 21 rolls. Plays are chosen by static evaluation with the current cube; for ply n, the
+positions after them are evaluated at ply n - 1. In money play the value per unit cube does not depend on the cube's
+value.
 
-Arrays of values are float64[n, level, owner code], of the player on roll without a double now: the cube shows
-cube_value * 2^level, and money has one level. Kernels take float64[level, owner code] of one position. If they evaluate
+Arrays of values are float64[n, level, owner code]: the values for the player on roll without a double now, with a cube
+of cube_value * 2^level. Money has one level. Kernels take float64[level, owner code] of one position. If they evaluate
 all plays, their values equal those of `play_worth` with any evaluator, up to rounding. If the stakes have no cube,
 values are cubeless equities.
 """
@@ -52,7 +53,7 @@ Values = NDArray[np.float64]
 Value = TypeVar("Value", float, Values)
 OWNERS = 3
 _TURNED = [CENTERED, OPPONENT, ON_ROLL]  # `turned_owner` of each code
-_LEVELS = 32  # more cubes than any match has
+_LEVELS = 32  # more cube values than any match has
 _EXACT, _OVER = int(BearoffSource.EXACT), int(PositionClass.OVER)
 _SOURCE_OVER = int(AnswerSource.OVER)
 _KEEP = np.array([each.keep for each in FILTERS], np.int64)
@@ -63,14 +64,14 @@ class CubeTree(NamedTuple):
     """Scratch memory for one thread. A depth is the number of rolls from the root position."""
 
     rolls: RollScratch
-    after: Boards  # [MAX_PLAYS, 26] after the plays of the root's roll, the OPPONENT on roll
-    play_values: Values  # [MAX_PLAYS] of the opponent, as equity of this game
-    equities: Values  # [MAX_PLAYS] static cubeless equities of the opponent
-    rows: NDArray[np.int64]  # [MAX_PLAYS] the remaining plays, best first
-    replies: Boards  # [depth, 21, 26] after the best play of each roll, the opponent on roll
+    after: Boards  # [MAX_PLAYS, 26] boards after the plays of the root's roll, the OPPONENT on roll
+    play_values: Values  # [MAX_PLAYS] values of the plays for the opponent, normalized to this game
+    equities: Values  # [MAX_PLAYS] static cubeless equities of the plays for the opponent
+    rows: NDArray[np.int64]  # [MAX_PLAYS] rows of the remaining plays, best first
+    replies: Boards  # [depth, 21, 26] boards after the best play of each roll, the opponent on roll
     places: NDArray[np.int64]  # [depth] number of finished rolls
     totals: Values  # [depth, level, owner code] mean over those rolls
-    values: Values  # [level, owner code] of the last position
+    values: Values  # [level, owner code] values of the last position
     board: Boards  # [26]
     chances: Chances  # [5]
 
@@ -103,7 +104,7 @@ def turned_stakes(stakes: CubeStakes) -> CubeStakes:
 
 @kernel(borrows=True)
 def single_games(stakes: CubeStakes) -> tuple[float, float]:
-    """What losing a single game and winning a single game are worth to the player on roll at these stakes."""
+    """Return the values of losing and of winning a single game for the player on roll at these stakes."""
     if stakes.unit != MATCH:
         return -1.0, 1.0
     cube = stakes.cube_value
@@ -112,8 +113,8 @@ def single_games(stakes: CubeStakes) -> tuple[float, float]:
 
 @kernel(borrows=True)
 def level_count(stakes: CubeStakes) -> int:
-    """How many cube values to consider: the current value and each doubling of it, up to the first value at which the
-    winner of the game wins the match; 1 in money play."""
+    """Return how many cube values to consider: the current value and its doublings, up to the first value with which
+    the winner of the game wins the match. It is 1 in money play."""
     levels = 1
     while stakes.unit == MATCH and stakes.cube_value << (levels - 1) < max(stakes.game.away, stakes.game.opponent_away):
         levels += 1
@@ -124,8 +125,8 @@ def level_count(stakes: CubeStakes) -> int:
 def fill_static(
     tables: BearoffArrays, stakes: CubeStakes, board: Boards, chances: Chances, is_over: bool, values: Values
 ) -> bool:
-    """Fill values[level, owner code] of a board from chances[0:5] by the cube model, or in money play from an exact
-    table. Returns whether the values are final, so that looking ahead would not improve them."""
+    """Fill values[level, owner code] of a board from chances[0:5] by the cube model, or from an exact table in money
+    play. Returns whether the values are final, so that looking ahead would not improve them."""
     is_exact = not is_over and stakes.unit == MONEY and bearoff_source(tables, board) == _EXACT
     for level in range(values.shape[0]):
         cube_value = stakes.cube_value << level
@@ -173,8 +174,8 @@ def fill_play_ahead(
     chosen: Boards,
 ) -> None:
     """Choose the best play of the dice from `board` at a ply of 1 or more, and fill `chosen` with the board after it.
-    The choice is that of `lookahead.rank_all` by cubeful values; ties go to the play that is best statically. `stakes`
-    are as the opponent sees them."""
+    The choice is that of `lookahead.rank_all` by cubeful values. Among equal values, the play with the best static
+    value is chosen. `stakes` are as the opponent sees them."""
     sight = Sight(networks, tables, likely)
     n, rows = fill_play_values(networks, tables, stakes, board, dice, tree), tree.rows
     for depth in range(1, ply + 1):
@@ -215,8 +216,8 @@ def normalized_to_game(stakes: CubeStakes, value: float) -> float:
 
 @kernel(borrows=True)
 def keep_best(tree: CubeTree, n: int, most: int, window: float) -> int:
-    """Partially sort the plays in tree.rows[0:n] so that the best come first: at most `most` plays, whose values to the
-    opponent are within `window` of the best. Returns how many there are."""
+    """Keep the best plays of tree.rows[0:n], the best first, and return how many there are: up to `most` plays whose
+    values for the opponent are within `window` of the best."""
     rows = tree.rows
     for place in range(min(n, most)):
         best = place
@@ -232,7 +233,7 @@ def keep_best(tree: CubeTree, n: int, most: int, window: float) -> int:
 
 @kernel(borrows=True)
 def worth_ahead(sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree: CubeTree) -> float:
-    """The value of a board to the player on roll at a ply, before a double, normalized to this game."""
+    """Return the value of a board for the player on roll at a ply, before a double, normalized to this game."""
     values = tree.values[: level_count(stakes)]
     source = fill_chances(sight.networks, sight.tables, board, tree.rolls.evaluation, tree.chances)
     if not fill_static(sight.tables, stakes, board, tree.chances, source == _SOURCE_OVER, values):
@@ -245,8 +246,8 @@ def worth_ahead(sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree:
 def fill_values_ahead(
     sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree: CubeTree, values: Values
 ) -> None:
-    """Fill values[level, owner code] of a board whose static values are not final, by looking `ply` rolls ahead, depth
-    first and without recursion."""
+    """Fill values[level, owner code] of a board whose static values are not final, by looking `ply` rolls ahead: depth
+    first, without recursion."""
     enter_position(sight, stakes, board, 0, ply, tree, values)
     depth = 0
     while True:
@@ -280,8 +281,8 @@ def stakes_at_depth(stakes: CubeStakes, depth: int) -> CubeStakes:
 def enter_position(
     sight: Sight, stakes: CubeStakes, board: Boards, depth: int, ply: int, tree: CubeTree, values: Values
 ) -> None:
-    """Begin a position at a depth: fill tree.replies[depth] with the boards after the best play of each roll, and reset
-    the count of finished rolls. At the last depth also fill tree.totals[depth, level, owner code] for all rolls.
+    """Begin with a position at a depth: fill tree.replies[depth] with the boards after the best play of each roll, and
+    reset the count of finished rolls. At the last depth also fill tree.totals[depth, level, owner code] for all rolls.
     `values` is scratch."""
     rolls, theirs = tree.rolls, stakes_at_depth(stakes, depth + 1)
     fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls, theirs)
@@ -311,7 +312,7 @@ def add_reply(stakes: CubeStakes, depth: int, tree: CubeTree, values: Values) ->
 
 
 def kernel_stakes(stakes: Stakes, rules: CubeRules) -> CubeStakes:
-    """Convert stakes and rules to numbers for kernels, which do not know beavers. Raises InvalidParameterError for
+    """Convert stakes and rules to numbers for kernels, which do not support beavers. Raises InvalidParameterError for
     rules that do not fit the stakes, and InvalidScoreError for a score outside the match equity table."""
     check_rules(stakes, rules)
     score, cube = stakes.score, stakes.cube
@@ -329,16 +330,17 @@ def kernel_stakes(stakes: Stakes, rules: CubeRules) -> CubeStakes:
 
 
 def cubeful_values(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:
-    """float64[n]: the values of legal int8[n, 26] boards to the player on roll at a ply, before a double, in points per
-    unit cube or mwc. In money play, an exact table among `tables` answers if it covers the position."""
+    """Compute the values of legal int8[n, 26] boards for the player on roll at a ply, before a double, as float64[n] in
+    points per unit cube or mwc. In money play, values come from an exact table of `tables` if it covers the
+    position."""
     values = values_ahead(look, tables, stakes, boards, ply)
     return after_decisions(stakes, values)[:, 0, stakes.owner]
 
 
 def play_worth(look: Look, tables: BearoffArrays, theirs: CubeStakes) -> Worth:
-    """Make the function by which `lookahead.rank_all` ranks plays at these stakes. `theirs` are the stakes as seen by
-    the opponent, who is on roll after the plays. Values are in points per unit cube, or in a match normalized to this
-    game (-1 a lost single game, 1 a won one)."""
+    """Make the function by which `lookahead.rank_all` ranks plays at these stakes. `theirs` are the stakes as the
+    opponent sees them, who is on roll after the plays. Values are in points per unit cube, or in a match normalized to
+    this game (-1 is a lost and 1 a won single game)."""
     own = turned_stakes(theirs)
 
     def worth(boards: Boards, _found: Evaluations, ply: int) -> Values:
@@ -349,25 +351,25 @@ def play_worth(look: Look, tables: BearoffArrays, theirs: CubeStakes) -> Worth:
 
 def play_equity(own: CubeStakes, theirs: Value) -> Value:
     """Convert the opponent's values after plays to equities of the player who moves, normalized to this game. `own` are
-    the stakes as seen by the player who moves."""
+    the stakes as the player who moves sees them."""
     lose, win = single_games(own)
     return 2 * (turned_values(own, theirs) - lose) / (win - lose) - 1
 
 
 def cubeful_figures(stakes: CubeStakes, equity: float) -> tuple[float, float | None]:
-    """The equity of a play, normalized to this game as `play_worth` returns it, and its mwc, or None in money play."""
+    """Return the equity of a play, which `play_worth` has normalized to this game, and its mwc, None in money play."""
     lose, win = single_games(stakes)
     return equity, lose + (win - lose) * (equity + 1) / 2 if stakes.unit == MATCH else None
 
 
 def turned_values(stakes: CubeStakes, values: Value) -> Value:
-    """The values to the other side."""
+    """Return the values for the other side."""
     return 1 - values if stakes.unit == MATCH else -values
 
 
 def values_ahead(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:
-    """float64[n, level, owner code]: the values of boards to the player on roll at a ply if it does not double now. The
-    module docstring explains levels and owner codes."""
+    """Compute the values of boards for the player on roll at a ply, if it does not double now, as float64[n, level,
+    owner code]. The module docstring explains levels and owner codes."""
     found = look(boards, 0)
     values, is_final = static_values(tables, stakes, boards, found)
     open_rows = np.flatnonzero(~is_final) if ply else np.empty(0, np.int64)
@@ -378,8 +380,8 @@ def values_ahead(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: 
 
 
 def _mean_after_rolls(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:
-    """float64[n, level, owner code]: the mean over all 21 rolls of the values after the best reply, evaluated at ply -
-    1."""
+    """Compute the mean, over all 21 rolls, of the values after the best play, evaluated at ply - 1, as float64[n,
+    level, owner code]."""
     theirs = turned_stakes(stakes)
     offsets, after_play = batch_plays(np.repeat(boards, len(DICE), axis=0), np.tile(DICE, (len(boards), 1)))
     after = flip_boards(after_play)
@@ -393,8 +395,8 @@ def _mean_after_rolls(look: Look, tables: BearoffArrays, stakes: CubeStakes, boa
 
 
 def lowest_in_group(values: Values, equities: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64[n]: the row of the lowest value in each group values[offsets[i]:offsets[i + 1]]; ties go to the lowest
-    equity, then to the first row."""
+    """Return the row of the lowest value in each group values[offsets[i]:offsets[i + 1]], as int64[n]. Among equal
+    values, the row with the lowest equity is chosen, then the first row."""
     group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return np.lexsort((equities, values, group))[offsets[:-1]]
 
@@ -402,8 +404,8 @@ def lowest_in_group(values: Values, equities: NDArray[np.float32], offsets: NDAr
 def static_values(
     tables: BearoffArrays, stakes: CubeStakes, boards: Boards, found: Evaluations
 ) -> tuple[Values, NDArray[np.bool_]]:
-    """The values of boards from their evaluations `found` by the cube model, or in money play from an exact table; and
-    bool[n], whether these values are final."""
+    """Compute the values of boards from their evaluations `found`, by the cube model, or from an exact table in money
+    play. Returns the values, and whether they are final, as bool[n]."""
     values = np.empty((len(boards), level_count(stakes), OWNERS))
     is_final = np.empty(len(boards), np.bool_)
     rows = np.ascontiguousarray(boards), np.ascontiguousarray(found.chances), found.sources
@@ -431,7 +433,8 @@ def fill_static_values(
 
 
 def after_decisions(stakes: CubeStakes, values: Values) -> Values:
-    """float64[n, level, owner code]: the values after the best cube actions of the player on roll and the opponent."""
+    """Return the values after the best cube actions of the player on roll and the opponent, as float64[n, level, owner
+    code]."""
     decided = values.copy()
     in_threads(fill_all_decided, len(decided), stakes, decided, least=256)
     return decided

@@ -1,5 +1,5 @@
-"""Exact cube decisions from two-sided bearoff tables, for money and at match scores, and from races solved on demand;
-see `equity.cube.ExactCube`."""
+"""Exact cube decisions (see `equity.cube.ExactCube`): from two-sided bearoff tables, for money and at match scores, and
+from races that are solved on demand."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
 from bgdata.store.table import Table
 
-KEPT_CELLS = 2 * MAX_CELLS  # cells of cached races: 256 MB
-SAME_MWC = 1e-9  # tolerance of mwc for the same match equity table: tables of one name may be rebuilt or files
+KEPT_CELLS = 2 * MAX_CELLS  # most cells of cached races: 256 MB
+SAME_MWC = 1e-9  # mwc that differ by less are of the same match equity table, even if built again
 
 
 class _TableCube:
@@ -65,9 +65,9 @@ class MoneyBearoff(_TableCube):
         stakes: Stakes,
         met: MatchEquity | None = None,  # noqa: ARG002
     ) -> CubeEquities | None:
-        """The equity of each cube action in points per unit cube. None for a match, for a position outside the table,
-        and for a centered cube under the Jacoby rule while a gammon is possible, because the table does not contain
-        these equities."""
+        """Return the equity of each cube action in points per unit cube. Returns None for a match and for a position
+        outside the table. Returns None also for a centered cube under the Jacoby rule while a gammon is possible,
+        because the table does not contain these equities."""
         owner = stakes.cube.owner
         if not isinstance(stakes.score, Money):
             return None
@@ -124,8 +124,8 @@ class MatchBearoff(_TableCube):
         return f"exact, {self.table.name}: each mwc within {self.table.manifest.statistics['mwc_error_bound']:.2g}"
 
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
-        """The mwc of each cube action. None for money, for another score, cube value or match equity table, and for a
-        position outside the table."""
+        """Return the mwc of each cube action. Returns None for money, for another score, cube value or match equity
+        table, and for a position outside the table."""
         score = stakes.score
         if not isinstance(score, MatchScore) or met is None:
             return None
@@ -141,7 +141,7 @@ class MatchBearoff(_TableCube):
             return None
         if found.double_take is None or score.away <= stakes.cube.value:
             return without_double(found.no_double)
-        # a pass is rounded like the stored values, so that a certain win is worth no less
+        # the mwc of a pass is rounded like stored values, so that a certain win is not below it
         is_coded = reader.stored.dtype == np.uint16
         passed = round(reader.won * STEPS) / STEPS if is_coded else float(np.float32(reader.won))
         return CubeEquities(found.no_double, found.double_take, found.double_take, passed)
@@ -163,9 +163,10 @@ class SolvedRaces:
         return type(self), (self.most_cells,)
 
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
-        """The equity of each cube action in points per unit cube, or in a match its mwc by `met`. None for a position
-        with contact, for one in which a side still has all its checkers, for one that leads to too many other
-        positions, and for a match without `met`. Raises InvalidScoreError for a score outside `met`."""
+        """Return the equity of each cube action in points per unit cube, or in a match its mwc by `met`. Returns None
+        for a position with contact, for a position in which a side still has all its checkers, for a position that
+        leads to too many other positions, and for a match without `met`. Raises InvalidScoreError for a score outside
+        `met`."""
         opponent, on_roll = position.rows
         is_race = highest(on_roll) + highest(opponent) < BAR and any(on_roll) and any(opponent)
         if not is_race or (isinstance(stakes.score, MatchScore) and met is None):

@@ -1,8 +1,9 @@
-"""The installed gnubg as a player and evaluator, by server processes, and scripts that run inside it.
+"""The installed gnubg: a player and evaluator that asks server processes, and scripts that run inside gnubg.
 
-The player asks for cubeless money play without the Jacoby rule. Its processes start with the first questions and stay:
-each answers thousands of questions a second at 0-ply. gnubg's command `external` listens on a Unix socket and answers
-one line at a time, in a tenth of a millisecond. Longer lines than ours would end it. Scripts answer what it does not.
+The player asks for cubeless money play without the Jacoby rule. Its processes start with the first questions and
+continue to run: each answers thousands of questions a second at 0-ply. gnubg's command `external` listens on a Unix
+socket and answers one line at a time, in a tenth of a millisecond. Lines longer than ours would end the process.
+Scripts are for questions that `external` cannot answer.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ from bgdata.game.position import Position
 from bgdata.kernel import thread_count
 from bgdata.process import when_cut_off
 
-START_SECONDS = 60  # a busy machine may take that long
-ANSWER_SECONDS = 600.0  # at 4-ply, on a busy machine
-END_SECONDS = 2  # for a process to end by itself
+START_SECONDS = 60  # a start may take this long on a busy machine
+ANSWER_SECONDS = 600.0  # an answer at 4-ply may take this long on a busy machine
+END_SECONDS = 2  # how long to wait until a process ends by itself
 COMMANDS = """
 set jacoby off
 set evaluation chequerplay evaluation plies PLY
@@ -144,7 +145,7 @@ Answer = TypeVar("Answer")
 
 
 class GnubgPlayer(ProgramPlayer):
-    """gnubg as a player at a fixed ply, counted as gnubg counts: 0 is the static evaluation. An answer may take
+    """gnubg as a player at a fixed ply, counted as in gnubg: 0 is the static evaluation. An answer may take
     `patience_seconds`. Raises UnknownPlayerError if gnubg is not installed, and later ExternalProgramError if it stops
     answering."""
 

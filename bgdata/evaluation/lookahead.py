@@ -1,8 +1,9 @@
-"""Looking ahead with any evaluator: the value of a position is the mean, over the 21 rolls, of the value after the best
-reply. Networks look ahead by themselves, in `roll_values`.
+"""Looks ahead with any evaluator: the value of a position is the mean, over the 21 rolls, of the value after the best
+play. Networks look ahead by themselves, in `roll_values`.
 
-Replies are chosen by static evaluation, and evaluated at ply n - 1 for ply n. Positions with final answers, from the
-rules or a table, are not looked ahead. Filters let only the better plays of a decision reach the deeper plies.
+Plays are chosen by static evaluation; for ply n, the positions after them are evaluated at ply n - 1. There is no
+looking ahead from positions with final answers, from the rules or a table. Filters select the better plays of a
+decision, which alone are evaluated at deeper plies.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from bgdata.game.rolls import DICE
 
 REVISION = 2  # raised when an answer may change
 MAX_PLY = 3
-LIKELY = 18  # plays of a roll that networks evaluate: those with the highest PubEval scores
-BATCH = 128  # positions at a time: bounds the memory
-MAX_ANSWERS = 1 << 16  # positions in a cache: some 20 MB
+LIKELY = 18  # number of plays of a roll that networks evaluate: those with the highest PubEval scores
+BATCH = 128  # number of positions at a time, to limit memory
+MAX_ANSWERS = 1 << 16  # number of positions in a cache: some 20 MB
 
 Number = TypeVar("Number", bound=np.generic)
 Look = Callable[[Boards, int], Evaluations]  # evaluations of legal int8[n, 26] boards at a ply
@@ -41,7 +42,7 @@ class PlayFilter(NamedTuple):
     window: float
 
 
-# filters of the static evaluations for ply 1, of ply 1 for ply 2, ...
+# filters that select plays by static evaluation for ply 1, by ply 1 for ply 2, ...
 FILTERS = (PlayFilter(8, 0.16), PlayFilter(4, 0.08), PlayFilter(2, 0.04))
 
 
@@ -52,18 +53,19 @@ class Ranking(NamedTuple):
     offsets: NDArray[np.int64]  # [n + 1]
     boards: Boards  # [k, 26] after the play, the OPPONENT on roll
     chances: Chances  # [k, 5] of the OPPONENT
-    sources: NDArray[np.int8]  # [k]
+    sources: NDArray[np.int8]  # [k] `AnswerSource` numbers
     plies: NDArray[np.int8]  # [k] ply of each evaluation
-    losses: NDArray[np.float32]  # [k] points behind the best play of the decision at that ply, 0 and up
-    values: NDArray[np.float32]  # [k] what plays are ranked by, for the player who moved: cubeless equity by default
+    losses: NDArray[np.float32]  # [k] how much worse than the best play of the decision at that ply, in points
+    values: NDArray[np.float32]  # [k] by which plays are ranked, for the player who moved: cubeless equity by default
 
     def best(self) -> NDArray[np.int64]:
-        """int64[n]: the row of the best play of each decision, among its plays evaluated at the deepest ply; ties go to
-        the first."""
+        """Return the row of the best play of each decision, among its plays that were evaluated at the deepest ply, as
+        int64[n]. Among equal plays, it is the first."""
         return first_largest_in_group(self._equities_at(largest_in_group(self.plies, self.offsets)), self.offsets)
 
     def _equities_at(self, plies: NDArray[np.int8]) -> NDArray[np.float32]:
-        """float32[k]: the values of plays that were evaluated at ply plies[k]; minus infinity for all other plays."""
+        """Return the values of plays that were evaluated at ply plies[k], and minus infinity for all other plays, as
+        float32[k]."""
         return np.where(self.plies == plies, self.values, np.float32(-np.inf))
 
     def fill_losses(self) -> None:
@@ -74,7 +76,7 @@ class Ranking(NamedTuple):
 
 
 def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluations:
-    """Evaluate int8[n, 26] boards at a ply of 0 (static) or more; the sources are those of the static evaluations. An
+    """Evaluate int8[n, 26] boards at a ply of 0 (static) or more. The sources are those of the static evaluations. An
     evaluator with a method `evaluate_ahead(boards, ply)` looks ahead by itself, as networks do in a kernel. Raises
     InvalidPositionError if the evaluator does."""
     if ply and hasattr(evaluator, "evaluate_ahead"):
@@ -92,8 +94,8 @@ def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluation
 
 
 class EvaluationCache:
-    """A `Look` that caches up to `most` evaluations at ply 1 and above; a full cache is emptied. The evaluation of a
-    board is always the same, to the last bit, so a cached one equals a new one."""
+    """A `Look` that caches up to `most` evaluations at ply 1 and above. A full cache is emptied. The evaluation of a
+    board is always the same, to the last bit, so a cached evaluation equals a new one."""
 
     def __init__(self, evaluator: Evaluator, most: int = MAX_ANSWERS) -> None:
         self.evaluator, self.most = evaluator, most
@@ -130,7 +132,8 @@ def best_replies(look: Look, boards: Boards) -> tuple[Boards, Chances]:
 
 
 def _mean_after_rolls(evaluator: Evaluator, boards: Boards, ply: int) -> Chances:
-    """float32[n, 5]: the mean chances over all rolls. Replies are chosen statically and evaluated at ply - 1."""
+    """Compute the mean chances over all rolls, as float32[n, 5]. Plays are chosen by static evaluation, and the
+    positions after them are evaluated at ply - 1."""
     look = partial(evaluate_ahead, evaluator)
     replies, chances = best_replies(look, boards)
     turned = turned_chances(chances if ply == 1 else look(replies, ply - 1).chances)
@@ -142,7 +145,8 @@ def _mean_after_rolls(evaluator: Evaluator, boards: Boards, ply: int) -> Chances
 
 
 def cubeless_worth(_boards: Boards, found: Evaluations, _ply: int) -> NDArray[np.floating]:
-    """float32[n]: the cubeless equities of plays to the player who moved, from evaluations of the opponent."""
+    """Compute the cubeless equities of plays for the player who moved, from the opponent's evaluations, as
+    float32[n]."""
     return -cubeless_equities(found.chances)
 
 
@@ -155,8 +159,9 @@ def rank_all(
     worth: Worth = cubeless_worth,
 ) -> Ranking:
     """Rank all plays of int8[n, 26] boards and integers[n, 2] rolls by `worth`. Every play is evaluated statically, and
-    at each deeper ply if it passes the filter for that ply; the last filter serves all deeper plies. A forced play is
-    not looked ahead. Raises InvalidPositionError for an illegal board, and InvalidRollError for an invalid roll."""
+    at each deeper ply if it passes the filter for that ply. The last filter is used for all deeper plies. A forced play
+    is only evaluated statically. Raises InvalidPositionError for an illegal board, and InvalidRollError for an invalid
+    roll."""
     offsets, after_play = batch_plays(boards, rolls)
     after = flip_boards(after_play)
     found = look(after, 0)
@@ -174,8 +179,8 @@ def rank_all(
 
 
 def passing_plays(ranked: Ranking, play_filter: PlayFilter, depth: int) -> NDArray[np.int64]:
-    """int64[m]: the rows of the plays that pass the filter to ply `depth`, among those evaluated at depth - 1. Ties go
-    to the higher cubeless equity. The only play of a decision never passes."""
+    """Return the rows of the plays that pass the filter to ply `depth`, among those evaluated at depth - 1, as
+    int64[m]. Among equal plays, the higher cubeless equity is better. The only play of a decision never passes."""
     counts = np.diff(ranked.offsets)
     came = (ranked.plies == depth - 1) & np.repeat(counts > 1, counts)
     losses = np.where(came, ranked.losses, np.float32(np.inf))
@@ -186,8 +191,8 @@ def passing_plays(ranked: Ranking, play_filter: PlayFilter, depth: int) -> NDArr
 def ranks_in_group(
     losses: NDArray[np.float32], offsets: NDArray[np.int64], then: NDArray[np.floating] | None = None
 ) -> NDArray[np.int64]:
-    """int64[k]: the rank of each loss in its group losses[offsets[i]:offsets[i + 1]], from 0 for the smallest. Ties go
-    to the smallest `then`, then to the first."""
+    """Return the rank of each loss in its group losses[offsets[i]:offsets[i + 1]], from 0 for the smallest, as
+    int64[k]. Equal losses are sorted by `then`, and then by their order."""
     group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     order = np.lexsort((losses, group) if then is None else (then, losses, group))  # stable
     places = np.empty(len(losses), np.int64)
@@ -196,13 +201,14 @@ def ranks_in_group(
 
 
 def largest_in_group(values: NDArray[Number], offsets: NDArray[np.int64]) -> NDArray[Number]:
-    """Values of shape [k]: for each value, the largest value in its group values[offsets[i]:offsets[i + 1]]. No group
-    may be empty."""
+    """Return, for each value, the largest value in its group values[offsets[i]:offsets[i + 1]], as an array [k]. No
+    group may be empty."""
     largest: NDArray[Number] = np.repeat(np.maximum.reduceat(values, offsets[:-1]), np.diff(offsets))
     return largest
 
 
 def first_largest_in_group(values: NDArray[np.floating], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64[n]: the row of the largest value in each group values[offsets[i]:offsets[i + 1]]; ties go to the first."""
+    """Return the row of the largest value in each group values[offsets[i]:offsets[i + 1]], as int64[n]. Among equal
+    values, it is the first."""
     rows = np.where(values == largest_in_group(values, offsets), np.arange(len(values)), len(values))
     return np.asarray(np.minimum.reduceat(rows, offsets[:-1]))

@@ -1,4 +1,4 @@
-"""The player: maps exact tables, one-sided tables and networks, and names the source and accuracy of each answer.
+"""The player that looks ahead with any evaluator, and names the source and accuracy of each answer.
 
 >>> player = open_player("warehouse")                               # doctest: +SKIP
 >>> player.evaluate("4HPwATDgc/ABMA").win                           # doctest: +SKIP
@@ -18,10 +18,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.cube import DEFAULT_RULES, CubeDecision, CubeRules, ExactCube, check_rules, decide_cube
-from bgdata.equity.doubling import best_equity
+from bgdata.equity.cube import (
+    DEFAULT_RULES,
+    CubeDecision,
+    CubeRules,
+    ExactCube,
+    Method,
+    check_rules,
+    decide_cube,
+    describe_model,
+)
+from bgdata.equity.curves import OPPONENT
+from bgdata.equity.doubling import NOT_ALLOWED, CubeEquities, best_equity
 from bgdata.errors import UsageError
-from bgdata.evaluation.answers import CUBELESS
+from bgdata.evaluation.answers import CUBELESS, MATCH
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import AnswerSource, Evaluations, Evaluator, cubeless_equities, turned_chances
 from bgdata.evaluation.lookahead import (
@@ -45,14 +55,14 @@ from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position, PositionLike
 from bgdata.kernel import threads
 
-DECISIONS = 256  # decisions at a time: bounds the memory
+DECISIONS = 256  # number of decisions at a time, to limit memory
 MONEY = Stakes(Money(is_jacoby=False))
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The five cumulative chances of one side (0 to 1), its cubeless equity in points, and where they come from:
-    source, ply and accuracy."""
+    """The evaluation of a position for one side: its five cumulative chances (0 to 1) and its cubeless equity in
+    points, with their source, ply and accuracy."""
 
     win: float
     win_gammon: float
@@ -68,23 +78,23 @@ class Evaluation:
 @dataclass(frozen=True)
 class RankedPlay:
     """A play and its evaluation, for the player who moves. If plays are ranked at given stakes, `cubeful_equity` is in
-    points per unit cube, or in a match normalized to this game (-1 a lost single game, 1 a won one), and `mwc` is the
-    match winning chance after the play."""
+    points per unit cube, or in a match normalized to this game (-1 is a lost and 1 a won single game). In a match,
+    `mwc` is the match winning chance after the play."""
 
     play: Play
     evaluation: Evaluation
-    loss: float  # points behind the best play at the same ply, 0 and up
+    loss: float  # how much worse than the best play at the same ply, in points
     cubeful_equity: float | None = None
     mwc: float | None = None
 
 
 class LookaheadPlayer:
     """Evaluates positions and chooses plays, `ply` rolls ahead, with any evaluator. Positions are for the player on
-    roll, before the roll, in any notation that `Position` accepts. The same question always gets the same answer. A
+    roll, before the roll, in any notation that `Position` accepts. The same position always gets the same answer. A
     pickle contains only the settings and the paths of mapped files.
 
-    The first table of `cubes` that covers a position answers cube decisions. Raises UsageError for a ply outside 0 to
-    MAX_PLY, and for a player that only chooses plays.
+    Cube decisions come from the first table of `cubes` that covers the position. Raises UsageError for a ply outside 0
+    to MAX_PLY, and for a player that only chooses plays.
     """
 
     def __init__(
@@ -118,9 +128,9 @@ class LookaheadPlayer:
 
     @cached_property
     def version(self) -> str:
-        """A string that changes whenever the answers may have changed: the version of the evaluator. From ply 1 on it
-        also contains the version of the lookahead, its filters, and which plays the evaluator skips when it looks
-        ahead."""
+        """A string that changes whenever the answers may have changed: the version of the evaluator. From ply 1 on, the
+        string also contains the version of the lookahead, its filters, and which plays the evaluator leaves out when it
+        looks ahead."""
         if self.ply == 0:
             return self.evaluator.version
         parts = [self.evaluator.version, REVISION, [tuple(each) for each in self.filters]]
@@ -133,29 +143,30 @@ class LookaheadPlayer:
         return self.evaluator.accuracy
 
     def evaluate(self, position: PositionLike) -> Evaluation:
-        """The five chances and cubeless equity of a position, for the player on roll before the roll. In a finished
-        game, the chance of its result is 1. Raises InvalidPositionError if the position is invalid."""
+        """Evaluate a position: its five chances and cubeless equity, for the player on roll before the roll. In a
+        finished game, the chance of its result is 1. Raises InvalidPositionError if the position is invalid."""
         board = np.array([check_has_checkers(Position(position)).board], np.int8)
         chances, sources = self._evaluate(board)
         return self._evaluation(chances[0], int(sources[0]), self.ply)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
-        """Evaluate int8[n, 26] boards, or a list of positions in any notation: chances float32[n, 5] and sources
-        int8[n]. Evaluations at ply 1 and above are cached. Raises InvalidPositionError for another shape or type, or an
-        illegal board."""
+        """Evaluate int8[n, 26] boards, or a list of positions in any notation. Returns chances float32[n, 5] and
+        sources int8[n]. Evaluations at ply 1 and above are cached. Raises InvalidPositionError for another shape or
+        type, or an illegal board."""
         return self._evaluate(board_array(boards))
 
     def rank_plays(
         self, position: PositionLike, roll: RollLike, stakes: Stakes | None = None, rules: CubeRules = DEFAULT_RULES
     ) -> list[RankedPlay]:
-        """List every legal play of a roll (at least one), those evaluated at the deepest ply first, and within a ply
-        the best first.
+        """List every legal play of a roll, at least one. Plays that were evaluated at the deepest ply come first, and
+        the best plays of a ply first.
 
         Plays are ranked by cubeless equity, or, if `stakes` of the player who moves are given, by cubeful equity from
-        the model of `rules` (see `cube_lookahead`). Ties go to the higher cubeless equity. Plays that pass the filters
-        are evaluated `ply` rolls ahead, and so is a forced play. Raises InvalidPositionError for an invalid position or
-        a finished game, InvalidRollError for an invalid roll, and the errors of `cube_lookahead.kernel_stakes` if
-        stakes are given."""
+        the model of `rules` (see `cube_lookahead`). Equal plays are ranked by cubeless equity. Plays that pass the
+        filters are evaluated `ply` rolls ahead, and so is a forced play. Raises InvalidPositionError for an invalid
+        position or a finished game, and InvalidRollError for an invalid roll. If stakes are given, raises
+        InvalidParameterError for rules that do not fit them, and InvalidScoreError for a score outside the match equity
+        table."""
         from bgdata.evaluation.cube_lookahead import cubeful_figures, kernel_stakes
 
         position, roll = check_in_progress(Position(position)), to_roll(roll)
@@ -183,7 +194,7 @@ class LookaheadPlayer:
     def best_play(
         self, position: PositionLike, roll: RollLike, stakes: Stakes | None = None, rules: CubeRules = DEFAULT_RULES
     ) -> RankedPlay:
-        """The best legal play of a roll: the first of `rank_plays`. Raises the same exceptions."""
+        """Return the best legal play of a roll: the first of `rank_plays`, which raises the same exceptions."""
         return self.rank_plays(position, roll, stakes, rules)[0]
 
     def decide_cube(
@@ -193,14 +204,19 @@ class LookaheadPlayer:
         rules: CubeRules = DEFAULT_RULES,
         chances: Sequence[float] | None = None,
     ) -> CubeDecision:
-        """The right cube action of the player on roll before the roll, and the right answer to a double. The first
-        table of `cubes` that covers the position answers; otherwise, or if `rules` ask for it, the model of `rules`
-        from the five chances, which may be given if this player has evaluated the position before.
+        """Decide about the cube before the roll: the right action of the player on roll, and the right answer to a
+        double.
+
+        The decision comes from the first table of `cubes` that covers the position. If there is none, and the player
+        looks ahead, both sides may double during the rolls that it looks ahead, and the model of `rules` values the
+        positions after them. At 0-ply, or if `rules` ask for it, the decision comes from the model and the five
+        chances. `chances` may be given if this player has evaluated the position before.
 
         >>> open_player("warehouse").decide_cube("4HPwATDgc/ABMA").action       # doctest: +SKIP
         <Action.NO_DOUBLE: 0>
 
-        Raises InvalidPositionError for a finished game, and the errors of `equity.cube.decide_cube`.
+        Raises InvalidPositionError for a finished game, and InvalidParameterError and InvalidScoreError as
+        `equity.cube.decide_cube` does.
         """
         position = check_in_progress(Position(position))
         stakes, rules = decision_rules(stakes, rules)
@@ -210,11 +226,39 @@ class LookaheadPlayer:
             found = table.cube_equities(position, stakes, rules.met)
             if found is not None:
                 return decide_cube(chances, stakes, rules, found, table.accuracy)
-        return decide_cube(chances, stakes, rules)
+        if not self._looks_ahead_with_cube(stakes, rules):
+            return decide_cube(chances, stakes, rules)
+        rolls = "1 roll" if self.ply == 1 else f"{self.ply} rolls"
+        accuracy = f"{rolls} ahead, in which both sides may double; then {describe_model(rules)}"
+        return decide_cube(
+            chances, stakes, rules, self._equities_ahead(position, stakes, rules), accuracy, Method.LOOKAHEAD
+        )
+
+    def _looks_ahead_with_cube(self, stakes: Stakes, rules: CubeRules) -> bool:
+        """Whether cube decisions at these stakes are made by looking ahead. A local volatility is that of the position
+        itself, and says nothing about positions after it."""
+        is_local = rules.strategy.local_volatility != rules.strategy.volatility
+        return self.ply > 0 and not (rules.by_model or is_local or stakes.is_crawford)
+
+    def _equities_ahead(self, position: Position, stakes: Stakes, rules: CubeRules) -> CubeEquities:
+        """Compute the equities of the cube actions by looking ahead with the cube. Without a gain from doubling, the
+        equity of a take is NOT_ALLOWED."""
+        from bgdata.evaluation.cube_lookahead import kernel_stakes, single_games, values_ahead
+
+        own, board = kernel_stakes(stakes, rules), np.array([position.board], np.int8)
+        tables = getattr(self.evaluator, "tables", NO_TABLES)
+        with threads_for(board):
+            values = values_ahead(self._look, tables, own, board, self.ply)[0]
+        taken = NOT_ALLOWED
+        if own.unit != MATCH:
+            taken = 2 * float(values[0, OPPONENT])
+        elif len(values) > 1:  # a doubled cube matters
+            taken = float(values[1, OPPONENT])
+        return CubeEquities(float(values[0, own.owner]), taken, taken, single_games(own)[1])
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
-        """int8[n, 26]: the boards after the chosen plays, as `player.Player` returns them. Boards may also be a list of
-        positions, and rolls a list such as ["31"]. Raises InvalidPositionError for an invalid position, and
+        """Return the boards after the chosen plays, as int8[n, 26]: see `player.Player`. `boards` may also be a list of
+        positions, and `rolls` a list such as ["31"]. Raises InvalidPositionError for an invalid position, and
         InvalidRollError for an invalid roll."""
         legal = board_array(boards)
         dice = dice_array(rolls, len(legal))
@@ -234,9 +278,9 @@ class LookaheadPlayer:
             return rank_all(self._look, boards, rolls, self.ply, self.filters, worth)
 
     def _worth(self, position: Position, stakes: Stakes, rules: CubeRules) -> Worth:
-        """Make the function that values the plays from a position at these stakes. A play's value comes from the first
-        of `cubes` that covers the position after it, unless the rules ask for the model; otherwise from the evaluator,
-        whose exact tables answer in money play."""
+        """Make the function that computes the values of plays from a position at these stakes. The value of a play
+        comes from the first of `cubes` that covers the position after it, unless the rules ask for the model. Otherwise
+        it comes from the evaluator, whose exact tables answer in money play."""
         from bgdata.evaluation.cube_lookahead import kernel_stakes, play_equity, play_worth, turned_stakes
 
         own = kernel_stakes(stakes, rules)
@@ -247,7 +291,7 @@ class LookaheadPlayer:
         exact_stakes, exact_rules = decision_rules(stakes, rules)
         if (
             self.exact_worth(position, exact_stakes, exact_rules) is None
-        ):  # if covered, the positions after plays are covered too
+        ):  # if the position is covered, so are those after plays
             return modelled
 
         def worth(boards: Boards, found: Evaluations, ply: int) -> NDArray[np.floating[Any]]:
@@ -261,9 +305,10 @@ class LookaheadPlayer:
         return worth
 
     def exact_worth(self, position: Position, stakes: Stakes, rules: CubeRules) -> float | None:
-        """The value of a position to the player on roll if both sides take their best cube actions, in points per unit
-        cube or mwc, from the first of `cubes` that covers it. None if no table covers it, or if the game is over.
-        Raises InvalidScoreError if the match equity table does not contain the score."""
+        """Return the value of a position for the player on roll if both sides choose their best cube actions, in points
+        per unit cube or mwc. It comes from the first of `cubes` that covers the position. Returns None if no table
+        covers the position, or if the game is over. Raises InvalidScoreError if the match equity table does not contain
+        the score."""
         for table in self.cubes:
             found = table.cube_equities(position, stakes, rules.met)
             if found is not None:
@@ -288,8 +333,8 @@ class LookaheadPlayer:
 
 
 def threads_for(boards: Boards) -> AbstractContextManager[None]:
-    """A context that uses one thread if there is a single position: on busy cores, threads would wait for each other
-    much longer than they compute."""
+    """Inside the `with` block, use one thread if there is a single position. On busy cores, several threads would wait
+    for each other much longer than they compute."""
     return threads(1 if len(boards) == 1 else None)
 
 

@@ -1,8 +1,8 @@
-"""ONNX files as evaluators, run by onnxruntime from the optional extra `onnx`.
+"""ONNX files as evaluators. They are run by onnxruntime, from the optional extra `onnx`.
 
 A file takes `int8[N, 26]` boards of the player on roll before the roll, and returns `float32[N, 5]` chances. Or it
-takes `float32[N, k]`, the inputs of a set named by the metadata property `inputs`, such as `tesauro-196`, which are
-computed here. External data files and operations of other libraries are refused.
+takes `float32[N, k]`, inputs that are computed here; the metadata property `inputs` names their set, such as
+`tesauro-196`. External data files and operations of other libraries are refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bgdata.game.codec import Boards
 from bgdata.kernel import thread_count
 from bgdata.store.storage import storage_errors
 
-BATCH = 1 << 10  # positions at a time: bounds the memory, and fits caches
+BATCH = 1 << 10  # number of positions at a time, to limit memory and to fit caches
 INPUTS = "inputs"  # metadata property of files that do not take boards
 _FORM = "int8[N, 26] -> float32[N, 5], or float32[N, k] of a set of inputs that its metadata names"
 

@@ -1,6 +1,6 @@
 """Cubeless rollouts of plays by gnubg and bgsage, for money without the Jacoby rule, to the end of every game.
 
-Each rollout has a number of games for each play, all plays with the seed of the same dice, and subtracts luck.
+A rollout plays the same number of games after each play, with the same dice (one seed), and subtracts luck.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from bgdata.errors import ExternalProgramError
 from bgdata.evaluation.cube_answers import answers_of_gnubg, bgsage_analyzer
-from bgdata.evaluation.programs import check_program_ply
+from bgdata.evaluation.programs import SEEDS, check_program_ply
 from bgdata.game.codec import Boards
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 
 Values = NDArray[np.float64]
-SEEDS = 1 << 31  # programs take seeds below this
 RollOutPlays = Callable[[Boards, tuple[int, int], Boards, int, int, int], tuple[Values, Values]]
 """float64[k] equities of the player who moves, and their standard errors, from an int8[26] board, a roll, int8[k, 26]
 boards after the plays of the SAME player, the ply of both sides, the number of games, and a seed."""
@@ -60,8 +59,8 @@ for position, dice, play, boards, ply, games, seed in questions:
 def roll_out_plays_by_gnubg(
     board: Boards, roll: tuple[int, int], after: Boards, ply: int, games: int, seed: int
 ) -> tuple[Values, Values]:
-    """See RollOutPlays; first rolls are stratified. Raises UnknownPlayerError if gnubg is not installed or does not
-    look as far ahead, and ExternalProgramError if it does not answer as expected."""
+    """Roll out plays with gnubg: see RollOutPlays. First rolls are stratified. Raises UnknownPlayerError if gnubg is
+    not installed or does not look as far ahead, and ExternalProgramError if it does not answer as expected."""
     check_program_ply("gnubg", ply)
     position = Position(board.tolist())
     play = str(legal_plays(position, roll_of(*roll))[0])
@@ -81,7 +80,8 @@ def roll_out_plays_by_bgsage(
     games: int,
     seed: int,
 ) -> tuple[Values, Values]:
-    """See RollOutPlays. Raises UnknownPlayerError if bgsage is not installed or does not look as far ahead."""
+    """Roll out plays with bgsage: see RollOutPlays. Raises UnknownPlayerError if bgsage is not installed or does not
+    look as far ahead."""
     check_program_ply("bgsage", ply)
     settings: dict[str, Any] = {"n_trials": games, "truncation_depth": 0, "decision_ply": ply + 1}
     analyzer = bgsage_analyzer(
@@ -91,6 +91,6 @@ def roll_out_plays_by_bgsage(
     for place in after.tolist():
         analyzer.set_seed(seed % SEEDS)
         found = analyzer.post_move_analytics(place, jacoby=False)
-        rows.append((found.cubeless_equity, found.cubeless_se or 0.0))  # none where a table knows the position
+        rows.append((found.cubeless_equity, found.cubeless_se or 0.0))  # no error if a table covers the position
     equities, errors = np.array(rows, np.float64).reshape(-1, 2).T
     return equities, errors

@@ -37,9 +37,9 @@ class CallableEvaluator(ProgramEvaluator):
     package. The rules evaluate finished games. A pickle contains only the names.
 
     The callable takes int8[n, 26] boards of the player on roll, before the roll, and returns float32[n, 5] chances in
-    the order of `chances.CHANCES`; the same board must always have the same answer. Its attribute `version` is a text
-    that changes whenever the answers may. A callable that has none is never called, because recipes of a foreign
-    warehouse may name any function of this machine.
+    the order of `chances.CHANCES`. The same board must always have the same answer. Its attribute `version` is a text
+    that must change whenever answers may have changed. A callable without this attribute is never called, because the
+    parameters of other people's tables may name any function of this machine.
 
     Raises PluginError for a callable that cannot be imported or called, or has no `version`."""
 
@@ -92,11 +92,11 @@ def load_callable(place: str) -> Any:
     return found
 
 
-BATCH = 1 << 14  # decisions at a time: bounds the memory
+BATCH = 1 << 14  # number of decisions at a time, to limit memory
 
 
 class Player(Protocol):
-    """Chooses plays by cubeless equity; the same position and roll always get the same play."""
+    """Chooses plays by cubeless equity. The same position and roll always get the same play."""
 
     @property
     def label(self) -> str:
@@ -107,13 +107,13 @@ class Player(Protocol):
         """A text that changes whenever the chosen plays may have changed."""
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """int8[n, 26]: the boards after the chosen plays, with the OPPONENT on roll, for int8[n, 26] boards of the
-        player on roll and int8[n, 2] rolls."""
+        """Choose a play of each of int8[n, 2] rolls, from int8[n, 26] boards of the player on roll. Returns the boards
+        after the plays, with the OPPONENT on roll, as int8[n, 26]."""
 
 
 class RandomPlayer:
-    """A player that chooses each distinct play of a roll with the same chance. The choice depends on a seed and the
-    index in the batch; in the games of `selfplay.games` on the seed, game and turn."""
+    """A player that chooses each distinct play of a roll with the same chance. The choice depends on a seed and on the
+    index in the batch. In the games of `selfplay.games` it depends on the seed, the game and the turn."""
 
     label = "random"
     version = "1"
@@ -142,8 +142,8 @@ class RandomPlayer:
 
 
 class PubEval:
-    """A player that chooses the play with the highest PubEval score; ties go to the first. The position before the play
-    selects the weights, for contact or for races."""
+    """A player that chooses the play with the highest PubEval score, the first of equal plays. The position before the
+    play selects the weights, for contact or for races."""
 
     label = "pubeval"
     version = "2"  # exact scores; version 1 decided a few ties in a million by rounding
@@ -175,10 +175,10 @@ def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after
 def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None, *, tables: bool = True) -> Player:
     """Open the player with a name: one of `players.PLAYERS`, an ONNX file, a file that starts a UBGI engine, a Python
     callable `module:name`, or a player of another package. With a warehouse, `network` and `network/NAME` are names
-    too; such a player uses the bearoff tables of the warehouse unless `tables` is false.
+    too. Such a player uses the bearoff tables of the warehouse unless `tables` is false.
 
-    Raises UnknownPlayerError, MissingTableError for a missing network, UsageError if `tables` is false for a player
-    other than a network, and the errors of `OnnxEvaluator`."""
+    Raises UnknownPlayerError for an unknown name or a program that is not installed, MissingTableError for a missing
+    network, UsageError if `tables` is false for a player other than a network, and the errors of `OnnxEvaluator`."""
     if warehouse is not None and name.partition("/")[0] == NETWORK:
         return open_network_player(name, ply, warehouse, tables=tables)
     if not tables:
@@ -209,8 +209,8 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
 def open_player_of_version(
     name: str, ply: int, version: str, warehouse: Versions | None = None, *, tables: bool = True
 ) -> Player:
-    """Open the player that a recipe names with its ply and version. Raises InvalidParameterError if the player that is
-    opened has another version, and the errors of `open_named_player`."""
+    """Open the player that the parameters of a dataset name, with its ply and version. Raises InvalidParameterError if
+    the player that is opened has another version, and the errors of `open_named_player`."""
     player = open_named_player(name, ply, warehouse, tables=tables)
     if player.version != version:
         raise InvalidParameterError(

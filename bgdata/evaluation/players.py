@@ -1,5 +1,5 @@
-"""Names of players, and files that are players. This is the only list for commands, dataset kinds and documentation.
-Cheap to import; `player.open_named_player` opens them, and players of other packages."""
+"""Names of players, and files that are players. This is the only list for commands, dataset kinds and documentation. It
+is fast to import; `player.open_named_player` opens these players, and those of other packages."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-NETWORK = "network"  # the default network; network/NAME is another one
+NETWORK = "network"  # the default network; network/NAME is another network
 NETWORK_KINDS = ("network", "supervised_network")  # trained by self-play, and from labels: both play as network/NAME
-DEFAULT_NETWORK = "diverse-19"  # plays as `network`
+DEFAULT_NETWORK = "diverse-19"  # the network that plays as `network`
 # versions are in <name>/<version>, with the ancestors of the default; docs/ship.py copies them there
 SHIPPED = Path(__file__).parent / "networks" / "versions"
 ONNX, UBGI = ".onnx", ".ubgi"  # endings of player files
@@ -30,7 +30,7 @@ PLAYERS = {
     "bgsage": NamedPlayer("bgdata.evaluation.programs:BgsagePlayer", 3, is_program=True),
 }
 PROGRAMS = tuple(name for name, player in PLAYERS.items() if player.is_program)
-PLAIN_PLAYERS = tuple(name for name in PLAYERS if name not in PROGRAMS)  # these only choose plays
+PLAIN_PLAYERS = tuple(name for name in PLAYERS if name not in PROGRAMS)  # players that only choose plays
 
 
 def is_player_file(name: str) -> bool:

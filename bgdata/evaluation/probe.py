@@ -25,7 +25,7 @@ COLUMNS = (  # columns of a probe as data
     *("mean_rolls", "sd_rolls", "opponent_mean_rolls", "opponent_sd_rolls"),
 )
 
-MIN_CORRECTED = 5  # checkers of a side: with fewer, the combination without correction is more accurate
+MIN_CORRECTED = 5  # checkers of a side: with fewer, combining without correction is more accurate
 
 ProbeRow = dict[str, Any]
 Tables = Callable[[str], Sequence[Table]]  # from a kind to its tables, smallest first: see `current_tables`
@@ -44,8 +44,8 @@ def current_tables(warehouse: Versions, kind: str) -> list[Table]:
 
 
 def exact_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Iterator[ProbeRow]:
-    """Look a position up in each two-sided and contact endgame table that covers it, smallest first: rows with equities
-    and the right cube action. Both sides' checkers are given by point, as `checker_rows` counts them."""
+    """Look up a position in each two-sided and contact endgame table that covers it, the smallest first. Yields rows
+    with equities and the right cube action. `on_roll` and `opponent` are counts by point, from `checker_rows`."""
     bearoffs = map(open_pairs, tables("bearoff_two_sided"))
     endgames = map(EndgameTable, tables("contact_endgame"))
     for reader in chain[TwoSidedTable | EndgameTable](bearoffs, endgames):
@@ -66,8 +66,8 @@ def exact_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Itera
 
 
 def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Iterator[ProbeRow]:
-    """Look a position up in each one-sided table that covers both sides, smallest first: rows with the rolls that each
-    side needs, and the combined chances."""
+    """Look up a position in each one-sided table that covers both sides, the smallest first. Yields rows with the rolls
+    that each side needs, and the combined chances."""
     for table in tables("bearoff_one_sided"):
         reader = RaceTable(table)
         try:
@@ -98,8 +98,8 @@ def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> I
 def gammon_chances(
     tables: Tables, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray
 ) -> ProbeRow:
-    """The approximate gammon chances against each side that still has all 15 checkers, and the name of the gammon table
-    that they come from. `ours` and `theirs` are the chances that each side needs 0, 1, ... rolls to bear off."""
+    """Compute the approximate gammon chances against each side that still has all 15 checkers, and return them with the
+    name of the gammon table. `ours` and `theirs` are the chances that each side needs 0, 1, ... rolls to bear off."""
     if MAX_CHECKERS not in (sum(on_roll), sum(opponent)):
         return {}
     for table in tables("bearoff_gammon"):
@@ -116,8 +116,8 @@ def gammon_chances(
 
 
 def cube_action(no_double: float, equities: Equities, verb: str = "double") -> str:
-    """The right cube action, with the equity after a double. `no_double` is the equity without one, and `verb` is
-    "double" or "redouble". If two actions are equal, the player doubles, as in gnubg."""
+    """Return the right cube action, with the equity after a double. `no_double` is the equity without a double, and
+    `verb` is "double" or "redouble". If two actions have equal equities, the player doubles, as in gnubg."""
     doubled = min(2 * equities.opponent_owned, 1.0)
     if doubled < no_double and not isclose(doubled, no_double, abs_tol=1e-9):
         return "too good to double" if no_double > 1 else f"no {verb}"
@@ -129,10 +129,10 @@ def off_first(first: np.ndarray, second: np.ndarray) -> float:
     chances that each side needs 0, 1, ... rolls."""
     tail = second[::-1].cumsum()[::-1]
     length = min(len(first), len(tail))
-    return min(float(first[:length] @ tail[:length]), 1.0)  # tables hold rounded chances
+    return min(float(first[:length] @ tail[:length]), 1.0)  # limited because tables contain rounded chances
 
 
 def probe_rows(position: Position, found: Iterable[ProbeRow]) -> Iterator[ProbeRow]:
-    """Give the rows `found` about a position the same columns, COLUMNS, with None for missing values."""
+    """Give all rows `found` about a position the columns COLUMNS, with None for missing values."""
     first = {"position_id": position.id}
     return ({name: (row | first).get(name) for name in COLUMNS} for row in found)

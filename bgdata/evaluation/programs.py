@@ -1,5 +1,5 @@
-"""Other programs as players: the program evaluates positions and chooses plays, the rules evaluate finished games.
-bgsage is used through its public API, from the optional extra `oracles`."""
+"""Other programs as players. The program evaluates positions and chooses plays, and the rules evaluate finished games.
+bgsage, from the optional extra `oracles`, is called by its public Python API."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from bgdata.game.plays import parse_play
 from bgdata.game.position import Position
 
 ROUNDING = 1e-3  # tolerance of the range and order of chances
+SEEDS = 1 << 31  # seeds of rollouts are below this: gnubg replaces larger ones by a random seed, and says nothing
 
 
 class ProgramEvaluator(ABC):
@@ -37,8 +38,8 @@ class ProgramEvaluator(ABC):
 
     @abstractmethod
     def chances(self, boards: Boards) -> Chances:
-        """float32[n, 5]: the chances that the program estimates for int8[n, 26] boards of unfinished games; n may be
-        0."""
+        """Return the chances that the program estimates for int8[n, 26] boards of unfinished games, as float32[n, 5]. n
+        may be 0."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """Evaluate int8[n, 26] boards: see `chances.Evaluator`. Raises ExternalProgramError if the program returns
@@ -61,7 +62,7 @@ class ProgramPlayer(ProgramEvaluator):
 
     @abstractmethod
     def plays(self, decisions: Sequence[tuple[Position, Roll]]) -> Iterable[str]:
-        """The plays that the program chooses; an empty string where there is no legal play."""
+        """Return the plays that the program chooses, an empty string where there is no legal play."""
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
         """The boards after the chosen plays: see `player.Player`. Raises ExternalProgramError if the program stops
@@ -82,9 +83,9 @@ class BgsagePlayer(ProgramEvaluator):
     """bgsage as a player, which chooses plays by cubeless equity without the Jacoby rule. Raises UnknownPlayerError if
     it is not installed.
 
-    bgsage counts plies from 1 (its 1-ply is the static evaluation); here `ply` counts from 0 as everywhere. It
-    evaluates positions after a play, for the player who moved, so a position before the roll is passed as a position
-    after the opponent's play."""
+    bgsage counts plies from 1 (its 1-ply is the static evaluation), but `ply` counts from 0 as elsewhere in bgdata.
+    bgsage evaluates positions after a play, for the player who moved, so a position before the roll is passed to it as
+    the position after the opponent's play."""
 
     def __init__(self, ply: int = 0) -> None:
         check_program_ply("bgsage", ply)

@@ -5,7 +5,7 @@ a posting to rec.games.backgammon in 1993; the weights are the 2 x 122 numbers p
 
 Every score is an integer, so the order of addition cannot change the best play. Weights have five decimals and inputs
 are multiples of 1/30, so scores are in units of 1/3,000,000. The inputs of a point depend only on its count, so a score
-is a sum of 26 table look-ups, without a constant that no choice depends on.
+is a sum of 26 table look-ups. It leaves out a constant that changes no choice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel
 
-ScoreTables = NDArray[np.int32]  # [2, 26, 32]: score of a slot by the lowest five bits of its count; contact, then race
+ScoreTables = NDArray[np.int32]  # [2, 26, 32]: score by slot and lowest five bits of its count; contact, then race
 NO_SCORES: ScoreTables = np.zeros((2, 26, 32), np.int32)
 
 _WEIGHT_UNIT = 100_000  # weights are integers in 1/100,000
@@ -27,10 +27,10 @@ _ONE, _HALF, _FIFTEENTH = 30, 15, 2  # inputs are integers in 1/30
 
 
 def score_tables(weights: NDArray[np.float64]) -> ScoreTables:
-    """Make tables of PubEval scores from float64[2, 122] published weights: int32[2, 26, 32], in units of 1/3,000,000.
-    An item is what a slot with `count` checkers (-15 to 15, at index count & 31) adds to the score of a board, from the
-    point of view of the side that has played. Every checker on the board counts as not borne off, so the sum lacks the
-    constant 30 times weight 121."""
+    """Make tables of PubEval scores from the published weights, float64[2, 122]. Returns int32[2, 26, 32] in units of
+    1/3,000,000. An item is what a point or bar with `count` checkers (-15 to 15, at index count & 31) adds to the score
+    of a board, from the point of view of the side that has played. Every checker on the board counts as not borne off,
+    so the sum lacks the constant 30 times weight 121."""
     tables = NO_SCORES.copy()
     for kind, exact in enumerate((weights * _WEIGHT_UNIT).round().astype(np.int64).tolist()):
         for count in range(-15, 16):
@@ -53,8 +53,8 @@ def _point_score(weights: list[int], count: int) -> int:
 
 @kernel(borrows=True)
 def choose_pubeval(tables: ScoreTables, board: Boards, after: Boards, n: int) -> int:
-    """Choose the play with the highest score: returns its row in after[0:n], the boards after each play; ties go to the
-    first. `board`, before the play, selects the weights. A play that bears off the last checker is best."""
+    """Choose the play with the highest score, the first of equal plays, and return its row in after[0:n], the boards
+    after each play. `board`, before the play, selects the weights. A play that bears off the last checker is best."""
     kind = int(is_race(board))
     best, highest, can_finish = 0, -(1 << 62), is_nearly_off(board)
     for row in range(n):
@@ -90,8 +90,7 @@ def is_race(board: Boards) -> bool:
 
 @kernel(borrows=True)
 def is_nearly_off(board: Boards) -> bool:
-    """Whether one roll may bear off all checkers of the player to whom positive counts belong: at most four are
-    left."""
+    """Whether one roll may bear off all checkers of the player with positive counts: there are at most four."""
     count = 0
     for slot in range(1, 26):
         count += max(int(board[slot]), 0)
@@ -100,7 +99,7 @@ def is_nearly_off(board: Boards) -> bool:
 
 @kernel(borrows=True)
 def is_off(boards: Boards, row: int) -> bool:
-    """Whether boards[row] has no positive count: the player to whom positive counts belong has no checker left."""
+    """Whether the player with positive counts in boards[row] has no checker left."""
     highest = 0
     for slot in range(1, 26):
         highest = max(highest, int(boards[row, slot]))
@@ -109,12 +108,12 @@ def is_off(boards: Boards, row: int) -> bool:
 
 @functools.cache
 def weights() -> NDArray[np.float64]:
-    """float64[2, 122]: PubEval's published weights for contact, then those for races."""
+    """Return PubEval's published weights for contact, then those for races, as float64[2, 122]."""
     folder = files("bgdata.evaluation") / "weights"
     return np.array([(folder / f"pubeval_{name}.txt").read_text().split() for name in ("contact", "race")], np.float64)
 
 
 @functools.cache
 def published_tables() -> ScoreTables:
-    """int32[2, 26, 32]: `score_tables` of the published weights."""
+    """Return the `score_tables` of the published weights, as int32[2, 26, 32]."""
     return score_tables(weights())

@@ -1,16 +1,17 @@
-"""The value of each of the 21 rolls: for luck, rollouts with variance reduction, networks that look ahead in a kernel,
-and local volatility.
+"""The value of each of the 21 rolls. It is used for luck, rollouts with variance reduction, networks that look ahead in
+a kernel, and local volatility.
 
-The value of a roll is the value of the position after the best play. Its luck is this value minus the mean over all 21
-rolls, by the same player at the same ply: so luck averages to exactly zero for any quality of play (Zare, "A Measure of
-Luck" and "Hedging toward skill", GammonVillage 2000). The first roll of a game is never a double, so its mean is over
-the other 15 rolls.
+The value of a roll is the value of the position after the best play. The luck of a roll is its value minus the mean
+over all 21 rolls, by the same player at the same ply. So luck is exactly zero on average, however well the player plays
+(Zare, "A Measure of Luck" and "Hedging toward skill", GammonVillage 2000). The first roll of a game is never a double,
+so its mean is over the other 15 rolls.
 
-Luck averages to zero for any selection of plays, and most plays of a roll need no network: PubEval, in a fraction of
-the time, selects the likely plays with its weights for contact or for races. Values at 1-ply and 2-ply from 18 plays
-differ from the values from all plays by 0.0007 and 0.0010 points in positions of self-play (root mean square), and in
-reference positions by 0.0037 and 0.0042, mostly in races where a side must save a backgammon; from 12 plays by 0.0016
-in self-play, from 8 by 0.004. Rollouts are most accurate for their time with 6 to 12."""
+Luck is also zero on average if only some plays are evaluated. Most plays of a roll need no network: PubEval, with its
+weights for contact or for races, selects the likely plays in a fraction of the time. Values at 1-ply and 2-ply from 18
+plays differ from the values from all plays by 0.0007 and 0.0010 points in positions of self-play (root mean square). In
+reference positions they differ by 0.0037 and 0.0042, mostly in races where a side must save a backgammon. From 12 plays
+they differ by 0.0016 in self-play, and from 8 plays by 0.004. Rollouts are most accurate for their time with 6 to 12
+plays."""
 
 from __future__ import annotations
 
@@ -38,10 +39,10 @@ from bgdata.game.position_hash import Hashes, board_hash
 from bgdata.game.rolls import CHANCES, DICE, WAYS
 from bgdata.kernel import in_threads, kernel
 
-OF_LUCK = 8  # likely plays for the luck of rolls in games
+OF_LUCK = 8  # number of likely plays for the luck of rolls in games
 BUCKETS = 4096  # buckets in the hash table of positions that several rolls reach
 FULL = 2048  # positions after which the table is no longer searched
-MAX_LIKELY = 21  # maximum of likely plays in a recipe
+MAX_LIKELY = 21  # greatest number of likely plays in the parameters of a dataset
 _LOWEST, _HIGHEST, _RACE = -(1 << 62), 1 << 62, int(PositionClass.RACE)
 # by high * 6 + low - 7: the index in ROLLS
 _PLACES = np.zeros(36, np.int64)
@@ -61,7 +62,7 @@ ALL_PLAYS = LikelyPlays(0, NO_SCORES)
 
 
 class Sight(NamedTuple):
-    """What a lookahead sees: the networks and tables that evaluate, and the plays that it considers."""
+    """The data for looking ahead: the networks and tables that evaluate, and the plays that are considered."""
 
     networks: Networks
     tables: BearoffArrays
@@ -79,26 +80,26 @@ class RollScratch(NamedTuple):
     """Scratch memory for one thread, and the results for one position."""
 
     evaluation: Scratch
-    after: Boards  # [MAX_PLAYS, 26] plays of one roll
+    after: Boards  # [MAX_PLAYS, 26] boards after the plays of one roll
     notes: Notes
-    scores: NDArray[np.int64]  # [MAX_PLAYS] of PubEval
-    picked: NDArray[np.int64]  # [MAX_PLAYS] likely plays of one roll
+    scores: NDArray[np.int64]  # [MAX_PLAYS] PubEval scores
+    picked: NDArray[np.int64]  # [MAX_PLAYS] rows of the likely plays of one roll
     plays: Boards  # [21 * MAX_PLAYS, 26] positions to evaluate, each once
     hashes: Hashes  # [21 * MAX_PLAYS] hashes of `plays`
-    chances: Chances  # [21 * MAX_PLAYS, 5] of the OPPONENT after each
+    chances: Chances  # [21 * MAX_PLAYS, 5] chances of the OPPONENT in each of `plays`
     sources: NDArray[np.int8]  # [21 * MAX_PLAYS]
-    buckets: NDArray[np.int16]  # [BUCKETS] by hash: row of a position plus 1, or 0
-    rows: NDArray[np.int64]  # [22 * MAX_PLAYS] of each roll's likely plays; then all plays of the played roll
+    buckets: NDArray[np.int16]  # [BUCKETS] by hash: 1 plus the row of a position, or 0
+    rows: NDArray[np.int64]  # [22 * MAX_PLAYS] rows of each roll's likely plays; then of all plays of the played roll
     ends: NDArray[np.int64]  # [22] end of each roll in `rows`
-    best: Boards  # [21, 26] after the best play of each roll, for the player who moved
-    values: Chances  # [21, 5] chances of that player after it
-    mean: NDArray[np.float64]  # [5] over all rolls
-    played: Boards  # [26] after the best play of the played roll, for the player who moved
-    after_played: Chances  # [5] of the OPPONENT after `played`
+    best: Boards  # [21, 26] boards after the best play of each roll, for the player who moved
+    values: Chances  # [21, 5] chances of that player after the best play
+    mean: NDArray[np.float64]  # [5] mean of the chances over all rolls
+    played: Boards  # [26] board after the best play of the played roll, for the player who moved
+    after_played: Chances  # [5] chances of the OPPONENT after `played`
 
 
 class PlayArrays(NamedTuple):
-    """The arrays of `RollScratch` that `find_or_add_row` needs. That function is called often, and every array argument
+    """The arrays of `RollScratch` that `find_or_add_row` needs. That function is called often, and each array argument
     takes time."""
 
     plays: Boards  # [21 * MAX_PLAYS, 26]
@@ -147,7 +148,7 @@ def fill_roll_values(
     stakes: CubeStakes | None = None,
     played: int = -1,
 ) -> None:
-    """Compute the value of each of the 21 rolls for a board before the roll, from all plays or the likely ones. Fills
+    """Compute the value of each of the 21 rolls for a board before the roll, from all plays or the likely plays. Fills
     scratch.best[roll], scratch.values[roll, 0:5] and scratch.mean[0:5].
 
     The best play is the one that `answers.choose_by_chances` chooses at these stakes. If `played` is the index of a
@@ -161,7 +162,7 @@ def fill_roll_values(
     for roll in range(len(scratch.ends)):
         end = scratch.ends[roll]
         if begin == end:
-            continue  # the last, if no roll is played
+            continue  # the last iteration, if no roll is played
         rows = scratch.rows[begin:end]
         best = lowest_play(tables, plays, rows, chances, sources, scratch.evaluation.board, stakes)
         begin = end
@@ -181,7 +182,7 @@ def fill_roll_values(
 @kernel(borrows=True)
 def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, played: int) -> int:
     """Collect the positions to evaluate after all rolls from a board. Fills scratch.plays[0:n] with the positions, and
-    scratch.rows and scratch.ends with their rows for each roll; returns n."""
+    scratch.rows and scratch.ends with the rows of each roll. Returns n."""
     for bucket in range(BUCKETS):
         scratch.buckets[bucket] = 0
     kind, can_finish, n, end, of_played = int(class_of(board) <= _RACE), is_nearly_off(board), 0, 0, 0
@@ -206,8 +207,8 @@ def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, play
 
 @kernel(borrows=True)
 def find_or_add_row(board: Boards, found: PlayArrays, n: int) -> tuple[int, int]:
-    """The row of `board` among the first n of found.plays, and the new number of rows. A missing board is added; if
-    there are many rows, it is added without searching."""
+    """Find the row of `board` among the first n of found.plays, and return it with the new number of rows. A missing
+    board is added. If there are many rows, the board is added without searching."""
     its_hash = board_hash(board)
     bucket = int(np.int64(its_hash % np.uint64(BUCKETS)))
     while n < FULL and found.buckets[bucket] > 0:
@@ -242,11 +243,11 @@ def pick_likely(
     scores: NDArray[np.int64],
     picked: NDArray[np.int64],
 ) -> int:
-    """Pick plays among after[0:n], the boards after each play: fills picked[0:k] with their rows and returns k.
+    """Pick plays among after[0:n], the boards after each play. Fills picked[0:k] with their rows, and returns k.
 
-    All plays are picked if likely.most is 0 or at least n; otherwise those with the highest PubEval scores for contact
-    (kind 0) or a race (1), the highest first; ties go to the first. If `can_finish`, a play that ends the game has the
-    highest score."""
+    All plays are picked if likely.most is 0 or at least n. Otherwise the plays with the highest PubEval scores for
+    contact (kind 0) or a race (kind 1) are picked, the highest first. Equal plays keep their order. If `can_finish`, a
+    play that ends the game has the highest score."""
     most = likely.most
     if not 0 < most < n:
         for play in range(n):
@@ -266,8 +267,8 @@ def pick_likely(
 
 @kernel(borrows=True)
 def mean_equity(scratch: RollScratch, is_opening: bool) -> float:
-    """The mean equity over all rolls in scratch.values, as `fill_roll_values` fills them; before the first roll of a
-    game, over the rolls that are not doubles."""
+    """Return the mean equity over all rolls in scratch.values, which `fill_roll_values` fills. Before the first roll of
+    a game, the mean is over the rolls that are not doubles."""
     total, n = 0.0, 0
     for roll in range(len(DICE)):
         is_double = DICE[roll, 0] == DICE[roll, 1]
@@ -282,9 +283,9 @@ class TreeScratch(NamedTuple):
     """Scratch memory for one thread. A depth is the number of rolls from the root position."""
 
     rolls: RollScratch
-    replies: Boards  # [depth, 21, 26] after the best play of each roll, the opponent on roll
+    replies: Boards  # [depth, 21, 26] boards after the best play of each roll, the opponent on roll
     places: NDArray[np.int64]  # [depth] number of finished rolls
-    totals: NDArray[np.float64]  # [depth, 5] chances of the player on roll over those rolls, 36 times
+    totals: NDArray[np.float64]  # [depth, 5] 36 times the mean chances of the player on roll, for those rolls
     turned: Chances  # [5]
 
 
@@ -303,9 +304,10 @@ def new_tree_scratch(networks: Networks, ply: int) -> TreeScratch:
 def evaluations_ahead(
     networks: Networks, tables: BearoffArrays, boards: Boards, ply: int, likely: LikelyPlays = ALL_PLAYS
 ) -> Evaluations:
-    """Evaluate legal int8[n, 26] boards before the roll at a ply of 1 or more, from all plays or the `likely` ones; the
-    sources are those of the static evaluations. From all plays, evaluations equal those of `lookahead.evaluate_ahead`
-    with any evaluator, to the last bit, on any number of threads. Raises UsageError for a lower ply."""
+    """Evaluate legal int8[n, 26] boards before the roll at a ply of 1 or more, from all plays or the `likely` plays.
+    The sources are those of the static evaluations. From all plays, evaluations equal those of
+    `lookahead.evaluate_ahead` with any evaluator, to the last bit, whatever the number of threads. Raises UsageError
+    for a lower ply."""
     if ply < 1:
         raise UsageError(f"expected a ply of 1 or more to look ahead, got {ply}")
     found = Evaluations(np.empty((len(boards), 5), np.float32), np.empty(len(boards), np.int8))
@@ -325,7 +327,7 @@ def fill_evaluations_ahead(
 
 @kernel(borrows=True)
 def fill_chances_at(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> int:
-    """Fill chances[0:5] of a board at a ply of 0 or more; returns the `AnswerSource` number of the static
+    """Fill chances[0:5] of a board at a ply of 0 or more, and return the `AnswerSource` number of the static
     evaluation."""
     source = fill_chances(sight.networks, sight.tables, board, scratch.rolls.evaluation, chances)
     if ply > 0 and source > LAST_FINAL:
@@ -335,7 +337,7 @@ def fill_chances_at(sight: Sight, ply: int, board: Boards, scratch: TreeScratch,
 
 @kernel(borrows=True)
 def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> None:
-    """Fill chances[0:5] of a board whose static evaluation is not final, by looking `ply` rolls ahead, depth first and
+    """Fill chances[0:5] of a board whose static evaluation is not final, by looking `ply` rolls ahead: depth first,
     without recursion."""
     enter_position(sight, board, 0, ply, scratch)
     depth = 0
@@ -358,8 +360,8 @@ def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chan
 
 @kernel(borrows=True)
 def enter_position(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratch) -> None:
-    """Begin a position at a depth: fill scratch.replies[depth] with the boards after the best play of each roll, and
-    reset the count of finished rolls. At the last depth also fill scratch.totals[depth, 0:5] for all rolls."""
+    """Begin with a position at a depth: fill scratch.replies[depth] with the boards after the best play of each roll,
+    and reset the count of finished rolls. At the last depth also fill scratch.totals[depth, 0:5] for all rolls."""
     rolls, total = scratch.rolls, scratch.totals[depth]
     fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls)
     for item in range(5):
@@ -385,9 +387,9 @@ def add_reply(chances: Chances, depth: int, scratch: TreeScratch) -> None:
 
 
 def chances_in_two_rolls(evaluator: Evaluator, position: Position) -> NDArray[np.float64]:
-    """float64[21, 21]: the winning chance of the player on roll after each of its 21 rolls and each of the opponent's
-    next rolls, by static evaluations. Both sides choose plays by cubeless equity. A game that ends on the way keeps its
-    result. Raises InvalidPositionError for a finished game."""
+    """Compute the winning chance of the player on roll after each of its 21 rolls and each of the opponent's next
+    rolls, by static evaluations, as float64[21, 21]. Both sides choose plays by cubeless equity. A game that ends
+    before the second roll keeps its result. Raises InvalidPositionError for a finished game."""
     board = np.array([check_in_progress(position).board], np.int8)
     look = partial(evaluate_ahead, evaluator)
     replies, chances = best_replies(look, board)
@@ -401,8 +403,9 @@ def chances_in_two_rolls(evaluator: Evaluator, position: Position) -> NDArray[np
 
 def local_volatility_by(evaluator: Evaluator, position: Position) -> float:
     """The local volatility of a position, from static evaluations: the mean absolute jump of the winning chance until
-    the player is on roll again, two rolls later. Jumps are measured from the mean over all pairs of rolls, so that they
-    average to zero, as in the jump model (`equity.doubling.jump`). Raises InvalidPositionError for a finished game."""
+    the player is on roll again, two rolls later. Jumps are differences from the mean over all pairs of rolls, so they
+    are zero on average, as in the jump model (`equity.doubling.jump`). Raises InvalidPositionError for a finished
+    game."""
     wins, weights = chances_in_two_rolls(evaluator, position), np.outer(CHANCES, CHANCES)
     return float((weights * np.abs(wins - (weights * wins).sum())).sum())
 
@@ -428,7 +431,7 @@ def new_volatility_scratch(networks: Networks) -> VolatilityScratch:
 def local_volatility(
     networks: Networks, tables: BearoffArrays, likely: LikelyPlays, board: Boards, scratch: VolatilityScratch
 ) -> float:
-    """The local volatility of a board before the roll, by networks, from all plays or the likely ones: see
+    """Return the local volatility of a board before the roll, by networks, from all plays or the likely plays: see
     `local_volatility_by`."""
     n, first, second, reply, wins = len(CHANCES), scratch.first, scratch.second, scratch.reply, scratch.wins
     fill_roll_values(networks, tables, likely, board, first)

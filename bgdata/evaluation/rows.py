@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def stakes_from_options(match: MatchState | None, options: Mapping[str, Any]) -> Stakes:
-    """The stakes in the identifier of a position, overridden by command options. `match` is what the identifier says
-    about the match, if anything. Raises UsageError if options do not fit each other, and InvalidScoreError for an
-    impossible score."""
+    """Return the stakes in the identifier of a position, overridden by command options. `match` is the match that the
+    identifier contains, None if it contains no match. Raises UsageError if options do not fit each other, and
+    InvalidScoreError for an impossible score."""
     given = match.stakes if match else Stakes(Money(is_jacoby=False))
     score: MatchScore | Money = given.score
     if options["away"] is not None:
@@ -42,7 +42,7 @@ def stakes_from_options(match: MatchState | None, options: Mapping[str, Any]) ->
         return Stakes(score, cube)
     if value is None:
         value = cube.value if owner == cube.owner else 1 if owner == CubeOwner.CENTERED else max(2, cube.value)
-    if owner is None:  # the current owner, else the player on roll
+    if owner is None:  # the current owner, or else the player on roll
         owner = CubeOwner.CENTERED if value == 1 else cube.owner if cube.value > 1 else CubeOwner.ON_ROLL
     return Stakes(score, Cube(value, CubeOwner(owner)))
 
@@ -66,9 +66,10 @@ def is_cubeful(options: Mapping[str, Any]) -> bool:
 
 
 def unused_parts(match: MatchState | None, *used: str) -> str:
-    """One line that names the parts of a position's identifier that an answer does not use; empty if there are none.
-    `used` are the parts that it uses, among score, cube, jacoby, beavers, roll, offer, resignation. A centered cube of
-    1 in money play is not named, because it is the default if a position is not from a game."""
+    """Return a line that names the parts of a position's identifier that an answer does not use, empty if there are
+    none. `used` are the parts that the answer uses, among score, cube, jacoby, beavers, roll, offer, resignation. A
+    centered cube of 1 in money play is not named, because identifiers of positions that are not from a game contain it
+    too."""
     if match is None:
         return ""
     cube = str(match.cube) if match.length or match.cube_value > 1 else ""
@@ -107,8 +108,8 @@ SOURCES = {
 
 
 def source_words(evaluation: Evaluation) -> str:
-    """Name the source of an evaluation, and its ply unless looking ahead could not improve it, such as `contact
-    network, 2 plies`."""
+    """Name the source of an evaluation and its ply, such as `contact network, 2 plies`. The ply is left out if looking
+    ahead could not improve the evaluation."""
     who, ply = SOURCES[evaluation.source.name], evaluation.ply
     if evaluation.source.is_final:
         return who
@@ -130,7 +131,7 @@ def rolled_out_columns(equity: str, width: int) -> tuple[Column, ...]:
 
 
 def play_rows(rows: Sequence[Row]) -> list[Row]:
-    """Rows of plays, best first, as people read them: without the loss of the best play, which is 0."""
+    """Return rows of plays, best first, for people: without the loss of the best play, which is 0."""
     best = {"loss": None, "loss_standard_error": None}
     return [
         {**row, "rank": rank, "lose": 1 - row["win"], **({} if rank > 1 else best)}
@@ -139,14 +140,15 @@ def play_rows(rows: Sequence[Row]) -> list[Row]:
 
 
 def position_facts(position: Position, match: MatchState | None) -> dict[str, str]:
-    """The class of a position, and its identifiers by format; formats that cannot express the match are left out."""
+    """Return the class of a position, and its identifiers by format. Formats that cannot represent the match are left
+    out."""
     return {"class": position_class(position).name.lower(), **possible_identifiers(position, match)}
 
 
 def position_rows(
     position: Position, match: MatchState | None, roll: Roll | None = None, plays: Sequence[Play] = ()
 ) -> list[Row]:
-    """Rows about a position: a single row, or a row for each play of a roll."""
+    """Return rows about a position: a single row, or a row for each play of a roll."""
     facts: Row = position_facts(position, match) | {"pip_count": position.pip_count}
     rows = ({"roll": str(roll), "play": str(each), "next_position_id": each.next_position.id} for each in plays)
     return [{**facts, **row} for row in rows] or [facts]
@@ -186,7 +188,7 @@ def check_offer(match: MatchState | None, text: str) -> None:
 
 
 def best_words(decision: CubeDecision, stakes: Stakes) -> str:
-    """The best cube action in words, such as `double, take`, and all actions that are as good."""
+    """Return the best cube action in words, such as `double, take`, and all actions that are equally good."""
     if not decision.may_double:
         return f"no cube decision: {decision.why_not}"
     words = " or ".join(WORDS[action.name] for action in decision.best)

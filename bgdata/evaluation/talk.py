@@ -1,4 +1,5 @@
-"""Conversations with another program in lines, over a socket or pipes, with limited line length and waiting time."""
+"""Conversations with another program, line by line, over a socket or pipes. The length of lines and the waiting time
+are limited."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ _UNBLOCKED = 512  # bytes that a writable descriptor accepts without blocking
 
 
 class Talk:
-    """A conversation in lines: it reads from one file descriptor and writes to another, which may be the same, and
-    closes neither. `name` is what error messages call the other side."""
+    """A conversation, line by line. It reads from one file descriptor and writes to another, which may be the same, and
+    does not close them. `name` is the name of the other side in error messages."""
 
     def __init__(self, reading: int, writing: int, name: str, most_bytes: int = MAX_BYTES) -> None:
         self._reading, self._writing, self.name, self._most_bytes = reading, writing, name, most_bytes
@@ -27,11 +28,11 @@ class Talk:
         self, patience_seconds: float | None = None, prompt: str = "", until: float | None = None
     ) -> str | None:
         """Read the next line, without its line end and NUL bytes; None if the other side has ended. A `prompt` counts
-        as a line although the other side does not end it. `until` is when a wait of `patience_seconds` that has already
-        begun will end.
+        as a line although it has no line end. `until` is the end of a wait of `patience_seconds` that has already
+        begun, as a time of the monotonic clock.
 
-        Raises InvalidMessageError for a line that is too long or not text; a long line is read to its end without
-        keeping it. Raises ExternalProgramError if no whole line comes in time, or the last line is cut off."""
+        Raises InvalidMessageError for a line that is too long or not text; a line that is too long is read to its end
+        first. Raises ExternalProgramError if no whole line comes in time, or the last line is cut off."""
         if until is None and patience_seconds is not None:
             until = time.monotonic() + patience_seconds
         is_too_long = False
@@ -47,7 +48,7 @@ class Talk:
                 return None
         end = self._unread.index(b"\n")
         line = bytes(self._unread[:end])
-        del self._unread[: end + 1]  # in place, because copying the rest for every line would take quadratic time
+        del self._unread[: end + 1]  # in place: copying the rest for every line would take quadratic time
         if is_too_long or len(line) > self._most_bytes:
             raise InvalidMessageError(f"expected lines of at most {self._most_bytes} bytes, got a longer one")
         return _text(line)
@@ -78,7 +79,7 @@ class Talk:
         """Wait for bytes and read them into the buffer. Returns False at the end of the input."""
         if self._is_ended:
             return False
-        left = None if until is None else until - time.monotonic()  # endless bytes without a line end must time out too
+        left = None if until is None else until - time.monotonic()  # so endless bytes without a line end time out too
         if left is None:
             select.select([self._reading], [], [])
         elif left <= 0 or not select.select([self._reading], [], [], left)[0]:

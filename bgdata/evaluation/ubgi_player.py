@@ -1,7 +1,7 @@
-"""Any UBGI engine as a player, and as an evaluator if it answers `go eval`, as ours does.
+"""Any UBGI engine as a player, and as an evaluator if it answers `go eval`, as `bgdata ubgi` does.
 
-The first line of a file NAME.ubgi is the command that starts the engine; the lines below are settings, one key and
-value each. `patience` is only for this player: how many seconds it waits for a line.
+The first line of a file NAME.ubgi is the command that starts the engine. The lines below are settings, with a key and a
+value each. `patience` is not sent to the engine: it says how many seconds the player waits for a line.
 
     bgdata ubgi --network diverse-19
     engine.seed 7
@@ -36,8 +36,8 @@ from bgdata.game.codec import Boards
 from bgdata.game.dice import Roll
 from bgdata.game.position import Position
 
-PATIENCE, PATIENCE_SECONDS = "patience", 600.0  # for one line of an engine, by default
-PROTOCOLS = ("0.1", "0.2")  # supported versions; an engine that names none has the first
+PATIENCE, PATIENCE_SECONDS = "patience", 600.0  # default time for one line of an engine
+PROTOCOLS = ("0.1", "0.2")  # supported versions; an engine that names no version has the first
 MAX_LINES = 10_000  # lines that an engine may print before its answer
 
 
@@ -70,7 +70,7 @@ class UbgiPlayer(ProgramPlayer):
         self.patience_seconds = float(patience) if is_number else 0.0
         if not self.patience_seconds:
             raise UnknownPlayerError(f"expected {PATIENCE} SECONDS above 0 in {path}, got {cite(patience)}")
-        self._text = re.sub(rf"\n[ \t]*{PATIENCE}[ \t].*", "", text)  # answers do not depend on it
+        self._text = re.sub(rf"\n[ \t]*{PATIENCE}[ \t].*", "", text)  # without patience, on which answers do not depend
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.path, self.ply)
@@ -87,7 +87,7 @@ class UbgiPlayer(ProgramPlayer):
         return {AnswerSource.PROGRAM: ", ".join(self._running().identity)}
 
     def chances(self, boards: Boards) -> Chances:
-        """The chances that the engine estimates: see `ProgramEvaluator`. Raises UsageError if the engine cannot
+        """Return the chances that the engine estimates: see `ProgramEvaluator`. Raises UsageError if the engine cannot
         evaluate positions."""
         return chance_array([self._evaluation(Position(board)) for board in boards.tolist()])
 
@@ -166,9 +166,9 @@ class _Engine:
         return line if line in ("ubgiok", "readyok") else None
 
     def _exchange(self, lines: list[str], found: Callable[[str], str | None]) -> str:
-        """Write lines to the engine and read its answer line by line, until `found(line)` is not None; returns that
+        """Write lines to the engine and read its answer line by line, until `found(line)` is not None. Returns that
         result. Raises ExternalProgramError if the engine does not answer as expected."""
-        self.is_gone = True  # until it has answered, because the next lines are unpredictable
+        self.is_gone = True  # until the engine has answered; else the next lines would be unpredictable
         for line in lines:
             self._talk.write_line(line, self._patience_seconds)
         for reply in filter(None, itertools.islice(iter(self._read, None), MAX_LINES)):

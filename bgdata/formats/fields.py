@@ -1,12 +1,12 @@
 """Splits lines into fields and checks numbers, positions and chances with kernels: millions of lines a second.
 
 A number with at most 15 digits and a power of ten within 22 is an integer times or divided by a power of ten. Both are
-exact in a double, so one rounding gives the right value. Other numbers go through `float`. Each number also has a
-*form* that says how it was written; with it, `format_number` writes the same text again.
+exact in a double, so one rounding gives the right value. Other numbers are parsed by `float`. Each number also has a
+*form* that says how it was written, with which `format_number` writes the same text again.
 
-The five cumulative chances `win, win_gammon, win_backgammon, lose_gammon, lose_backgammon` are of the player whose
-board it is. No chance exceeds the one that contains it, and a side that has borne off a checker cannot lose a gammon.
-Published numbers are rounded or noisy, so the rules have a `Tolerance`.
+The five cumulative chances `win, win_gammon, win_backgammon, lose_gammon, lose_backgammon` are those of the player
+whose board it is. No chance exceeds a chance that includes it, and a side that has borne off a checker cannot lose a
+gammon. Published numbers are rounded or noisy, so these rules have a `Tolerance`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from bgdata.game.board import CHECKERS, Flaw
 from bgdata.game.codec import Boards, parse_key20s, parse_position_ids
 from bgdata.kernel import kernel
 
-BLANKS = 32  # the separator that is any run of spaces and tabs
+BLANKS = 32  # stands for the separator "any run of spaces and tabs"
 COMMA = 44
 NO_NUMBER = -128  # form of a field that is not a finite number
-PLAIN = 127  # form of a number with its shortest text
+PLAIN = 127  # form of a number that was written with its shortest text
 _MAX_DIGITS, _MAX_POWER, _MAX_DECIMALS = 15, 22, 100
 _POWERS = np.array([float(10**power) for power in range(_MAX_POWER + 1)])
 _HASH, _SPACE, _TAB, _PLUS, _MINUS, _POINT, _ZERO, _NINE = (ord(letter) for letter in "# \t+-.09")
@@ -40,19 +40,19 @@ CHANCE_NAMES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_back
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far rounded or noisy chances may break the rules: leave the range 0 to 1 (`range`), or exceed the chance that
-    contains them (`order`)."""
+    """How far rounded or noisy chances may break the rules: how far they may be outside 0 to 1 (`range`), and how far
+    they may exceed a chance that includes them (`order`)."""
 
     range: float
     order: float
 
 
-# five decimals: each is off by at most half a unit of the last, so two are out of order by at most one unit. The rest
-# is for binary fractions.
+# five decimals: each number is off by at most half a unit of the last decimal, so two numbers are out of order by at
+# most one unit; the rest is for binary fractions
 ROUNDED = Tolerance(0.0, 1.05e-5)
-# variance reduction adds noise that leaves the range: by 0.0002 in published rollouts; this is many standard errors
+# noise of variance reduction exceeds the range: by 0.0002 in published rollouts; this is many standard errors
 NOISY = Tolerance(0.05, 0.05)
-RULES = (  # by number: the rule that the chances of a row break; 0 for none
+RULES = (  # by number: the rule that the chances of a row break, 0 for none
     "expected anything",
     "expected chances from 0 to 1",
     "expected win_gammon at most win",
@@ -70,10 +70,10 @@ _NOTATIONS: dict[int, tuple[str, str, Callable[[Bytes], tuple[Boards, Bytes]]]] 
 
 
 class Fields:
-    """The fields of the lines in a text file: field f is `data[starts[f]:ends[f]]`; line k has the fields `first[k]` to
-    `first[k + 1] - 1`. Fields are separated by runs of spaces and tabs, or by commas, with blanks around fields
-    removed; a blank line has no fields. Methods that take `rows` (line indexes) quarantine in `ledger` the rows that
-    break a rule."""
+    """The fields of the lines in a text file. Field f is `data[starts[f]:ends[f]]`; line k has the fields `first[k]` to
+    `first[k + 1] - 1`. Fields are separated by runs of spaces and tabs, or by commas; then blanks around fields are
+    removed. A blank line has no fields. Methods with an argument `rows` (line indexes) quarantine rows that break a
+    rule, in `ledger`."""
 
     def __init__(self, lines: Lines, separator: int = BLANKS) -> None:
         self.lines, self.ledger = lines, Ledger(lines)
@@ -86,21 +86,22 @@ class Fields:
 
     @property
     def counts(self) -> Places:
-        """int64[lines]: the number of fields in each line, 0 for a blank line."""
+        """The number of fields in each line, 0 for a blank line, as int64[lines]."""
         return np.diff(self.first)
 
     def letters(self, places: Places, width: int) -> Bytes:
-        """uint8[len(places), width]: the bytes of the fields with these indexes, cut or padded with zero bytes."""
+        """Return the bytes of the fields with these indexes, cut or padded with zero bytes, as uint8[len(places),
+        width]."""
         letters = np.zeros((len(places), width), np.uint8)
         _fill_letters(self.data, self.starts, self.ends, places, letters)
         return letters
 
     def widths(self, places: Places) -> Places:
-        """int64[len(places)]: the lengths of the fields with these indexes, in bytes."""
+        """Return the lengths of the fields with these indexes, in bytes, as int64[len(places)]."""
         return self.ends[places] - self.starts[places]
 
     def is_text(self, places: Places, text: bytes) -> NDArray[np.bool_]:
-        """bool[len(places)]: whether each of the fields with these indexes equals `text`."""
+        """Return whether each of the fields with these indexes equals `text`, as bool[len(places)]."""
         letters = self.letters(places, len(text))
         same: NDArray[np.bool_] = (letters == np.frombuffer(text, np.uint8)).all(axis=1)
         return np.asarray(same & (self.widths(places) == len(text)))
@@ -127,8 +128,8 @@ class Fields:
         self.ledger.set_aside(filled[self.data[self.starts[self.first[filled]]] == _HASH])
 
     def with_fields(self, rows: Places, expected: int, words: str = "") -> tuple[Places, Places]:
-        """Keep the rows that have the expected number of fields, and quarantine the others. Returns these rows and
-        int64[rows, expected], the indexes of their fields. `words` describes the fields in the reason."""
+        """Keep the rows that have the expected number of fields, and quarantine the others. Returns the rows that are
+        kept, and the indexes of their fields, int64[rows, expected]. `words` describes the fields in the reason."""
         counts = self.counts[rows]
         for count in np.unique(counts[counts != expected]).tolist():
             self.ledger.reject(rows[counts == count], f"expected {expected} fields{words}, got {count}")
@@ -136,8 +137,8 @@ class Fields:
         return rows, self.first[rows, np.newaxis] + np.arange(expected)
 
     def boards(self, rows: Places, places: Places, width: int = 20) -> Boards:
-        """int8[rows, 26]: parse one field of each row as a board: a 20-letter key, or a Position ID if `width` is 14.
-        `places` has the indexes of the fields."""
+        """Parse a field of each row as a board: a 20-letter key, or a Position ID if `width` is 14. `places` contains
+        the indexes of the fields. Returns int8[rows, 26]."""
         expected, words, parse = _NOTATIONS[width]
         self.ledger.reject(rows[self.widths(places) != width], f"expected a {expected}")
         boards, flaws = parse(self.letters(places, width))
@@ -151,16 +152,16 @@ class Fields:
             self.ledger.reject(rows[flaws == flaw], f"{Flaw(flaw).rule} in the {words}")
 
     def numbers(self, rows: Places, places: Places, names: tuple[str, ...]) -> tuple[Numbers, Forms]:
-        """Parse fields that must be numbers, int64[rows, names] indexes, as `values` does. Rows with anything else are
-        quarantined; `names` are the names of the fields in the reasons."""
+        """Parse fields that must be numbers, as `values` does. `places` are their indexes, int64[rows, names]. Rows
+        with other fields are quarantined; `names` are the names of the fields in the reasons."""
         values, forms = self.values(places)
         for column, name in enumerate(names):
             self.ledger.reject(rows[forms[:, column] == NO_NUMBER], f"expected a number as {name}")
         return values, forms
 
     def chances(self, rows: Places, places: Places, boards: Boards, tolerance: Tolerance) -> tuple[Numbers, Forms]:
-        """Parse five chances in each row, of the player to whom the board belongs. Returns their values and forms, both
-        [rows, 5], and quarantines rows whose chances break a rule by more than the tolerance."""
+        """Parse five chances in each row, which are those of the player whose board it is. Returns their values and
+        forms, both [rows, 5], and quarantines rows whose chances break a rule by more than the tolerance."""
         values, forms = self.numbers(rows, places, CHANCE_NAMES)
         self.reject_chance_flaws(rows, boards, values, tolerance)
         return values, forms
@@ -174,8 +175,8 @@ class Fields:
 
 def format_number(value: float, form: int = PLAIN) -> str:
     """Write a number with the decimals of its form, or with six significant digits where they are exact. A number that
-    was read is reproduced if it has at most 15 digits, a power of ten within 22 (see the top of this module), and no
-    redundant sign, leading zero or letter E."""
+    was read is written exactly as before if it has at most 15 digits, a power of ten within 22 (see the top of this
+    module), and no redundant sign, leading zero or letter E."""
     written = f".{form}f" if form >= 0 else f".{-1 - form}e"
     text = format(value, ".6g" if form == PLAIN else written)
     return text if float(text) == value else repr(value)  # 12.5e3 has too many digits before the point
@@ -188,7 +189,7 @@ def _is_blank(byte: int) -> bool:
 
 @kernel()
 def _next_field(data: Bytes, place: int, end: int, separator: int) -> tuple[int, int, int]:
-    """Find the next field in a line from `place` on; the line must have one. Returns its start, its end, and the place
+    """Find the next field in a line from `place` on. The line must have one. Returns its start, its end, and the place
     where to continue."""
     while place < end and _is_blank(data[place]):
         place += 1
@@ -210,8 +211,8 @@ def _next_field(data: Bytes, place: int, end: int, separator: int) -> tuple[int,
 
 @kernel(inline=True)
 def _end_of_reading(data: Bytes, start: int, end: int, separator: int) -> int:
-    """The place where the search for fields in a line stops: a trailing comma is followed by one more, empty, field;
-    blank lines have no fields."""
+    """Return the place where the search for fields in a line stops. A comma at the end is followed by one more, empty,
+    field. Blank lines have no fields."""
     place = start
     while place < end and _is_blank(data[place]):
         place += 1
@@ -251,7 +252,8 @@ def _fill_letters(data: Bytes, starts: Places, ends: Places, places: Places, let
 
 @kernel()
 def _fill_numbers(data: Bytes, starts: Places, ends: Places, places: Places, values: Numbers, forms: Forms) -> None:
-    """Fill the values and forms of the fields with indexes `places`; the caller parses the values of PLAIN numbers."""
+    """Fill the values and forms of the fields with indexes `places`; the caller must parse the values of PLAIN
+    numbers."""
     for row in range(len(places)):
         values[row], forms[row] = _number(data, starts[places[row]], ends[places[row]])
 
@@ -297,7 +299,7 @@ _LARGE_EXPONENT = 1 << 20
 @kernel()
 def _exponent(data: Bytes, start: int, end: int) -> int:
     """Parse the exponent in data[start:end], which should begin with the letter E. Returns at most _LARGE_EXPONENT, or
-    _NO_EXPONENT if it is anything else."""
+    _NO_EXPONENT for anything else."""
     if data[start] != _SMALL_E and data[start] != _LARGE_E:
         return _NO_EXPONENT
     place = start + 1
@@ -316,8 +318,8 @@ def _exponent(data: Bytes, start: int, end: int) -> int:
 
 
 def chance_flaws(boards: Boards, chances: Numbers, tolerance: Tolerance) -> Bytes:
-    """uint8[n]: the index in RULES of the rule that each row of float64[n, 5] chances breaks, 0 for none. int8[n, 26]
-    boards are those of the same player."""
+    """Return the index in RULES of the rule that each row of float64[n, 5] chances breaks, 0 for none, as uint8[n].
+    `boards`, int8[n, 26], are those of the same player."""
     flaws = np.empty(len(boards), np.uint8)
     _fill_chance_flaws(boards, chances, tolerance.range, tolerance.order, flaws)
     return flaws

@@ -1,10 +1,10 @@
 """Binary match files of other programs, with their analysis: .xg (eXtreme Gammon), .bgf (BGBlitz), .ogxm and .gvab
 (OpenGammon, HedgeHog, GammonView), and streams of them, .ogxms.
 
-The package gammonview (extra `matches`) decodes them into documents; here they become matches, to be replayed like all
-others. The ledger has a line for each turn of a document, since the files have none. Player 0 is white there. What the
-package does not read from .xg files is looked up in their records: beavers, games from a set-up position, unfinished
-games, ratings.
+The package gammonview (extra `matches`) decodes these files into documents, which are converted here to matches, to be
+replayed like all others. The files have no lines, so the ledger has a line for each turn of a document. Player 0 is
+white in documents. The package does not read everything from .xg files: beavers, games from a set-up position,
+unfinished games and ratings are read from their records here.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from bgdata.formats.matches import (
 from bgdata.formats.unpacking import BYTES_VARIABLE, limit
 from bgdata.game.position import START
 
-MAX_UNPACKED_BYTES = 1 << 27  # of a document in a file: the largest known have 2 MB
-XG_RECORDS = 8232  # bytes before the picture of an .xg file, which comes before its packed records
+MAX_UNPACKED_BYTES = 1 << 27  # most bytes of a document in a file: the largest known have 2 MB
+XG_RECORDS = 8232  # bytes before the picture of an .xg file, after which its packed records begin
 XG_PICTURE = slice(20, 24)  # the size of the picture
-XG_RECORD, XG_GAME, XG_GAME_END, XG_MATCH_END, XG_NONE = 2560, 1, 4, 5, 255  # bytes of a record, and kinds of records
-XG_NO_END = bytes(8) + bytes([XG_GAME_END]) + bytes(XG_RECORD - 9)  # of a game without points
+XG_RECORD, XG_GAME, XG_GAME_END, XG_MATCH_END, XG_NONE = 2560, 1, 4, 5, 255  # size of a record, and kinds of records
+XG_NO_END = bytes(8) + bytes([XG_GAME_END]) + bytes(XG_RECORD - 9)  # the end of a game without points
 OGXM_SIZE = slice(12, 16)  # the size of an .ogxm file
 _BGF = re.compile(rb'\{(?=[^\n]{0,300}"version")(?=[^\n]{0,300}"(?:compress|useSmile|compression)")')  # its first line
 PROGRAMS = {"xg": "eXtreme Gammon", "bgf": "BGBlitz", "ogxm": "OpenGammon (OGXM)"}
@@ -65,7 +65,8 @@ PROFILES = ("white_profile", "black_profile")
 
 
 def binary_form(content: bytes) -> str | None:
-    """The format of a binary match file, from its first bytes: xg, bgf or ogxm; None if it is none of these."""
+    """Return the format of a binary match file, from its first bytes: xg, bgf or ogxm, or None if it is none of
+    these."""
     if content.startswith(b"RGMH"):
         return "xg"
     if content.startswith(b"OGXM"):
@@ -74,9 +75,9 @@ def binary_form(content: bytes) -> str | None:
 
 
 def parse_document(content: bytes, name: str) -> MatchFile:
-    """Parse the match in a binary file, or the matches in a stream of .ogxm files; they are not replayed. Damaged parts
-    of a stream are quarantined. Raises CorruptFileError if the file is damaged or too large, and MissingExtraError if
-    the package gammonview is not installed."""
+    """Parse the match in a binary file, or the matches in a stream of .ogxm files, without replaying them. Damaged
+    parts of a stream are quarantined. Raises CorruptFileError if the file is damaged or too large, and
+    MissingExtraError if the package gammonview is not installed."""
     form = binary_form(content)
     parts = split_stream(content) if form == "ogxm" else [content]
     if len(parts) == 1:
@@ -94,7 +95,7 @@ def parse_document(content: bytes, name: str) -> MatchFile:
 
 
 def split_stream(content: bytes) -> list[bytes]:
-    """Split a stream (.ogxms) into its .ogxm files, which follow each other; the last one has the rest of the
+    """Split a stream (.ogxms) into its .ogxm files, which follow each other. The last file gets the rest of the
     content."""
     parts, place = [], 0
     while place < len(content):
@@ -127,19 +128,19 @@ def _parse_one(content: bytes, name: str, form: str | None) -> MatchFile:
         return match_file(document, flaws, form or "")
     except CorruptFileError:
         raise
-    except Exception as error:  # the package has no error of its own for damaged files
+    except Exception as error:  # the package has no error class for damaged files
         found = f"{type(error).__name__}: {error}"
         program = PROGRAMS[form or "ogxm"]
         raise CorruptFileError(f"expected a whole file of {program} in {name}, found damage ({found[:100]})") from error
 
 
 def _unpack(content: bytes, begin: int, form: str) -> bytes:
-    """The content from `begin` on, decompressed if it is compressed. Raises CorruptFileError if it is larger than any
-    match, because the package gammonview would decompress all at once."""
+    """Return the content from `begin` on, decompressed if it is compressed. Raises CorruptFileError if it is larger
+    than any match, because the package gammonview would decompress all of it at once."""
     most = limit(BYTES_VARIABLE, MAX_UNPACKED_BYTES)
     try:
         unpacked = zlib.decompressobj(wbits=32 + zlib.MAX_WBITS).decompress(content[begin:], most + 1)
-    except zlib.error:  # not packed, or damaged, as the package then says
+    except zlib.error:  # not packed; or damaged, which the package will report
         return content[begin:]
     if len(unpacked) > most:
         raise CorruptFileError(f"expected at most {most:,} bytes in a .{form} file, found more when it is unpacked")
@@ -147,8 +148,8 @@ def _unpack(content: bytes, begin: int, form: str) -> bytes:
 
 
 def _with_ends(content: bytes) -> bytes:
-    """Decompress an .xg file and add an end to each game that has none: unfinished games lack it, and the package
-    gammonview needs it."""
+    """Decompress an .xg file, and add an end to each game that has none. The ends are missing in unfinished games, and
+    the package gammonview needs them."""
     begin = XG_RECORDS + int.from_bytes(content[XG_PICTURE], "little")
     stream = _unpack(content, begin, "xg")
     found, is_open = [content[:begin]], False
@@ -163,7 +164,7 @@ def _with_ends(content: bytes) -> bytes:
 
 
 class _Ending(NamedTuple):
-    """What the records of an .xg file say about a game: a flaw that the package gammonview overlooks, and whether the
+    """Facts about a game in the records of an .xg file: a flaw that the package gammonview overlooks, and whether the
     game has ended."""
 
     flaw: str | None
@@ -177,7 +178,7 @@ def _endings(records: list[tuple[str, dict[str, Any]]]) -> Iterator[_Ending]:
         game = records[begin:end]
         moves = [record for kind, record in game if kind == "move"]
         flaw = None
-        if moves and tuple(moves[0]["pos_before"][1:25]) != START.board[1:25]:  # both players see the same
+        if moves and tuple(moves[0]["pos_before"][1:25]) != START.board[1:25]:  # the same for both players
             flaw = BY_HAND
         if any(kind == "cube" and record["doubled"] == 1 and record["take"] > 1 for kind, record in game):
             flaw = "expected no beaver, which is not read from .xg files"
@@ -193,8 +194,8 @@ def _add_ratings(document: dict[str, Any], records: list[tuple[str, dict[str, An
 
 
 def match_file(document: Mapping[str, Any], endings: Mapping[int, _Ending], form: str) -> MatchFile:
-    """Convert a document of the package gammonview to a match, with a ledger of its turns. `endings` are what else is
-    known about its games, by number, and `form` is the format of the file."""
+    """Convert a document of the package gammonview to a match, with a ledger of its turns. `endings` are further facts
+    about its games, by number, and `form` is the format of the file."""
     white, black = (str(document[name] or "").strip() for name in PLAYER_NAMES)
     reader = _Reader((white or "white", black or "black"), _analysts(document))
     for number, game in enumerate(document["games"]):
@@ -222,7 +223,7 @@ def join_files(files: Sequence[MatchFile]) -> MatchFile:
 
 
 def _shift_lines(game: Game, by: int) -> Game:
-    """A copy of a game in which all line numbers are larger by `by`."""
+    """Copy a game, and add `by` to all line numbers."""
     return replace(
         game,
         units=range(game.units.start + by, game.units.stop + by),
@@ -234,7 +235,7 @@ def _shift_lines(game: Game, by: int) -> Game:
 
 
 def _analysts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The program and the level of each analysis in a document of the package gammonview."""
+    """Return the program and the level of each analysis in a document of the package gammonview."""
     one = document.get("analysis_info")
     found = document.get("analyses_info") or ([one] if one else [])
     unnamed = f"program {document.get('source', '')}".strip()
@@ -245,7 +246,7 @@ def _analysts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _info(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what a document says about its match, such as the event, as (name, value) pairs."""
+    """Yield the facts about the match in a document, such as the event, as (name, value) pairs."""
     for key, name in INFO_NAMES.items():
         if document.get(key):
             yield name, str(document[key])
@@ -319,7 +320,7 @@ class _Reader:
                     values = (cube.get(name) for name in CUBE_NAMES)
                     found = tuple(map(Choice, CUBE_CHOICES, values, chances))
                     yield Analysis("cube", analyst, str(cube.get("eval_level") or level), found)
-                    break  # a missed double is there twice
+                    break  # a missed double is listed twice
             if said.get("luck") is not None:
                 yield Analysis("luck", analyst, str(said.get("luck_eval_level") or level), (Choice("", said["luck"]),))
         for note in ply.get("annotations") or []:
@@ -331,7 +332,7 @@ def _player(ply: Mapping[str, Any]) -> int:
 
 
 def _score_of(ply: Mapping[str, Any]) -> list[int] | None:
-    """The scores of white and black in the OGID of a turn; None if it has no valid score."""
+    """Return the scores of white and black in the OGID of a turn, None if it has no valid score."""
     fields = str(ply.get("ogid_before") or "").split(":")
     return [int(text) for text in fields[6:8]] if len(fields) > 8 and all(map(str.isdigit, fields[6:8])) else None
 
@@ -355,7 +356,7 @@ def _ply_text(ply: Mapping[str, Any]) -> str:
 
 
 def _flaw_of(ply: Mapping[str, Any]) -> str | None:
-    """Why a turn cannot be replayed; None if it can."""
+    """Return the reason why a turn cannot be replayed, None if it can."""
     action = ply["action_id"]
     if action == SET_POSITION:
         return "expected a legal play, got one that breaks the rules" if ply.get("d1") else BY_HAND
@@ -371,7 +372,7 @@ def _turn(ply: Mapping[str, Any], line: int, analyses: tuple[Analysis, ...]) -> 
 
 
 def _choice(said: Mapping[str, Any], player: int) -> Choice:
-    """The play or cube action that an analysis in a document is about."""
+    """Convert a play or cube action in an analysis of a document, with its values."""
     moves = _moves(said["move"], player) if "move" in said else None
     chances, text = _chances(said.get("eval")), str(said.get("notation", ""))
     level = str(said.get("eval_level") or "")

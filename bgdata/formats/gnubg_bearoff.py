@@ -1,11 +1,12 @@
-"""gnubg's bearoff databases, read memory mapped and written byte for byte: one-sided, two-sided, hypergammon.
+"""gnubg's bearoff databases (one-sided, two-sided, hypergammon), memory-mapped for reading, and written byte for byte
+as gnubg writes them.
 
 A file is a 40-byte ASCII header and little-endian binary data. Positions of one side have an index (the combinatorial
-number system of `bgdata.bearoff.index`); a two-sided record is found by the index of the player on roll, then the
-opponent's. Opening maps the file and reads the header, and of a compressed file the last index entry, which gives its
-size. A probe reads one record. Only NumPy is needed. Files are written atomically: a failure leaves an old file
-untouched and no new one. Counts and codes may be memory maps: they are read in blocks.
-Source: files made by makebearoff and makehyper of GNU Backgammon 1.07, byte for byte; no program text was used.
+number system of `bgdata.bearoff.index`). Two-sided records are sorted by the index of the player on roll, then of the
+opponent. Opening maps the file and reads the header; of a compressed file it also reads the last index entry, from
+which its size follows. A look-up reads one record. Only NumPy is needed. Files are written atomically: after a failure
+an old file is unchanged, and there is no new file. Counts and codes may be memory maps, because they are read in
+blocks. Source: files made by makebearoff and makehyper of GNU Backgammon 1.07, byte for byte; no program text was used.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ EQUITY_SCALE = 32767.5  # code 0 is equity -1, code 65535 is +1
 HYPERGAMMON_POINTS = 25  # 24 points and the bar
 HYPERGAMMON_EQUITIES = [1, 2, 4, 3]  # columns of `endgames.solver.COLUMNS`, in the order of a record
 _MAX_EQUITY = 3  # largest equity of hypergammon
-_BLOCK = 1 << 16  # positions read at a time: bounds the memory
+_BLOCK = 1 << 16  # positions read at a time, to limit memory
 _BLOCK_VALUES = 1 << 22  # values written at a time
 _MAX_COMPRESSED_VALUES = (1 << 32) - 1  # offsets have 32 bits
 _SCALE_24_BIT = (1 << 24) - 1
@@ -50,12 +51,11 @@ _WEIGHTS_24_BIT = np.array([1, 1 << 8, 1 << 16])
 
 @dataclass(frozen=True)
 class BearoffHeader:
-    """The kind and sizes of a bearoff database, from the header of its file. Flags that its kind does not have are
-    False.
+    """The header of a bearoff database: its kind, sizes and flags. Flags that its kind does not have are False.
 
-    The normal variant (mean and s.d. instead of counts) always has the gammon part and is never compressed. Raises
-    InvalidParameterError for impossible sizes; possible are 1 to 23 points and 1 to 15 checkers a side, and for
-    hypergammon 25 "points" (24 and the bar) and 1 to 3 checkers."""
+    The normal variant (mean and s.d. instead of counts) always has the gammon part and is never compressed. Sizes are 1
+    to 23 points and 1 to 15 checkers a side, and for hypergammon 25 "points" (24 and the bar) and 1 to 3 checkers.
+    Raises InvalidParameterError for other sizes."""
 
     kind: Literal["one_sided", "two_sided", "hypergammon"]
     points: int
@@ -83,17 +83,17 @@ class BearoffHeader:
 
     @property
     def position_count(self) -> int:
-        """How many positions one side can have."""
+        """The number of positions that one side can have."""
         return comb(self.points + self.checkers, self.points)
 
     @property
     def record_count(self) -> int:
-        """How many records the file has: one for each position of one side, or for each pair of positions."""
+        """The number of records in the file: one for each position of one side, or for each pair of positions."""
         return self.position_count ** (1 if self.kind == "one_sided" else 2)
 
     @property
     def record_bytes(self) -> int:
-        """The size of a record in bytes; in a compressed file, of an entry of the index table."""
+        """The size of a record, in bytes. In a compressed file it is the size of an entry of the index table."""
         if self.kind == "hypergammon":
             return 28
         if self.kind == "two_sided":
@@ -105,8 +105,8 @@ class BearoffHeader:
 
 def entry_dtype(has_gammon: bool) -> np.dtype[np.void]:
     """The type of an entry in the index table of a compressed file. `offset` is where its values begin, counted in
-    values from the end of the table. `window[part]` is (number of stored values, roll of the first). Part 0 is bearing
-    off, part 1 the gammon part, whose values follow those of part 0."""
+    values from the end of the table. `window[part]` is (number of stored values, number of rolls of the first value).
+    Part 0 is bearing off, part 1 is the gammon part, whose values follow those of part 0."""
     return np.dtype([("offset", "<u4"), ("window", "u1", (1 + has_gammon, 2))])
 
 
@@ -150,8 +150,9 @@ def parse_header(data: bytes, source: str = "the header") -> BearoffHeader:
 
 
 class TwoSidedEquities(NamedTuple):
-    """The equities of the player on roll before the roll, per unit cube, if it does not double now; gammons do not
-    count. In `owned`, the player on roll owns the cube. A value is None if the file contains only cubeless equities."""
+    """The equities of the player on roll before the roll, in points per unit cube, if it does not double now. Gammons
+    do not count. In `owned`, the player on roll owns the cube. If the file contains only cubeless equities, the other
+    values are None."""
 
     cubeless: float
     owned: float | None
@@ -160,8 +161,8 @@ class TwoSidedEquities(NamedTuple):
 
 
 class HypergammonEvaluation(NamedTuple):
-    """The cumulative chances of the player on roll before the roll, and its equities per unit cube if it does not
-    double."""
+    """The cumulative chances of the player on roll before the roll, and its equities in points per unit cube if it does
+    not double."""
 
     win: float
     win_gammon: float
@@ -185,7 +186,7 @@ class _BearoffFile:
         self._data = data
 
     def __len__(self) -> int:
-        """How many positions one side can have."""
+        """The number of positions that one side can have."""
         return self.header.position_count
 
     def __repr__(self) -> str:
@@ -195,7 +196,7 @@ class _BearoffFile:
         return open_gnubg_bearoff, (self.path.resolve(),)
 
     def _check_index(self, index: int) -> int:
-        """Return a position index as a Python int, which does not overflow. Raises NotCoveredError if it is out of
+        """Return a position index as a Python int, which cannot overflow. Raises NotCoveredError if it is out of
         range."""
         found = whole_index(index)
         if not 0 <= found < len(self):
@@ -204,8 +205,8 @@ class _BearoffFile:
 
 
 class GnubgOneSided(_BearoffFile):
-    """A one-sided bearoff database: one side bears off alone. Chances are by number of rolls, 0 to 31. "Gammon" means
-    the rolls until the first of 15 checkers is off; 0 rolls if fewer than 15 are on the board."""
+    """A one-sided bearoff database: the chances that a side needs 0 to 31 rolls to bear off. The "gammon" part is about
+    the rolls until the first of 15 checkers is off, which are 0 if fewer than 15 are on the board."""
 
     def __init__(self, path: Path, header: BearoffHeader, data: NDArray[np.uint8]) -> None:
         super().__init__(path, header, data)
@@ -220,27 +221,28 @@ class GnubgOneSided(_BearoffFile):
 
     @property
     def moments(self) -> NDArray[np.float32]:
-        """float32[positions, 4]: the records of the normal variant, a view of the file: mean and s.d. of the rolls to
-        bear off all checkers, and of the rolls to bear off the first of 15. Raises NotCoveredError for a file with
+        """The records of the normal variant, as float32[positions, 4], a view of the file: mean and s.d. of the rolls
+        to bear off all checkers, and of the rolls to bear off the first of 15. Raises NotCoveredError for a file with
         counts."""
         if not self.header.is_normal:
             raise NotCoveredError(f"expected the normal variant in {self.path}, found counts; use probe_counts")
         return self._moments
 
     def probe_counts(self, position_index: int, *, is_gammon: bool = False) -> NDArray[np.uint16]:
-        """uint16[32]: the chance of bearing off all checkers in exactly n rolls, in units of 1/65535; if `is_gammon` is
-        true, of bearing off the first of 15 checkers.
+        """Look up the chances of bearing off all checkers in exactly n rolls, as uint16[32] in units of 1/65535. If
+        `is_gammon` is true, they are the chances of bearing off the first of 15 checkers.
 
         Raises NotCoveredError for an index out of range, for a part that the file does not contain, and for the normal
-        variant, which has no counts; CorruptFileError for a record that does not sum to 65535."""
+        variant, which has no counts. Raises CorruptFileError for a record that does not sum to 65535."""
         index = self._check_index(position_index)
         self._check_part(is_gammon)
         return np.asarray(self._counts(slice(index, index + 1), int(is_gammon))[0])
 
     def probe_chances(self, position_index: int, *, is_gammon: bool = False) -> NDArray[np.float64]:
-        """float64[32]: the chances of `probe_counts`. Raises the same exceptions. For the normal variant the chances
-        equal those of gnubg 1.07: the normal density at the integers, not normalized, so values can exceed 1 and their
-        sum can differ from 1; if the s.d. is 0, the mean has all the chance."""
+        """Look up the chances of `probe_counts` as float64[32]. The normal variant has chances too, those of gnubg
+        1.07: the normal density at the integers, not normalized, so values can exceed 1 and their sum can differ from
+        1. If the s.d. is 0, the chance of the mean is 1. Raises NotCoveredError for an index out of range and for a
+        part that the file does not contain, and CorruptFileError for a record that does not sum to 65535."""
         if not self.header.is_normal:
             return self.probe_counts(position_index, is_gammon=is_gammon) / CHANCE_SCALE
         mean, deviation = self.moments[self._check_index(position_index)].tolist()[2 * is_gammon :][:2]
@@ -251,15 +253,16 @@ class GnubgOneSided(_BearoffFile):
         return np.asarray(np.exp(-(distance**2) / 2) / (deviation * np.sqrt(2 * np.pi)))
 
     def mean_rolls(self, position_index: int) -> float:
-        """The mean number of rolls to bear off all checkers. Raises the same exceptions as `probe_counts`."""
+        """Return the mean number of rolls to bear off all checkers. Raises NotCoveredError for an index out of range,
+        and CorruptFileError for an invalid record."""
         if self.header.is_normal:
             return float(self.moments[self._check_index(position_index), 0])
         return float(self.probe_counts(position_index) @ np.arange(ROLLS)) / CHANCE_SCALE
 
     def read_all(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16] | None]:
-        """Read the counts of all positions into memory: uint16[positions, 32], and the same for the gammon part, or
-        None if there is none. Raises NotCoveredError for the normal variant (use `moments`) and CorruptFileError for an
-        invalid record."""
+        """Read the counts of all positions into memory, as uint16[positions, 32], and those of the gammon part in the
+        same form, or None if there is no gammon part. Raises NotCoveredError for the normal variant (use `moments`) and
+        CorruptFileError for an invalid record."""
         self._check_part(False)
         parts = np.empty((1 + self.header.has_gammon, len(self), ROLLS), np.uint16)
         for part, counts in enumerate(parts):
@@ -275,7 +278,7 @@ class GnubgOneSided(_BearoffFile):
             raise NotCoveredError(f"expected a gammon part in {self.path}, found none; make it without option -g")
 
     def _counts(self, rows: slice, part: int) -> NDArray[np.uint16]:
-        """uint16[rows, 32]: read and check the counts of part 0 (bearing off) or 1 (gammon)."""
+        """Read and check the counts of part 0 (bearing off) or 1 (gammon), as uint16[rows, 32]."""
         counts: NDArray[np.uint16]
         if self.header.is_compressed:
             counts = self._scatter(self._entries[rows], part)
@@ -291,8 +294,8 @@ class GnubgOneSided(_BearoffFile):
         return counts
 
     def _scatter(self, entries: NDArray[np.void], part: int) -> NDArray[np.uint16]:
-        """uint16[entries, 32]: put the stored values of a compressed file at their rolls; zero outside their windows
-        and past the end of the file."""
+        """Decompress entries of a compressed file: put the stored values at their numbers of rolls, as uint16[entries,
+        32]. Values outside their windows, and past the end of the file, are zero."""
         window = entries["window"].astype(np.int64)
         length, first = window[:, part].T
         start = entries["offset"] + window[:, :part, 0].sum(axis=1)  # the second part follows the first
@@ -305,17 +308,19 @@ class GnubgOneSided(_BearoffFile):
 
 
 class GnubgTwoSided(_BearoffFile):
-    """A two-sided bearoff database: both sides bear off, without contact. It has equities of the player on roll."""
+    """A two-sided bearoff database: both sides bear off, without contact. It contains equities of the player on
+    roll."""
 
     @property
     def codes(self) -> NDArray[np.uint16]:
-        """uint16[positions on roll, positions of the opponent, 4 or 1]: the equities as they are stored, a view of the
-        file: cubeless; in a cubeful file also owned, centered, opponent_owned. Equity = code / 32767.5 - 1."""
+        """The equities as they are stored, a view of the file, as uint16[positions on roll, positions of the opponent,
+        4 or 1]. They are cubeless, and in a cubeful file also owned, centered, opponent_owned. Equity = code / 32767.5
+        - 1."""
         return self._data.view("<u2").reshape(len(self), len(self), 4 if self.header.is_cubeful else 1)
 
     def probe(self, on_roll_index: int, opponent_index: int) -> TwoSidedEquities:
-        """The equities of a position, given by the position index of each side. Raises NotCoveredError for an index out
-        of range."""
+        """Look up the equities of a position, given by the position index of each side. Raises NotCoveredError for an
+        index out of range."""
         cubeless, *cubeful = self.probe_many([on_roll_index], [opponent_index])[0].tolist()
         owned, centered, opponent_owned = cubeful or (None, None, None)
         return TwoSidedEquities(cubeless, owned, centered, opponent_owned)
@@ -325,8 +330,8 @@ class GnubgTwoSided(_BearoffFile):
         on_roll_indexes: Sequence[int] | NDArray[np.integer],
         opponent_indexes: Sequence[int] | NDArray[np.integer],
     ) -> NDArray[np.float64]:
-        """float64[n, 4 or 1]: the equities of n positions, with columns as in `codes`. Raises NotCoveredError for an
-        index out of range."""
+        """Look up the equities of n positions, as float64[n, 4 or 1], with columns as in `codes`. Raises
+        NotCoveredError for an index out of range."""
         what = "position indexes as integers[n]"
         on_roll, opponent = integer_array(on_roll_indexes, what), integer_array(opponent_indexes, what)
         if on_roll.shape != opponent.shape:
@@ -340,12 +345,12 @@ class GnubgTwoSided(_BearoffFile):
 
 
 class GnubgHypergammon(_BearoffFile):
-    """A hypergammon database: backgammon with one to three checkers a side; the 25th point of a layout is the bar.
+    """A hypergammon database: backgammon with one to three checkers a side. The 25th point of a layout is the bar.
     Records of impossible positions, with both sides on one point, are meaningless."""
 
     def probe(self, on_roll_index: int, opponent_index: int) -> HypergammonEvaluation:
-        """The evaluation of a position, given by the position index of each side. Raises NotCoveredError for an index
-        out of range."""
+        """Look up the evaluation of a position, given by the position index of each side. Raises NotCoveredError for an
+        index out of range."""
         on_roll, opponent = self._check_index(on_roll_index), self._check_index(opponent_index)
         size = self.header.record_bytes
         start = (on_roll * len(self) + opponent) * size
@@ -378,7 +383,7 @@ def _check_size(path: Path, header: BearoffHeader, data: NDArray[np.uint8]) -> N
     expected = header.record_count * header.record_bytes
     least = ""
     if header.is_compressed and data.size < expected:
-        least = "more than "  # the exact size is in the missing part
+        least = "more than "  # the exact size is unknown, since it is in the missing part
     elif header.is_compressed:  # the last index entry gives the end of the values
         last = data[expected - header.record_bytes : expected].view(entry_dtype(header.has_gammon))[0]
         expected += 2 * (int(last["offset"]) + int(last["window"][:, 0].sum()))
@@ -400,10 +405,10 @@ def write_one_sided(
 ) -> None:
     """Write the one-sided table of 15 checkers, as `makebearoff -o` does.
 
-    counts, gammon_counts: uint16[positions, 32] in index order, chance of n rolls in units of 1/65535; every row sums
-    to 65535. If `gammon_counts` is None, the file has no gammon part (`-g`); `compressed=False` is `-c`. Raises
-    UsageError for other shapes, types or sums, TooLargeError if a compressed file has more values than 32 bits can
-    count, and StorageError if the file cannot be written.
+    `counts` and `gammon_counts` are the chances of n rolls, uint16[positions, 32] in index order, in units of 1/65535.
+    Every row sums to 65535. If `gammon_counts` is None, the file has no gammon part (option `-g`); `compressed=False`
+    is option `-c`. Raises UsageError for other shapes, types or sums, TooLargeError if a compressed file has more
+    values than 32 bits can count, and StorageError if the file cannot be written.
     """
     header = BearoffHeader("one_sided", points, 15, gammon_counts is not None, compressed)
     parts = [counts] if gammon_counts is None else [counts, gammon_counts]
@@ -422,18 +427,19 @@ def write_one_sided(
 
 
 def write_one_sided_normal(path: str | os.PathLike[str], points: int, moments: NDArray[np.float32]) -> None:
-    """Write the normal variant of a one-sided database, as `makebearoff -o -n` does. moments: float32[positions, 4] in
-    index order: mean and s.d. of the rolls to bear off all checkers, and of the rolls to bear off the first of 15.
-    Raises UsageError and StorageError like `write_one_sided`."""
+    """Write the normal variant of a one-sided database, as `makebearoff -o -n` does. `moments` are mean and s.d. of the
+    rolls to bear off all checkers, and of the rolls to bear off the first of 15, as float32[positions, 4] in index
+    order. Raises UsageError and StorageError as `write_one_sided` does."""
     header = BearoffHeader("one_sided", points, 15, has_gammon=True, is_normal=True)
     _check_array(moments, (header.position_count, 4), np.float32)
     write_file(path, header, (moments[rows].astype("<f4").tobytes() for rows in _blocks(moments)))
 
 
 def write_two_sided(path: str | os.PathLike[str], points: int, checkers: int, codes: NDArray[np.uint16]) -> None:
-    """Write a two-sided table, as `makebearoff -t` does. codes: uint16[positions on roll, positions of the opponent, 4
-    or 1], equity = code / 32767.5 - 1 of the player on roll: cubeless, owned, centered, opponent_owned, or only
-    cubeless (`-C`). Raises UsageError for another shape or type and StorageError if the file cannot be written."""
+    """Write a two-sided table, as `makebearoff -t` does. `codes`, uint16[positions on roll, positions of the opponent,
+    4 or 1], are the equities of the player on roll: cubeless, owned, centered, opponent_owned, or only cubeless (option
+    `-C`). Equity = code / 32767.5 - 1. Raises UsageError for another shape or type and StorageError if the file cannot
+    be written."""
     header = BearoffHeader("two_sided", points, checkers, is_cubeful=codes.shape[-1:] == (4,))
     count = header.position_count
     _check_array(codes, (count, count, 4 if header.is_cubeful else 1), np.uint16)
@@ -445,9 +451,9 @@ def write_hypergammon(
 ) -> None:
     """Write a hypergammon database that gnubg reads as `hyper1.bd` to `hyper3.bd`.
 
-    chances: float32[on roll, opponent, 5] as in gnubg; equities: float32[on roll, opponent, 4]: owned, centered,
-    centered with the Jacoby rule, opponent_owned. NaN is written as zero, in records that gnubg never reads. Raises
-    UsageError for another shape or type and StorageError if the file cannot be written."""
+    `chances` are those of gnubg, float32[on roll, opponent, 5]. `equities` are owned, centered, centered with the
+    Jacoby rule, and opponent_owned, float32[on roll, opponent, 4]. NaN is written as zero, in records that gnubg never
+    reads. Raises UsageError for another shape or type and StorageError if the file cannot be written."""
     header = BearoffHeader("hypergammon", HYPERGAMMON_POINTS, checkers)
     count = header.position_count
     _check_array(chances, (count, count, 5), np.float32)
@@ -476,7 +482,7 @@ def _blocks(array: NDArray[Any]) -> Iterator[slice]:
 
 
 def _compressed_chunks(parts: list[NDArray[np.uint16]]) -> Iterator[bytes]:
-    """Yield the index table, then for each part the counts from the first to the last nonzero one."""
+    """Yield the index table, then the counts of each part, from the first to the last nonzero count."""
     entries = np.empty(len(parts[0]), entry_dtype(len(parts) == 2))
     for rows in _blocks(parts[0]):
         for number, part in enumerate(parts):

@@ -1,12 +1,12 @@
 """Read and write gnubg's benchmark files `contact.bm`, `crashed.bm`, `race.bm`: decisions with rolled-out plays.
 
-The first field is the kind of a line: `m` a decision with its plays, `#R` the rollout of one play of the next `m` line,
+The first field of a line is its kind: `m` a decision with its plays, `#R` the rollout of one play of the next `m` line,
 `r` the seed of the next rollout, `o`, `e`, `O` evaluations, `c` a cube rollout, `b` a best play, `s` settings, `#` a
-comment. Other lines are quarantined. Numbers are float64, exactly as written. Every table records the line numbers of
-its rows and the *forms* of its numbers (`fields.format_number`), so the file can be written again. A canonical file
-(line feeds, single spaces, no blank line, numbers of at most 15 digits without redundant signs or zeros) is reproduced
-byte for byte, although files mix forms: six significant digits in old lines, seven decimals in merged ones. Source:
-rows of the published files and their description; no program text was used.
+comment. Other lines are quarantined. Numbers are float64, exactly as written. Every table contains the line numbers of
+its rows and the *forms* of its numbers (`fields.format_number`), so that the file can be written again. A canonical
+file (line feeds, single spaces, no blank line, numbers of at most 15 digits without redundant signs or zeros) is
+reproduced byte for byte, although files mix forms: six significant digits in old lines, seven decimals in merged lines.
+Source: rows of the published files and their description; no program text was used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bgdata.formats.fields import NO_NUMBER, NOISY, PLAIN, Fields, Forms, Number
 from bgdata.formats.lines import Intake, check_mask, comment_text, split_lines
 from bgdata.game.codec import Boards, format_key20s
 
-NO_SEED = int(np.iinfo(np.int64).min)  # no `r` line before a decision or evaluation
+NO_SEED = int(np.iinfo(np.int64).min)  # there is no `r` line before a decision or evaluation
 TableName = Literal["decisions", "plays", "rollouts", "evaluations", "cube_rollouts", "best_plays", "seeds"]
 _ACTIONS = (b"TG", b"D/T", b"D/D", b"ND")
 _MAX_EQUITY = 3 + NOISY.range
@@ -34,7 +34,7 @@ _USES_SEED = (b"m", b"o", b"c")
 
 
 class Text(NamedTuple):
-    """A comment or settings line. Settings hold from their line on."""
+    """A comment or settings line. Settings apply from their line on."""
 
     line: int
     text: str
@@ -42,21 +42,22 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True)
 class BenchmarkTable:
-    """Base class of the tables in a benchmark file: the rows, the first axis of every array, are in file order."""
+    """Base class of the tables in a benchmark file: the first axis of every array is rows, in the order of the file."""
 
     def __len__(self) -> int:
         return len(getattr(self, fields(self)[0].name))
 
     def select(self, keep: NDArray[np.bool_]) -> Self:
-        """A table of the rows where `keep`, bool[rows], is True."""
+        """Return the rows where `keep`, bool[rows], is True."""
         return replace(self, **{field.name: getattr(self, field.name)[keep] for field in fields(self)})
 
 
 @dataclass(frozen=True)
 class BenchmarkDecisions(BenchmarkTable):
-    """The `m` lines of a file, n of them: a position and a roll to play. Row k has `n_plays[k]` plays, from
-    `first_plays[k]` on. `lines` int64[n]; `boards` int8[n, 26] of the player who has rolled, before the play; `dice`
-    int8[n, 2] in the order written; `seeds` int64[n] of the rollouts, or NO_SEED; `first_plays`, `n_plays` int64[n]."""
+    """The n `m` lines of a file: a position and a roll to play. Row k has `n_plays[k]` plays, from `first_plays[k]` on.
+
+    `lines` int64[n]; `boards` int8[n, 26] of the player who has rolled, before the play; `dice` int8[n, 2] in the order
+    written; `seeds` int64[n] of the rollouts, or NO_SEED; `first_plays`, `n_plays` int64[n]."""
 
     lines: Places
     boards: Boards
@@ -68,12 +69,12 @@ class BenchmarkDecisions(BenchmarkTable):
 
 @dataclass(frozen=True)
 class BenchmarkPlays(BenchmarkTable):
-    """The rolled-out plays of all decisions, k of them, best first within a decision.
+    """The k rolled-out plays of all decisions, best first within a decision.
 
     `decisions` int64[k] indexes; `ranks` int64[k], 0 for the best; `boards` int8[k, 26] after the play, with the
     OPPONENT on roll; `equities` float64[k], cubeless money, for the player who MADE the play; `losses` float64[k]
-    against the best play, at least 0; `forms` int8[k] of the written number, which is the equity of the best play and
-    the loss of every other play; `rollouts` int64[k] index of the `#R` line with its chances, or -1.
+    compared with the best play, at least 0; `forms` int8[k] of the written number, which is the equity of the best play
+    and the loss of every other play; `rollouts` int64[k] index of the `#R` line with its chances, or -1.
     """
 
     decisions: Places
@@ -87,9 +88,9 @@ class BenchmarkPlays(BenchmarkTable):
 
 @dataclass(frozen=True)
 class Rollouts(BenchmarkTable):
-    """The `#R` lines of a file, n of them: chances after one play of the next decision. `boards` int8[n, 26] with the
-    OPPONENT of that decision on roll, `chances` float64[n, 5] of the OPPONENT; `decisions` int64[n] index of the
-    decision, or -1 if it is missing or quarantined. Chances are noisy: see `fields.NOISY`."""
+    """The n `#R` lines of a file: chances after one play of the next decision. `boards` int8[n, 26] with the OPPONENT
+    of that decision on roll, `chances` float64[n, 5] of the OPPONENT; `decisions` int64[n] index of the decision, or -1
+    if it is missing or quarantined. Chances are noisy: see `fields.NOISY`."""
 
     lines: Places
     boards: Boards
@@ -100,8 +101,8 @@ class Rollouts(BenchmarkTable):
 
 @dataclass(frozen=True)
 class BenchmarkEvaluations(BenchmarkTable):
-    """The `o`, `e` and `O` lines of a file, n of them: chances of the player on roll, before the roll. `kinds` S1[n]:
-    `o` rollout (for cube decisions), `e` network, `O` one-sided rollout of a race."""
+    """The n `o`, `e` and `O` lines of a file: chances of the player on roll, before the roll. `kinds` S1[n]: `o`
+    rollout (for cube decisions), `e` network, `O` one-sided rollout of a race."""
 
     lines: Places
     kinds: NDArray[np.bytes_]
@@ -113,9 +114,9 @@ class BenchmarkEvaluations(BenchmarkTable):
 
 @dataclass(frozen=True)
 class CubeRollouts(BenchmarkTable):
-    """The `c` lines of a file, n of them: cubeful rollouts before a double. `mwc_percents` float64[n, 2]: chance of
-    winning the match, 0 to 100, without doubling and after double and take; `actions` S3[n]: `ND` no double, `D/T`
-    double and take, `D/D` double and pass, `TG` too good to double."""
+    """The n `c` lines of a file: cubeful rollouts before a double. `mwc_percents` float64[n, 2]: the chance of winning
+    the match, 0 to 100, without doubling and after double and take; `actions` S3[n]: `ND` no double, `D/T` double and
+    take, `D/D` double and pass, `TG` too good to double."""
 
     lines: Places
     boards: Boards
@@ -127,9 +128,9 @@ class CubeRollouts(BenchmarkTable):
 
 @dataclass(frozen=True)
 class BestPlays(BenchmarkTable):
-    """The `b` lines of a file, n of them: the play that an evaluation prefers. `boards` before and `play_boards` after
-    it, int8[n, 26], and `chances` float64[n, 5] in the perspectives as written (no file with such lines was seen; `#R`
-    lines have the opponent's)."""
+    """The n `b` lines of a file: the play that an evaluation prefers. `boards` before and `play_boards` after the play,
+    int8[n, 26], and `chances` float64[n, 5] are in the perspective of the file. No file with such lines is known; in
+    `#R` lines it is the opponent's."""
 
     lines: Places
     boards: Boards
@@ -141,7 +142,7 @@ class BestPlays(BenchmarkTable):
 
 @dataclass(frozen=True)
 class Seeds(BenchmarkTable):
-    """The `r` lines of a file, n of them: the random seed of the next decision, evaluation `o` or cube rollout."""
+    """The n `r` lines of a file: the random seed of the next decision, evaluation `o` or cube rollout."""
 
     lines: Places
     seeds: Places
@@ -162,9 +163,9 @@ class Benchmark(Intake):
     best_plays: BestPlays
 
     def quarantine(self, table: TableName, is_bad: NDArray[np.bool_], reason: str) -> Benchmark:
-        """A copy without the rows of a table where `is_bad`, bool[rows], is True; their lines are quarantined with this
-        reason. A bad play also removes its decision, and a decision all its plays. This is for rules that one line
-        cannot decide, such as legal play. Raises UsageError for an array of another shape or type."""
+        """Return a copy without the rows of a table where `is_bad`, bool[rows], is True. Their lines are quarantined
+        with this reason. A bad play also removes its decision, and a decision all its plays. This is for rules that
+        need more than a line, such as legal play. Raises UsageError for an array of another shape or type."""
         check_mask(is_bad, len(getattr(self, table)))
         if table == "plays":
             counts = np.bincount(self.plays.decisions[is_bad], minlength=len(self.decisions))
@@ -188,7 +189,8 @@ class Benchmark(Intake):
 
 
 def _renumber(indexes: Places, keep: NDArray[np.bool_]) -> Places:
-    """Convert row indexes to those after only the rows with `keep` remain. -1 stays -1, and removed rows become -1."""
+    """Convert row indexes to the row indexes after the rows without `keep` are removed. -1 and the indexes of removed
+    rows become -1."""
     numbers = np.append(np.where(keep, np.cumsum(keep) - 1, -1), -1)
     return np.asarray(numbers[indexes], np.int64)
 
@@ -242,12 +244,12 @@ class _Reader(Fields):
         )
 
     def _places(self, *kinds: bytes) -> tuple[Places, Places]:
-        """Find the lines of these kinds. Returns their rows, and the field indexes [row, field]; lines with another
+        """Find the lines of these kinds. Returns their rows, and the field indexes [row, field]. Lines with another
         number of fields are quarantined."""
         return self.with_fields(np.flatnonzero(np.isin(self.kinds, kinds)), _FIELD_COUNTS[kinds[0]])
 
     def _dice(self, rows: Places, places: Places) -> NDArray[np.int8]:
-        """int8[rows, 2]: parse the dice in these rows; rows whose dice are not two numbers from 1 to 6 are
+        """Parse the dice in these rows, as int8[rows, 2]. Rows whose dice are not two numbers from 1 to 6 are
         quarantined."""
         dice = self.letters(places.ravel(), 1).reshape(-1, 2) - np.uint8(ord("0"))
         is_die = (dice >= 1) & (dice <= 6) & (self.widths(places) == 1)
@@ -298,7 +300,7 @@ class _Reader(Fields):
         return BestPlays(rows + 1, boards, dice, play_boards, chances, forms).select(self.ledger.is_row(rows))
 
     def _decisions(self, seeds: Seeds) -> tuple[BenchmarkDecisions, BenchmarkPlays]:
-        """Read the tables of decisions and of plays; plays are not linked to rollouts yet."""
+        """Read the tables of decisions and of plays, without the rollouts of plays."""
         rows = np.flatnonzero(self.kinds == b"m")
         counts = self.counts[rows]
         is_good = (counts >= 6) & (counts % 2 == 0)
@@ -336,7 +338,7 @@ class _Reader(Fields):
 
     def _seeds_of(self, lines: Places, seeds: Seeds) -> Places:
         """Find the seed for the row at each of these lines: the seed in the last `r` line before it, unless another row
-        has used that one."""
+        has used that seed."""
         users = np.flatnonzero(np.isin(self.kinds, _USES_SEED)) + 1
         seed_lines, values = np.append(0, seeds.lines), np.append(NO_SEED, seeds.seeds)
         latest = np.searchsorted(seeds.lines, lines)
@@ -345,8 +347,8 @@ class _Reader(Fields):
         return np.where(is_user & (seed_lines[latest] > user_before), values[latest], NO_SEED)
 
     def _next_decisions(self, lines: Places, kept: Places) -> Places:
-        """Find the decision in the first `m` line after each of `lines`: its index among the lines `kept`, or -1 if it
-        is not kept."""
+        """Find the decision in the first `m` line after each of `lines`. Returns its index among the lines `kept`, or
+        -1 if it is not one of them."""
         all_lines = np.append(np.flatnonzero(self.kinds == b"m") + 1, -1)
         following = all_lines[np.searchsorted(all_lines[:-1], lines)]
         index = np.searchsorted(kept, following)
@@ -363,8 +365,8 @@ class _Reader(Fields):
 
 
 def _is_repeated(owners: Places, boards: Boards) -> NDArray[np.bool_]:
-    """bool[plays]: whether an earlier play of the same decision leads to the same board. `owners` has the decision of
-    each play."""
+    """Return whether an earlier play of the same decision leads to the same board, as bool[plays]. `owners` contains
+    the decision of each play."""
     keys = np.column_stack([owners, boards]).astype(np.int64)
     order = np.lexsort(keys.T[::-1])
     is_repeated = np.zeros(len(owners), np.bool_)
@@ -373,8 +375,8 @@ def _is_repeated(owners: Places, boards: Boards) -> NDArray[np.bool_]:
 
 
 def format_gnubg_benchmark(benchmark: Benchmark) -> Iterator[bytes]:
-    """Yield the lines of a benchmark file; the `lines` of each table must ascend. Raises InvalidPositionError for an
-    illegal board."""
+    """Yield the lines of a benchmark file. The `lines` of each table must be ascending. Raises InvalidPositionError for
+    an illegal board."""
     decisions, plays, best = benchmark.decisions, benchmark.plays, benchmark.best_plays
     rollouts, evaluations, cubes = benchmark.rollouts, benchmark.evaluations, benchmark.cube_rollouts
     numbers = map(

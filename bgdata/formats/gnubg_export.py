@@ -1,9 +1,9 @@
 """Games that gnubg 1.07 exports as text or HTML (`export match text FILE`), with its analysis.
 
-A file holds one game, since gnubg writes the games of a match into numbered files. `Move number 2: Bo to play 41`
-begins a turn, `* Bo moves 13/9 6/5` says what was done, and the analysis follows, in points or (with per cent signs) in
-match winning chances. After a take or pass, its values are for the player who answers. Source: files that gnubg writes;
-no program text was used.
+A file contains one game, because gnubg writes the games of a match into numbered files. `Move number 2: Bo to play 41`
+begins a turn, `* Bo moves 13/9 6/5` says what the player did, and the analysis follows, in points or (with per cent
+signs) in match winning chances. After a take or pass, the values of the analysis are for the player who answers.
+Source: files that gnubg writes; no program text was used.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _DICE = re.compile(r".* to play ([1-6])([1-6])")
 _IDS = re.compile(r"(Position|Match) ID\s*: ([\w+/]+)")
 _RESULT = re.compile(r"(.+) wins (\d{1,9}) points?(?: and the match)?!?")
 _NUMBER = r"[+-]?\d+[.,]\d+"
-_LUCK = re.compile(rf"(?:Rolled [1-6]{{2}}|Alert: .*lucky roll!) \(\s*({_NUMBER}%?)\)")  # HTML has alerts alone
+_LUCK = re.compile(rf"(?:Rolled [1-6]{{2}}|Alert: .*lucky roll!) \(\s*({_NUMBER}%?)\)")  # HTML has only alerts
 _PLAY = re.compile(
     r"(\*?)\s*(\d+\.|\?\?)\s+(?:(Cubeful|Cubeless) (\d)-ply|(Rollout))\s+(.*?)\s+"
     rf"(?:Eq\.|MWC):\s*({_NUMBER}%?)(?:\s.*)?"
@@ -55,7 +55,7 @@ _CUBE = re.compile(rf"[123]\. (No (?:re)?double|(?:Double|Redouble), (?:pass|tak
 _TRIALS = re.compile(r"(\d+) games,.*")
 _INFO = re.compile(r"([A-Z][^:]{0,60}|.{1,60}'s rating): (.*)")
 _KINDS = {"doubles": TurnKind.DOUBLE, "redoubles": TurnKind.DOUBLE, "accepts": TurnKind.TAKE, "rejects": TurnKind.PASS}
-_LATE = "??"  # the number of a play that is not among the first
+_LATE = "??"  # in place of the number of a play that is not among the first
 _BULLET = "\u2022"
 _HIDDEN, _ROWS = ("style", "script", "title"), ("p", "tr", "div", "br", "h1", "h2", "h3", "hr", "table")
 
@@ -71,15 +71,15 @@ def is_html_export(content: bytes) -> bool:
 
 
 def parse_gnubg_text(data: bytes) -> MatchFile:
-    """Parse the game in a text export of gnubg. Lines of boards, statistics and remarks are comments; if a turn cannot
-    be read, the game is quarantined."""
+    """Parse the game in a text export of gnubg. Lines of boards, statistics and remarks count as comments. If a turn
+    cannot be read, the game is quarantined."""
     lines = split_lines(plain_text(data))
     texts = [decode_text(lines[index]).expandtabs() for index in range(len(lines))]
     return _read(Ledger(lines), list(enumerate(texts)))
 
 
 def parse_gnubg_html(data: bytes) -> MatchFile:
-    """Parse the game in an HTML export of gnubg; see `parse_gnubg_text`."""
+    """Parse the game in an HTML export of gnubg. Comments and invalid turns are treated as in `parse_gnubg_text`."""
     content = plain_text(data)
     page = _Page()
     page.feed(decode_text(content))
@@ -89,7 +89,7 @@ def parse_gnubg_html(data: bytes) -> MatchFile:
 
 
 class _Page(HTMLParser):
-    """Converts an HTML export to the rows of text that a text export would have, each with its line, from 0."""
+    """Converts an HTML export to the rows of text of a text export, each with its line number, from 0."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class _Page(HTMLParser):
         self.cells[-1] += data
 
     def end_row(self) -> None:
-        """Add the row of text that was read so far to the rows."""
+        """Add the text that was read since the last row to the rows."""
         cells = [" ".join(cell.split()).replace(_BULLET, "*") for cell in self.cells]
         self.cells = []
         if found := _PLAY_CELLS.fullmatch("\t".join(cells)):
@@ -137,7 +137,7 @@ class _Page(HTMLParser):
 
 
 def _read(ledger: Ledger, rows: list[tuple[int, str]]) -> MatchFile:
-    """Read the game in these rows of (line, text); every other line is marked as a comment."""
+    """Read the game in these rows of (line, text). All other lines are marked as comments."""
     reader = _Reader(rows)
     match = reader.read()
     is_row = {line for line, _ in (*reader.used, *reader.rejects)}
@@ -149,7 +149,7 @@ def _read(ledger: Ledger, rows: list[tuple[int, str]]) -> MatchFile:
 
 @dataclass
 class _TurnAnalysis:
-    """What the export says about one turn: its analysis."""
+    """The analysis of one turn in the export."""
 
     plays: list[Choice] = field(default_factory=list)
     cube: list[tuple[str, float]] = field(default_factory=list)
@@ -165,20 +165,20 @@ class _Reader:
 
     def __init__(self, rows: list[tuple[int, str]]) -> None:
         self.rows = rows
-        self.used: list[tuple[int, str]] = []  # rows that are read
+        self.used: list[tuple[int, str]] = []  # rows that belong to the game
         self.rejects: list[tuple[int, str]] = []
         self.players, self.score, self.number, self.length = ("", ""), (0, 0), 0, 0
         self.turns: list[Turn] = []
         self.said = _TurnAnalysis()
-        self.dice: tuple[int, int] | None = None  # of a roll without a play so far
-        self.is_told = False  # whether the act of this turn was read
+        self.dice: tuple[int, int] | None = None  # dice of a roll for which no play was read yet
+        self.is_told = False  # whether the action of this turn was read
         self.winner: int | None = None
         self.points: int | None = None
         self.result_line = 0
         self.info: list[tuple[str, str]] = []
         self.state: MatchState | None = None
         self.flaw: Flaw | None = None
-        self.place = "info"  # info, turns, comment or end
+        self.place = "info"  # part of the file: info, turns, comment or end
 
     def read(self) -> Match | None:
         """Read all rows. Returns the match with its one game, or None if the export has no heading."""
@@ -199,7 +199,7 @@ class _Reader:
         return Match(self.players, self.length, (game,), tuple(self.info))
 
     def read_row(self, line: int, text: str) -> bool:
-        """Read a row; returns whether it belongs to the game."""
+        """Read a row, and return whether it belongs to the game."""
         if found := _SCORE.fullmatch(text):
             return self.read_heading(found)
         if self.place == "end" or not any(self.players):
@@ -225,7 +225,7 @@ class _Reader:
         return self.read_turn_row(line, text)
 
     def read_heading(self, found: re.Match[str]) -> bool:
-        """Read the score, once: HTML exports repeat it."""
+        """Read the score, only once, because HTML exports repeat it."""
         if any(self.players):
             return False
         self.players, self.score = (found[2], found[4]), (int(found[3]), int(found[5]))
@@ -285,13 +285,13 @@ class _Reader:
                     self.reject(line, str(error))
 
     def reject(self, line: int, reason: str) -> None:
-        """Quarantine the game; only the first reason is kept."""
+        """Quarantine the game. Only the first reason is kept."""
         if self.flaw is None:
             self.rejects.append((line, reason))
             self.flaw = Flaw(line + 1, reason)
 
     def read_analysis(self, text: str) -> bool:
-        """Read a row of the analysis; returns whether it is one."""
+        """Read a row of the analysis. Returns whether it is such a row."""
         said = self.said
         if found := _PLAY.fullmatch(text):
             mark, _, cubeful, ply, _, play, equity = found.groups()
@@ -323,7 +323,7 @@ class _Reader:
         return True
 
     def end_turn(self, line: int) -> None:
-        """Add the analysis to the turn that was read; a roll without a play becomes a turn."""
+        """Add the analysis to the turn that was read. A roll without a play becomes a turn."""
         if self.place != "info" and not self.is_told and self.dice and self.flaw is None:
             first = 1 - self.turns[-1].player if self.turns else 0
             self.turns.append(Turn(first, TurnKind.ROLL, self.dice, line=line))
@@ -338,7 +338,7 @@ def _analyses(said: _TurnAnalysis, turn: Turn) -> Iterator[Analysis]:
     by_name = {name.replace("beaver", "take"): value for name, value in said.cube}
     if set(by_name) == set(CUBE_CHOICES):
         values, chances = [by_name[name] for name in CUBE_CHOICES], said.cube_chances
-        if turn.kind in (TurnKind.TAKE, TurnKind.PASS):  # the values of the player who answers
+        if turn.kind in (TurnKind.TAKE, TurnKind.PASS):  # the values are those of the player who answers
             values = [1 - value if said.is_mwc else -value for value in values]
             chances = _other_side(chances)
         cube = map(Choice, CUBE_CHOICES, values, (chances, None, None))
@@ -350,7 +350,7 @@ def _analyses(said: _TurnAnalysis, turn: Turn) -> Iterator[Analysis]:
 
 
 def _choice(play: str, equity: float, is_made: bool, level: str) -> Choice:
-    """Make a `Choice` from a play in an analysis; if the play cannot be read, its text is kept."""
+    """Make a `Choice` from a play in an analysis. If the play cannot be read, its text is kept."""
     try:
         moves = () if play == "Cannot move" else parse_checker_moves(play)
     except ValueError:
@@ -359,13 +359,13 @@ def _choice(play: str, equity: float, is_made: bool, level: str) -> Choice:
 
 
 def _value(text: str) -> float:
-    """Parse a number; a percentage becomes a fraction."""
+    """Parse a number. A percentage becomes a fraction."""
     number = float(text.rstrip("%").replace(",", "."))
     return round(number / 100, 6) if text.endswith("%") else number
 
 
 def _five_chances(texts: tuple[str, ...]) -> tuple[float, ...]:
-    """Parse the chances to win, win a gammon and a backgammon, lose a gammon and a backgammon; they may be
+    """Parse the chances to win, win a gammon and a backgammon, lose a gammon and a backgammon. They may be
     percentages."""
     values = [float(text.replace(",", ".")) for text in texts]
     is_percent = any("." in text and len(text.partition(".")[2]) == 1 for text in texts)

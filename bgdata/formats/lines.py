@@ -1,8 +1,9 @@
-"""Text files by the line: open plain, .gz or .bz2, split exactly, and account for every line.
+"""Reads text files by lines (plain, .gz or .bz2), and accounts for every line.
 
 Every line is exactly one of these: a row, a comment or blank line, or *quarantined* with its number, text and reason.
-Reading never stops at a bad line, and no line is dropped silently. A `Ledger` keeps one verdict per line, so the three
-counts add up. Text may also be in UTF-16 or have the line ends of old Macs; binary files of other programs are refused.
+Reading never stops at a bad line, and no line is dropped silently. A `Ledger` has one verdict for each line, so the
+three counts add up. Text may also be in UTF-16 or have the line ends of old Macs. Binary files of other programs are
+refused.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from bgdata.errors import BgdataError, CorruptFileError, InvalidParameterError, 
 from bgdata.formats.unpacking import cause, read_content
 from bgdata.process import when_cut_off
 
-BLOCK = 1 << 15  # lines of a block: some megabytes with its arrays
-TEXT_LIMIT = 500  # characters of a quarantined line that are kept
+BLOCK = 1 << 15  # number of lines in a block: some megabytes with its arrays
+TEXT_LIMIT = 500  # number of characters of a quarantined line that are kept
 T = TypeVar("T")
 UTF8_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LINE_FEED, _CARRIAGE_RETURN = 10, 13
 _ROW, _COMMENT, _FIRST_REASON = 0, 1, 2  # verdicts
-_PROGRAMS = (  # first bytes of binary files of matches or positions, and their programs
+_PROGRAMS = (  # first bytes of binary files of matches or positions, and the programs
     (re.compile(rb"RGMH"), "eXtreme Gammon"),
     (re.compile(rb'\{"(?:format":"BGF"|version":"[^"]*","compression")'), "BGBlitz"),
     (re.compile(rb"OGXM"), "OpenGammon (OGXM)"),
@@ -56,7 +57,7 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class LineCounts:
-    """How many lines of each kind a file has. `lines` is the sum of the other three; `comments` includes blank
+    """The number of lines of each kind in a file. `lines` is the sum of the other three. `comments` includes blank
     lines."""
 
     lines: int
@@ -68,8 +69,8 @@ class LineCounts:
 @dataclass(frozen=True)
 class Lines:
     """The lines of a text file: line k is `data[starts[k]:ends[k]]`, without its line feed and a carriage return before
-    it. A line ends at a line feed or at the end of the data; a UTF-8 byte order mark at the beginning is not part of a
-    line. `numbers` contains the number of each line, from 1; None counts them in order."""
+    it. A line ends at a line feed or at the end of the data. A UTF-8 byte order mark at the beginning is not part of a
+    line. `numbers` contains the number of each line, from 1; None stands for 1, 2, 3 and so on."""
 
     data: bytes
     starts: NDArray[np.int64]
@@ -87,15 +88,15 @@ class Lines:
         return index + 1 if self.numbers is None else int(self.numbers[index])
 
     def blocks(self) -> list[Lines]:
-        """Split the lines into blocks that are small enough for caches, at least one. The blocks share the data and
-        keep the line numbers."""
+        """Split the lines into one or more blocks that are small enough for caches. The blocks share the data and keep
+        the line numbers."""
         numbers = np.arange(1, len(self) + 1) if self.numbers is None else self.numbers
         places = [slice(start, start + BLOCK) for start in range(0, max(len(self), 1), BLOCK)]
         return [Lines(self.data, self.starts[rows], self.ends[rows], numbers[rows]) for rows in places]
 
     def text(self, index: int) -> str:
-        """The line with index `index` as a printable string: invalid UTF-8 and control characters escaped, cut at
-        TEXT_LIMIT."""
+        """Return the line with index `index` as a printable string: invalid UTF-8 and control characters are escaped,
+        and the string is cut at TEXT_LIMIT."""
         start, end = int(self.starts[index]), int(self.ends[index])
         letters = self.data[start : min(end, start + 4 * TEXT_LIMIT)].decode("utf-8", "backslashreplace")[:TEXT_LIMIT]
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in letters)
@@ -103,40 +104,40 @@ class Lines:
 
 
 def plain_text(data: bytes) -> bytes:
-    """Convert a text to UTF-8 with line feeds: from UTF-16 with a byte order mark, and from carriage returns if nothing
-    else ends lines. Invalid UTF-16 becomes U+FFFD."""
+    """Convert a text to UTF-8 with line feeds. UTF-16 is recognized by its byte order mark, and carriage returns are
+    converted if nothing else ends lines. Invalid UTF-16 becomes U+FFFD."""
     if data.startswith(UTF16_MARKS):
         data = data.decode("utf-16", errors="replace").encode(errors="replace")
     return data if b"\n" in data else data.replace(b"\r", b"\n")
 
 
 def without_unprintable(text: str) -> str:
-    """The string with unprintable characters, such as no-break spaces, replaced by blanks."""
+    """Replace unprintable characters, such as no-break spaces, by blanks."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def as_utf8(data: bytes, encoding: str) -> bytes:
-    """A text in an encoding as UTF-8, with U+FFFD for bytes that it does not define. Texts in UTF-8, or in UTF-16 with
-    a byte order mark, stay as they are; all texts do if `encoding` is empty."""
+    """Convert a text in an encoding to UTF-8, with U+FFFD for undefined bytes. Texts in UTF-8, or in UTF-16 with a byte
+    order mark, do not change. If `encoding` is empty, no text changes."""
     if not encoding or is_utf8(data) or data.startswith(UTF16_MARKS):
         return data
     return data.decode(encoding, errors="replace").encode(errors="replace")
 
 
 def encoding_name(text: str) -> str:
-    """Python's name of an encoding that extends ASCII: `cp1250` for `windows-1250`. Raises InvalidParameterError for
-    any other string."""
+    """Return Python's name of an encoding that extends ASCII: `cp1250` for `windows-1250`. Raises InvalidParameterError
+    for any other string."""
     ascii_text = "Game 1 : 0"
     try:
         if ascii_text.encode().decode(text) == ascii_text:
             return codecs.lookup(text).name
-    except (LookupError, ValueError):  # among them UnicodeError
+    except (LookupError, ValueError):  # ValueError includes UnicodeError
         pass
     raise InvalidParameterError(f"expected an encoding of text, such as cp1250, cp1251 or cp1253, got {cite(text)}")
 
 
 def check_is_text(data: bytes, name: str) -> None:
-    """Raise CorruptFileError if content is that of another program's binary file. `name` is the name of the file."""
+    """Raise CorruptFileError if the data are a binary file of another program. `name` is the name of the file."""
     for begin, program in _PROGRAMS:
         if begin.match(data):
             raise CorruptFileError(
@@ -145,8 +146,8 @@ def check_is_text(data: bytes, name: str) -> None:
 
 
 def split_lines(data: bytes, *, may_have_mark: bool = True) -> Lines:
-    """Split a text into lines; every byte except the byte order mark and line ends is in exactly one. Only the
-    beginning of a file may have a mark."""
+    """Split a text into lines. Every byte is in exactly one line, except the byte order mark and line ends.
+    `may_have_mark` must be false except at the beginning of a file."""
     letters = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(letters == _LINE_FEED)
     if data and letters[-1] != _LINE_FEED:
@@ -160,7 +161,7 @@ def split_lines(data: bytes, *, may_have_mark: bool = True) -> Lines:
 
 
 def comment_text(line: bytes) -> str:
-    """Decode a line, such as a comment; bytes that are not UTF-8 become `ÿ` and so on."""
+    """Decode a line, such as a comment. Bytes that are not UTF-8 become single letters, such as `ÿ`."""
     return line.rstrip(b"\r").decode("utf-8", "backslashreplace")
 
 
@@ -184,12 +185,12 @@ def is_utf8(data: bytes) -> bool:
 
 
 class Ledger:
-    """What becomes of every line of a file: it is a row, unless it is marked as a comment or rejected with a reason."""
+    """The verdict on every line of a file: it is a row, unless it is marked as a comment or rejected with a reason."""
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
         self._verdicts = np.full(len(lines), _ROW, np.int32)
-        self._reasons: dict[str, int] = {}  # by reason: its verdict
+        self._reasons: dict[str, int] = {}  # the verdict of each reason
 
     def __repr__(self) -> str:
         counts = self.counts
@@ -205,17 +206,17 @@ class Ledger:
         return ledger
 
     def copy(self) -> Ledger:
-        """A copy that can change independently."""
+        """Return a copy that can change independently."""
         other = copy.copy(self)
         other._verdicts, other._reasons = self._verdicts.copy(), self._reasons.copy()
         return other
 
     def set_aside(self, indexes: NDArray[np.integer] | list[int]) -> None:
-        """Mark the lines with these indexes (from 0) as comments, except rejected ones."""
+        """Mark the lines with these indexes (from 0) as comments, except rejected lines."""
         self._mark(indexes, _COMMENT)
 
     def reject(self, indexes: NDArray[np.integer] | list[int], reason: str) -> None:
-        """Quarantine the lines with these indexes (from 0) for a reason; earlier reasons stay, and comments stay
+        """Quarantine the lines with these indexes (from 0) for a reason. Earlier reasons stay, and comments stay
         comments."""
         if len(indexes):
             self._mark(indexes, self._verdict(reason))
@@ -228,29 +229,29 @@ class Ledger:
         self._verdicts[places[self._verdicts[places] == _ROW]] = verdict
 
     def is_row(self, indexes: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """bool[len(indexes)]: whether the lines with these indexes (from 0) are rows."""
+        """Return whether the lines with these indexes (from 0) are rows, as bool[len(indexes)]."""
         return np.asarray(self._verdicts[indexes] == _ROW)
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """int64[rows]: the indexes (from 0) of the lines that are rows, ascending."""
+        """The indexes (from 0) of the lines that are rows, ascending, as int64[rows]."""
         return np.flatnonzero(self._verdicts == _ROW)
 
     @property
     def comments(self) -> NDArray[np.int64]:
-        """int64[comments]: the indexes (from 0) of comments and blank lines, ascending."""
+        """The indexes (from 0) of comments and blank lines, ascending, as int64[comments]."""
         return np.flatnonzero(self._verdicts == _COMMENT)
 
     @property
     def counts(self) -> LineCounts:
-        """How many lines are rows, comments (or blank lines) and quarantined."""
+        """The number of lines that are rows, comments (or blank lines) and quarantined."""
         total = len(self._verdicts)
         rows, comments = (int(np.count_nonzero(self._verdicts == verdict)) for verdict in (_ROW, _COMMENT))
         return LineCounts(total, rows, comments, total - rows - comments)
 
     @property
     def rejects(self) -> list[Quarantined]:
-        """The quarantined lines in order; each call collects them again."""
+        """The quarantined lines in order. Each access collects them again."""
         places = np.flatnonzero(self._verdicts >= _FIRST_REASON).tolist()
         reasons, lines = list(self._reasons), self.lines
         found = (reasons[verdict - _FIRST_REASON] for verdict in self._verdicts[places].tolist())
@@ -259,13 +260,13 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Intake:
-    """What every reader of a file returns: good rows, and the ledger of all lines."""
+    """Base class of what readers of files return: valid rows, and the ledger of all lines."""
 
     ledger: Ledger
 
     @property
     def counts(self) -> LineCounts:
-        """How many lines are rows, comments (or blank lines) and quarantined."""
+        """The number of lines that are rows, comments (or blank lines) and quarantined."""
         return self.ledger.counts
 
     @property
@@ -276,8 +277,8 @@ class Intake:
 
 @dataclass(frozen=True)
 class RowIntake(Intake):
-    """Base class of what readers return if each row is one line. The first axis of every array of a subclass is rows;
-    `lines` int64[n] are line numbers, from 1."""
+    """Base class of what readers return if each row is one line. The first axis of every array of a subclass is rows.
+    `lines`, int64[n], are line numbers, from 1."""
 
     lines: NDArray[np.int64]
 
@@ -285,9 +286,9 @@ class RowIntake(Intake):
         return len(self.lines)
 
     def quarantine(self, is_bad: NDArray[np.bool_], reason: str) -> Self:
-        """A copy without the rows where `is_bad`, bool[n], is True; their lines are quarantined with this reason. This
-        is for rules that need more than the row, such as the class of a file's positions. Raises UsageError for an
-        array of another shape or type."""
+        """Return a copy without the rows where `is_bad`, bool[n], is True. Their lines are quarantined with this
+        reason. This is for rules that need more than the row, such as the class of a file's positions. Raises
+        UsageError for an array of another shape or type."""
         check_mask(is_bad, len(self))
         ledger = self.ledger.copy()
         ledger.reject(self.lines[is_bad] - 1, reason)
@@ -304,7 +305,7 @@ def check_mask(is_bad: NDArray[np.bool_], count: int) -> None:
 
 def map_blocks(function: Callable[[Lines], T], lines: Lines) -> list[T]:
     """Call `function(block)` for each block of lines, with one thread per core, and return the results in order.
-    Kernels and NumPy run in parallel; the result does not depend on the number of threads."""
+    Kernels and NumPy run in parallel. The result does not depend on the number of threads."""
     blocks = lines.blocks()
     if len(blocks) == 1:
         return [function(blocks[0])]
@@ -314,12 +315,12 @@ def map_blocks(function: Callable[[Lines], T], lines: Lines) -> list[T]:
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """Read a file, decompressed if it begins like a gzip or bzip2 file. Raises StorageError, CorruptFileError and
-    TooLargeError, like `unpacking.read_content`."""
+    TooLargeError as `unpacking.read_content` does."""
     return read_content(path)[0]
 
 
 def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
-    """Write a file atomically, compressed if its name ends in .gz or .bz2; equal content always gives equal bytes.
+    """Write a file atomically, compressed if its name ends in .gz or .bz2. Equal content always gives equal bytes.
     Raises StorageError if the file cannot be written."""
     path = Path(path)
     with write_beside(path) as file, _packer(file, path.suffix) as packer:
@@ -328,8 +329,9 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
 
 @contextmanager
 def write_beside(path: Path, what: str = "") -> Iterator[BinaryIO]:
-    """A context that opens a temporary file, which replaces `path` when the context ends; if it ends with an error, the
-    old file remains. Raises StorageError, which also says `what` was to be written, if it cannot be written."""
+    """Open a temporary file for writing, which replaces `path` at the end of the `with` block. After an error in the
+    block, the old file remains. Raises StorageError if it cannot be written; the message also says `what` was to be
+    written."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with when_cut_off(lambda: partial.unlink(missing_ok=True)), partial.open("wb") as file:
@@ -340,7 +342,7 @@ def write_beside(path: Path, what: str = "") -> Iterator[BinaryIO]:
     except BaseException as error:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
-        if isinstance(error, BgdataError) or not isinstance(error, OSError):  # errors of the content may be both
+        if isinstance(error, BgdataError) or not isinstance(error, OSError):  # errors about the content may be both
             raise
         raise StorageError(
             f"expected to write {what}{path}, found: {cause(error)}; "
@@ -349,7 +351,7 @@ def write_beside(path: Path, what: str = "") -> Iterator[BinaryIO]:
 
 
 def _packer(file: BinaryIO, suffix: str) -> AbstractContextManager[Any]:
-    """Open a file object that compresses as the suffix of the name says; closing it leaves `file` open."""
+    """Open a file object that compresses by the suffix of the name. Closing it does not close `file`."""
     if suffix == ".gz":
         return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
     return bz2.BZ2File(file, "wb") if suffix == ".bz2" else nullcontext(file)

@@ -1,10 +1,10 @@
 """Match files in the Jellyfish format (.mat), as written by gnubg and, with slight differences, by other programs.
 
-A game is two columns of turns; the left one is player 0's. `32: 24/22 13/10` is a roll and its checker moves; the bar
-is 25 or `bar`, off is 0 or `off`, `*` hits, `(2)` moves two checkers. A roll without moves had no legal play, or a
-resignation followed: only the board tells. The column of `Wins` gives the winner. gnubg leaves out the take after a
-beaver.
-Source: files that gnubg 1.07 writes and reads, and their description; no program text was used.
+A game is two columns of turns. The left column is player 0's. `32: 24/22 13/10` is a roll and its checker moves; the
+bar is 25 or `bar`, off is 0 or `off`, `*` hits, `(2)` moves two checkers. A roll without moves had no legal play, or a
+resignation followed: only the board shows which. The winner is the player in whose column `Wins` is. gnubg leaves out
+the take after a beaver. Source: files that gnubg 1.07 writes and reads, and their description; no program text was
+used.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _LENGTH = re.compile(r"\s*(?:(\d{1,5})\s+points?\s+match|match\s+(?:of|to)\s+(\d
 _GAME = re.compile(r"\s*Game\s+(\d{1,5})\s*", re.IGNORECASE)
 _NAMES_APART = re.compile(r"([^:]*?)\s*:\s*(\d{1,5})\s+([^:]*?)\s*:\s*(\d{1,5})")
 _NAMES_TOUCHING = re.compile(r"([^:]*?)\s*:\s*(\d{1,5})([^\s:\d][^:]*?)\s*:\s*(\d{1,5})")
-_RATING = re.compile(r",\s*\d+(?:\.\d*)?$")  # some servers write it after a name
+_RATING = re.compile(r",\s*\d+(?:\.\d*)?$")  # some servers write a rating after a name
 _SET_BY_HAND = re.compile(r"\s*;\s*Set\s+\w+\s*=", re.IGNORECASE)
 _TURNS = re.compile(r"\s*\d{1,9}\)")
 _DICE_COLON = re.compile(r"(?<!\d)\d\d:")
@@ -56,7 +56,7 @@ _RESULT = re.compile(
     re.IGNORECASE,
 )
 _ROLL = re.compile(r"([1-6])([1-6]):\s*(.*)")
-_NO_ROLL = re.compile(r"00:\s*\?*|\?{2,}")  # written before a resignation
+_NO_ROLL = re.compile(r"00:\s*\?*|\?{2,}")  # written in place of a roll before a resignation
 _NO_PLAY = re.compile(
     r"(?:can(?:no|')?t\s+move|can\s+not\s+move|no\s+(?:legal\s+)?(?:moves?|plays?)|\?{2,})?", re.IGNORECASE
 )
@@ -73,16 +73,16 @@ _FORFEITED = re.compile(r"forfeit(?:s|ed)|(?:lost|loses)\s+on\s+time", re.IGNORE
 
 
 def parse_mat(data: bytes) -> MatchFile:
-    """Parse the matches in a .mat file; unknown or misplaced lines are quarantined.
+    """Parse the matches in a .mat file. Unknown or misplaced lines are quarantined.
 
     Text is decoded by `plain_text` and `decode_text`; names cannot have colons, and their unprintable characters become
     blanks. Headings, info lines (`; [Name "value"]`), turns and results are rows. Comments are blank lines, numbers of
-    rows without a turn, and other lines that begin with `;` or `#`, except `; Set Pos=` and the like, which change the
-    game. Info lines belong to the next match, or to the last one if it has no game yet. The end-of-file mark of DOS is
-    dropped.
+    rows without a turn, and other lines that begin with `;` or `#`. Lines such as `; Set Pos=` are no comments, because
+    they change the game. Info lines belong to the next match, or to the last match if it has no game yet. The
+    end-of-file mark of DOS is dropped.
 
-    The players are the players of a match's first game: if a later game swaps the columns, its turns, score and result
-    are swapped back, and if a player is renamed, the first name stays. Notes say so."""
+    The players of a match are those of its first game. If a later game swaps the columns, its turns, score and result
+    are swapped back. If a player is renamed, the first name stays. Notes record this."""
     return _Reader(plain_text(data).rstrip(_DOS_END)).read()
 
 
@@ -112,7 +112,7 @@ class _OpenGame:
 
 
 class _StatedResult(NamedTuple):
-    """The result that a cell states: who won, how many points, and whether the cell is the loser's."""
+    """The result in a cell: who won, how many points, and whether the cell is the loser's."""
 
     line: int
     winner: int
@@ -142,30 +142,30 @@ class _Reader:
                 most = _MAX_INFO_BYTES if line[:1] == b";" else _MAX_BYTES
                 _expect(len(line) <= most, f"at most {most} bytes in a line")
                 self._read(index, decode_text(line).expandtabs())
-            except ValueError as error:  # from us, or from Python's decoding and parsing
+            except ValueError as error:  # raised here, or by Python's decoding and parsing
                 self._reject(index, str(error))
         self._close_match()
         return MatchFile(self.ledger, tuple(self.matches))
 
     def _reject(self, index: int, reason: str) -> None:
-        """Quarantine a line and the game that it belongs to; a line after a result belongs to no game."""
+        """Quarantine a line and its game. A line after a result belongs to no game."""
         self.ledger.reject([index], reason)
         flaw = Flaw(index + 1, reason)
-        if self.heading:  # this line should have been its names
+        if self.heading:  # this line should have contained its names
             number, first = self.heading
             self._open_game(_OpenGame(number, first, index, flaw=flaw))
             return
         if self.game and self.game.claim is None:
             self.game.flaw = self.game.flaw or flaw
             self.game.last = index
-        if reason == BY_HAND:  # maybe of the next game, unless turns of this one follow
+        if reason == BY_HAND:  # it may belong to the next game, unless turns of this game follow
             self.flaw = flaw
 
     def _read(self, index: int, text: str) -> None:
         """Read one line. Raises ValueError, whose message says what was expected."""
         if found := _INFO.fullmatch(without_unprintable(text)):
             pair = found[1].rstrip(), found[2]
-            if self.matches and not (self.games or self.game):  # after the heading of its match
+            if self.matches and not (self.games or self.game):  # the line is after the heading of its match
                 self.matches[-1] = replace(self.matches[-1], info=(*self.matches[-1].info, pair))
             else:
                 self.info.append(pair)
@@ -177,7 +177,7 @@ class _Reader:
             self._read_row(index, without_unprintable(text) if self.heading else text)
 
     def _read_row(self, index: int, text: str) -> None:
-        """Read a line that is neither info nor a comment; it must be printable."""
+        """Read a line that is neither info nor a comment. It must be printable."""
         _expect(text.isprintable(), "printable text")
         if found := _LENGTH.fullmatch(text):
             self._close_match()
@@ -193,7 +193,7 @@ class _Reader:
             self._read_names(index, text)
 
     def _read_names(self, index: int, text: str) -> None:
-        """Read the names and scores in the line below a game's number; long names run into the second column."""
+        """Read the names and scores in the line below a game's number. Long names may extend into the second column."""
         found = _NAMES_APART.fullmatch(text.strip()) or _NAMES_TOUCHING.fullmatch(text.strip())
         if self.heading is None or found is None:
             raise ValueError(
@@ -221,7 +221,7 @@ class _Reader:
         if all(map(_is_same_name, swapped, self.players)):
             return True, [f"the columns of {players} are swapped in this game"]
         numbers = [game.number for game in self.games]
-        if not numbers or number > max(numbers):  # the next game of one of them: the other player was renamed
+        if not numbers or number > max(numbers):  # the next game of one of the players: the other was renamed
             for is_swapped, pair in ((False, names), (True, swapped)):
                 for player in (0, 1):
                     if _is_same_name(pair[player], self.players[player]):
@@ -236,7 +236,7 @@ class _Reader:
         self.game, self.heading, self.flaw = game, None, None
 
     def _add_cells(self, index: int, cells: list[tuple[int, str]]) -> None:
-        """Add a line with turns, a result, or both. A row number without cells is a blank line."""
+        """Add a line with turns, a result, or both. A row number without cells counts as a blank line."""
         if not cells:
             self.ledger.set_aside([index])
             return
@@ -281,7 +281,7 @@ def _expect(is_so: bool, words: str) -> None:
 
 
 def _merge_claims(before: _StatedResult, new: _StatedResult, notes: list[str]) -> _StatedResult:
-    """Combine the results of two cells; if only the points differ, the winner's cell counts. Raises ValueError if they
+    """Combine the results of two cells. If only the points differ, the winner's cell counts. Raises ValueError if they
     contradict each other."""
     is_same = before.points == new.points
     if before.winner != new.winner or not (is_same or before.is_loss != new.is_loss):
@@ -298,7 +298,7 @@ def _is_same_name(name: str, player: str) -> bool:
 
 
 def _cells(text: str) -> list[tuple[int, str]]:
-    """Split a line into its nonempty cells: the column where each begins, and its text."""
+    """Split a line into its nonempty cells. Returns the column where each begins, and its text."""
     if _RESULT.fullmatch(text):
         return [(int(len(text) - len(text.lstrip()) >= _RIGHT_BEGIN), text)]
     number = _TURNS.match(text)
@@ -309,14 +309,14 @@ def _cells(text: str) -> list[tuple[int, str]]:
     end = gap.start() if gap else len(text)
     if len(rolls) > 1:
         end = rolls[1]
-    elif rolls and text[begin : rolls[0]].strip():  # a word before it
+    elif rolls and text[begin : rolls[0]].strip():  # a word before the roll
         end = rolls[0]
     cells = text[begin:end].strip(), text[end:].strip()
     return [(column, cell) for column, cell in enumerate(cells) if cell]
 
 
 def _turns(cell: str, player: int, notes: list[str]) -> list[Turn]:
-    """Parse the turns in a cell: one, and perhaps a resignation after it. Raises ValueError if the cell cannot be
+    """Parse the turns in a cell: one turn, and perhaps a resignation after it. Raises ValueError if the cell cannot be
     read."""
     if found := _ROLL.fullmatch(cell):
         dice, rest = (int(found[1]), int(found[2])), found[3].strip()
@@ -346,7 +346,7 @@ def parse_checker_moves(text: str) -> tuple[RecordedMove, ...]:
         found = _STEPS.fullmatch(part)
         if found is None:
             raise ValueError("expected checker moves such as 24/18, bar/21* or 6/off(2)")
-        texts = found[2][1:].split("/")  # steps of one checker: 24/20*/18 has two
+        texts = found[2][1:].split("/")  # the steps of one checker: 24/20*/18 has two
         points = [_point(found[1]), *(_point(text.rstrip("*")) for text in texts)]
         if points[0] == OFF_POINT or max(points) > BAR_POINT or sorted(set(points), reverse=True) != points:
             raise ValueError("expected checker moves from a higher point to a lower one")
@@ -365,11 +365,12 @@ def _point(text: str) -> int:
 
 
 def format_mat(match: Match) -> Iterator[bytes]:
-    """Yield the lines of a .mat file in gnubg's layout; finished games that gnubg wrote are reproduced byte for byte.
+    """Yield the lines of a .mat file in gnubg's layout. Finished games that gnubg wrote are reproduced byte for byte.
 
-    Leaves out what the format cannot express: set-ups, resignations, and winners of unknown points. A ROLL becomes a
-    roll without a play. Info is cut so that its line can be read. Raises UsageError for player names that could not be
-    read again, such as an empty name or one with a colon, and for a game that begins with a cube above 1.
+    The format cannot express set-ups, resignations, and winners of unknown points, so these are left out. A ROLL
+    becomes a roll without a play. Info is cut to a length that can be read. Raises UsageError for player names that
+    could not be read again, such as an empty name or a name with a colon, and for a game that begins with a cube above
+    1.
     """
     if match.games or any(match.players):
         _check_names(match.players)
@@ -404,7 +405,7 @@ _CUBE_WORDS = {TurnKind.DOUBLE: "Doubles", TurnKind.BEAVER: "Beavers"}
 
 
 def _game_text(players: tuple[str, str], game: Game) -> str:
-    """The text of a game: heading, rows of two cells, result, and a blank line."""
+    """Return the text of a game: heading, rows of two cells, result, and a blank line."""
     names = [f"{name} : {score}" for name, score in zip(players, game.score, strict=True)]
     gap = " " * (len(names[0]) >= _NAME_WIDTH and names[1][0].isdigit())  # otherwise the score would run into the name
     text = f" Game {game.number}\n {names[0]:<{_NAME_WIDTH}}{gap}{names[1]}\n"
@@ -422,8 +423,8 @@ def _game_text(players: tuple[str, str], game: Game) -> str:
 
 
 def _written_turns(game: Game) -> list[Turn]:
-    """The turns of a game that have a cell. The cell is blank for the take of a beaver by the player who doubled
-    first."""
+    """Return the turns of a game that have a cell. The cell of the player who doubled first and takes a beaver is
+    blank."""
     turns = [turn for turn in game.turns if turn.kind not in (TurnKind.SETUP, TurnKind.RESIGN)]
     written: list[Turn] = []
     doubler = None

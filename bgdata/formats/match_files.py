@@ -1,4 +1,4 @@
-"""Match files of every format. The content of a file decides what it is, not its name."""
+"""Match files of every format. The format is decided by the content of a file, not by its name."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from bgdata.formats.matches import Match, MatchFile
 from bgdata.formats.sgf import parse_sgf
 from bgdata.formats.unpacking import first_bytes
 
-LONGEST_NAME = 500  # letters of a name of a player that are kept
-HEAD_BYTES = 1 << 16  # enough to tell what a file holds
+LONGEST_NAME = 500  # longest name of a player that is kept, in letters
+HEAD_BYTES = 1 << 16  # enough to find out what a file contains
 SGF, MAT, TEXT, HTML = "sgf", "mat", "gnubg text", "gnubg html"
 _TREE = re.compile(rb"\(\s*;")
 _SGF = re.compile(rb"(?:\xef\xbb\xbf)?\s*" + _TREE.pattern)
 _CALLED_SGF = re.compile(r"\.sgf(?:\.gz|\.bz2)?\Z", re.IGNORECASE)
 _MAT = re.compile(rb"^\s*(?:\d{1,5}\s+points?\s+match|match\s+(?:of|to)\s+\d{1,5}\s+points?)\s*$", re.IGNORECASE | re.M)
-ONE_GAME = (TEXT, HTML)  # formats whose files have one game of a match
+ONE_GAME = (TEXT, HTML)  # formats whose files contain one game of a match
 READERS = {SGF: parse_sgf, MAT: parse_mat, TEXT: parse_gnubg_text, HTML: parse_gnubg_html}
 
 
 def match_form(content: bytes) -> str | None:
-    """The format of a match file, from its content or the beginning of it: xg, bgf, ogxm, sgf or mat; None if it is not
-    a match file."""
+    """Return the format of a match file, from its content or the beginning of it: xg, bgf, ogxm, sgf or mat, or None if
+    it is not a match file."""
     if form := binary_form(content):
         return form
     text = plain_text(content)
@@ -47,16 +47,16 @@ def holds_matches(path: Path) -> bool:
 
 
 def read_matches(path: Path) -> MatchFile:
-    """Read the matches in a file; they are not replayed. Raises the errors of `lines.read_bytes` and
+    """Read the matches in a file, without replaying them. Raises the errors of `lines.read_bytes` and
     `parse_matches`."""
     return parse_matches(path.name, read_bytes(path))
 
 
 def parse_matches(name: str, content: bytes, encoding: str = "") -> MatchFile:
-    """Parse the matches in the content of a file; they are not replayed. Text that does not begin like any format is
-    .sgf if the file's name says so and it has a game tree, otherwise .mat; `encoding` is that of text as in `as_utf8`.
-    Raises CorruptFileError if a binary file is damaged, and MissingExtraError if the package that reads it is not
-    installed."""
+    """Parse the matches in the content of a file, without replaying them. Text that does not begin like any format is
+    .sgf if the file's name says so and the text has a game tree, otherwise .mat. `encoding` is the encoding of text, as
+    in `as_utf8`. Raises CorruptFileError if a binary file is damaged, and MissingExtraError if the package that reads
+    it is not installed."""
     form = match_form(content)
     if form not in (None, *READERS):
         found = parse_document(content, name)
@@ -70,6 +70,6 @@ def parse_matches(name: str, content: bytes, encoding: str = "") -> MatchFile:
 
 
 def _with_printable_names(match: Match) -> Match:
-    """The match with names of players without control characters, each of at most LONGEST_NAME letters."""
+    """Copy a match, with names of players that have no control characters and at most LONGEST_NAME letters."""
     one, other = (without_unprintable(name[:LONGEST_NAME]) for name in match.players)
     return replace(match, players=(one, other))

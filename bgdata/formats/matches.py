@@ -1,8 +1,8 @@
-"""Recorded matches as written in .mat, .sgf and other files, before they are replayed.
+"""Recorded matches as they are in .mat, .sgf and other files, before they are replayed.
 
-Player 0 is the left column of a .mat file, on top in gnubg, white in .sgf; player 1 is the other. Points are counted by
-the player who moves: 1 to 24, 25 is the bar, 0 is off. Records have no boards, so illegal plays are found only by
-replaying a game; `MatchFile.quarantine_games` then removes it.
+Player 0 is the left column of a .mat file, the top side in gnubg, and white in .sgf; player 1 is the other player.
+Points are numbered as the player who moves sees them: 1 to 24, 25 is the bar, 0 is off. Records have no boards, so
+illegal plays are found only by replaying a game. `MatchFile.quarantine_games` then removes it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BY_HAND = "expected a game from the start position without changes by hand"
 
 
 class TurnKind(StrEnum):
-    """What a player does in a turn. Beavers and raccoons both redouble at once: each is a BEAVER."""
+    """The action of a player in a turn. BEAVER stands for every immediate redouble: beavers and raccoons."""
 
     PLAY = "play"
     ROLL = "roll"  # rolled, and the game ended without a play
@@ -41,9 +41,9 @@ class RecordedMove(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A play or cube action, and what a file says about it: its `equity` to the player on roll, and the five cumulative
-    chances after it; None where the file has no value. A play has `moves`, if they are known, otherwise its text.
-    `level` is how deep the program looked, if that differs from the level of the analysis."""
+    """A play or cube action, and its values in a file: its `equity` for the player on roll, and the five cumulative
+    chances after it. They are None if the file has no value. A play has `moves` if they are known, otherwise only its
+    text. `level` says how deep the program looked, if that differs from the level of the analysis."""
 
     text: str
     equity: float | None
@@ -55,11 +55,11 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What a file says about a part of a turn: the choice of a `play`, the `cube` before it, the `luck` of the roll
-    (one choice, whose text is empty), or a `comment` (one choice, which has no values).
+    """The analysis of a part of a turn in a file. Its `subject` is the choice of a `play`, the `cube` before it, the
+    `luck` of the roll (one choice, whose text is empty), or a `comment` (one choice, which has no values).
 
-    `analyst` is the program, as far as it is known, and `level` how deep it looked, in its own words. Values are points
-    of normalised equity, or mwc if `is_mwc`."""
+    `analyst` is the program, as far as it is known, and `level` says how deep it looked, in the program's words. Values
+    are points of normalised equity, or mwc if `is_mwc`."""
 
     subject: str
     analyst: str
@@ -74,12 +74,12 @@ CUBE_CHOICES = ("no double", "double, take", "double, pass")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one player does in one turn.
+    """A turn of one player.
 
-    A PLAY or ROLL has `dice` in the order written. `checker_moves` are in the order written, which has no meaning; they
-    may join several steps of one checker. If there are no moves, there was no legal play, or in .mat files perhaps a
-    resignation after the roll. `cube_value` is the stake that a DOUBLE or BEAVER offers, if known; `text` is the rest
-    of the text; `line` counts from 1. `analyses` is what the file says of the turn."""
+    A PLAY or ROLL has `dice` in the order of the file. `checker_moves` are in the order of the file too, which has no
+    meaning; one of them may contain several steps of a checker. If there are no moves, there was no legal play, or in
+    .mat files perhaps a resignation after the roll. `cube_value` is the stake that a DOUBLE or BEAVER offers, if known.
+    `text` is the rest of the text, and `line` counts from 1. `analyses` are the analyses of the turn in the file."""
 
     player: int
     kind: TurnKind
@@ -92,14 +92,14 @@ class Turn:
 
 
 class Flaw(NamedTuple):
-    """Why a game cannot be replayed, and the line of the fault, from 1 (0: no line of a turn)."""
+    """The reason why a game cannot be replayed, and the line of the fault, from 1 (0 if it is not a line of a turn)."""
 
     line: int
     reason: str
 
 
 class Note(NamedTuple):
-    """A remark about a repaired or leniently read line, and its number, from 1."""
+    """A remark about a line that was repaired or read leniently, and its number, from 1."""
 
     line: int
     text: str
@@ -107,14 +107,15 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """A recorded game. `number` counts from 1, and `score` is the points of player 0 and player 1 before the game.
+    """A recorded game. `number` counts from 1, and `score` contains the points of player 0 and player 1 before the
+    game.
 
-    `winner` and `points` (won, cube included) are None for an unfinished game; only `points` is None for a resignation
-    of unknown size. `is_crawford` is None if the format does not say. `units` are the indexes of the game's lines in
-    the ledger of its file (for .sgf: of its game tree). `flaw` is the first invalid line of the game, which then cannot
-    be replayed. `cube_value` is the value before the first turn, above 1 after automatic doubles. `line` is the first
-    line of the game, `result_line` the line of the result; `wins_match` is whether the record says that the game
-    decides the match; `notes` list lenient readings."""
+    `winner` and `points` (which include the cube) are None for an unfinished game. Only `points` is None for a
+    resignation of unknown size. `is_crawford` is None if the format does not say. `units` are the indexes of the game's
+    lines in the ledger of its file (for .sgf: of its game tree). `flaw` is the first invalid line of the game, which
+    then cannot be replayed. `cube_value` is the value before the first turn, above 1 after automatic doubles. `line` is
+    the first line of the game, `result_line` the line of the result; `wins_match` says whether the game decides the
+    match according to the record. `notes` are about lines that were read leniently."""
 
     number: int
     score: tuple[int, int]
@@ -136,16 +137,16 @@ class Game:
         return self.winner is not None and self.points is not None
 
 
-JACOBY = ("Jacoby", "On")  # as in info lines of XG's .mat files
+JACOBY = ("Jacoby", "On")  # entry of `info`, as in info lines of XG's .mat files
 NO_CRAWFORD = ("Crawford", "Off")
-VARIATION = "Variation"  # as in info lines of gnubg
+VARIATION = "Variation"  # name in `info`, as in info lines of gnubg
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A recorded match: games between the same two players; `length` 0 is a money session. `info` has (name, value)
-    pairs as written, and `JACOBY` if the file gives that rule in another way. `form` is the format of the file, such as
-    mat or xg."""
+    """A recorded match: games between the same two players. `length` 0 is a money session. `info` contains (name,
+    value) pairs of the file, and `JACOBY` if the file states that rule in another way. `form` is the format of the
+    file, such as mat or xg."""
 
     players: tuple[str, str]
     length: int
@@ -160,15 +161,15 @@ class Match:
 
     @property
     def variation(self) -> str | None:
-        """The name of the variant that is played, such as Nackgammon; None for backgammon."""
+        """The name of the variant of backgammon that is played, such as Nackgammon, None for backgammon itself."""
         named = [value.strip() for name, value in self.info if name.lower() == VARIATION.lower()]
         return next((name for name in named if name.lower() not in ("", "backgammon")), None)
 
 
 def missing_parts(match: Match) -> list[tuple[Note, ...]]:
     """List what is missing in a match, as notes by game: games before or after it, a result, points between scores, the
-    end of the match. If there are any notes, the match is not the sum of its games. A session whose games all begin at
-    0-0 keeps no score."""
+    end of the match. If there are any notes, the match is more than its recorded games. If all games of a session begin
+    at 0-0, no points are missing, because it has no running score."""
     found: list[tuple[Note, ...]] = []
     before: Game | None = None
     for game in match.games:
@@ -214,9 +215,9 @@ class MatchFile(Intake):
     matches: tuple[Match, ...]
 
     def quarantine_games(self, check: Callable[[Match, Game], Game | Flaw]) -> MatchFile:
-        """A copy with the games that `check` returns. If it returns a flaw, the line of the flaw is quarantined with
-        its reason, and the other lines of the game refer to that line. This is for rules that need the board, such as
-        legal play; see also `Game.flaw`."""
+        """Return a copy with the games that `check` returns. If it returns a flaw, the line of the flaw is quarantined
+        with its reason, and the other lines of the game refer to that line. This is for rules that need the board, such
+        as legal play. See also `Game.flaw`."""
         ledger, matches = self.ledger.copy(), []
         for match in self.matches:
             kept = []

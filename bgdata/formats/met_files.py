@@ -1,10 +1,10 @@
 """Match equity tables in gnubg's XML, and in the INI files (.met) of eXtreme Gammon and Snowie.
 
 In XML, as met.dtd describes it, pre-Crawford `row i`, `me j` is the chance of the row's player at i-away against
-j-away; the first row and column are the Crawford game. Post-Crawford `me n` is the trailer's, n-away against 1-away; a
-file has one such row for both players, or one each, for `player` 0 (of the rows) and 1. Types zadeh and mec have
-parameters of a formula instead of chances: they are read, but not evaluated. Chances that gnubg extrapolates beyond the
-length of a file are not part of it.
+j-away; the first row and column are the Crawford game. Post-Crawford `me n` is the chance of the trailer, n-away
+against 1-away. A file has one such row for both players, or one for `player` 0 (of the rows) and one for `player` 1.
+Types zadeh and mec have parameters of a formula instead of chances, which are read, but not evaluated. Chances that
+gnubg extrapolates beyond the length of a file are left out.
 
     [Current]             Name, Version, Description
     [PostCrawford]        Size=3, Data=0.50 0.49 0.32: of the trailer, 1-away, 2-away ... against 1-away
@@ -30,8 +30,8 @@ from bgdata.errors import InvalidElementError, UsageError
 from bgdata.formats.lines import Intake, Ledger, Lines, decode_text, is_utf8, plain_text, split_lines
 
 MAX_AWAY = 64
-MAX_DEPTH = 100  # nested elements
-ROUNDED = 0.0025  # tolerance of symmetry: printed tables are rounded
+MAX_DEPTH = 100  # greatest depth of nested elements
+ROUNDED = 0.0025  # tolerance for both sides' chances, since printed tables are rounded
 SUM = 1e-9  # tolerance of a sum of 1, at 1-away 1-away
 FORMS = ("explicit", "zadeh", "mec")
 _NUMBER = re.compile(r"\d*\.?\d+(?:[eE][-+]?\d+)?|\d+\.", re.ASCII)
@@ -48,9 +48,9 @@ Section = dict[str, tuple[int, str]]  # (line number, text) by lower-case name
 @dataclass(frozen=True)
 class MetTable:
     """A match equity table as it is in a file. Chances are float64 mwc of player 0. `before`, [n, n], is the
-    pre-Crawford table by (away - 1, opponent_away - 1), None if the file has parameters. `post_crawford` and
-    `opponent_post_crawford`, [m], are the chances of each player as the trailer. `parameters` of formulas are by table
-    (pre_crawford, post_crawford_both, ...) and name."""
+    pre-Crawford table by (away - 1, opponent_away - 1), None if the file has parameters instead. `post_crawford` and
+    `opponent_post_crawford`, [m], are the chances of each player as the trailer. `parameters` are those of formulas, by
+    table (pre_crawford, post_crawford_both, ...) and name."""
 
     name: str
     description: str
@@ -87,7 +87,7 @@ class Element:
 
     @property
     def text(self) -> str:
-        """The text of this element without its children's, stripped of blanks."""
+        """The text of this element without that of its children, and without blanks around it."""
         return "".join(self.texts).strip()
 
     def children_named(self, name: str) -> list[Element]:
@@ -105,9 +105,9 @@ class Element:
 def parse_met(data: bytes) -> MetFile:
     """Parse the match equity table in a file: INI if it begins with a section in brackets, otherwise XML.
 
-    If it is invalid, all its lines are quarantined: one has the reason, all others refer to it. Lines of chances are
-    rows, all others comments; in XML, lines before and after the table that are not `#` comments are quarantined. If
-    there are no line feeds, carriage returns end the lines."""
+    If the table is invalid, all its lines are quarantined: one line has the reason, and all others refer to it. Lines
+    of chances are rows, and all others comments. In XML, lines before and after the table that are not `#` comments are
+    quarantined. If there are no line feeds, carriage returns end the lines."""
     text = plain_text(data)
     is_ini = _HEADING.match(text) is not None
     lines = split_lines(text if is_ini else data if b"\n" in data else data.replace(b"\r", b"\n"))
@@ -132,10 +132,10 @@ def parse_met(data: bytes) -> MetFile:
 
 
 def format_met(table: MetTable) -> list[bytes]:
-    """The lines of an XML file with a match equity table. Each chance is the shortest decimal that gives the same
-    float64. gnubg 1.07 reads all but the last post-Crawford chance, at as many points to go as the match has, which it
-    makes up; no match reaches that score. Raises UsageError for a table of parameters, and for a notice that an XML
-    comment cannot hold."""
+    """Return the lines of an XML file with a match equity table. Each chance is the shortest decimal that gives the
+    same float64. gnubg 1.07 reads all but the last post-Crawford chance, at as many points to go as the match has. It
+    makes up that chance, but no match reaches that score. Raises UsageError for a table of parameters, and for a notice
+    that cannot be an XML comment."""
     before, own, other = table.before, table.post_crawford, table.opponent_post_crawford
     if before is None or own is None or other is None:
         raise UsageError(f"expected a table of chances to write, got {table.name}, which has parameters of a formula")
@@ -172,7 +172,7 @@ def format_met(table: MetTable) -> list[bytes]:
 
 def _extent(lines: Lines) -> tuple[int, int]:
     """Find the lines of the XML document, from the first tag to the last `</met>`, or to the end. Returns the first
-    line, and one past the last; they are equal if there is none."""
+    line, and one past the last; they are equal if there is no document."""
     begin = next(_lines_with(_TAG, lines), None)
     if begin is None or lines[begin].lstrip()[:1] != b"<":
         return 0, 0
@@ -189,11 +189,11 @@ def _lines_with(pattern: re.Pattern[bytes], lines: Lines) -> Iterator[int]:
 
 
 def parse_elements(data: bytes) -> tuple[list[Element], list[str]]:
-    """Parse an XML document: its elements in order, the outermost first, and its comments.
+    """Parse an XML document. Returns its elements in order, the outermost first, and its comments.
 
-    Nothing outside of the document is read, and entities are refused, so a file cannot open other files or grow without
-    limit. Text that is neither UTF-8 nor in the declared encoding is read as ISO-8859-1. Raises InvalidElementError if
-    the document is not well-formed."""
+    Nothing outside the document is read, and entities are refused, so a file cannot make the parser open other files or
+    use memory without limit. Text that is neither UTF-8 nor in the declared encoding is read as ISO-8859-1. Raises
+    InvalidElementError if the document is not well-formed."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
     elements: list[Element] = []
@@ -226,14 +226,14 @@ def parse_elements(data: bytes) -> tuple[list[Element], list[str]]:
         raise InvalidElementError(reason, error.lineno) from error
     except InvalidElementError:
         raise
-    except (LookupError, ValueError) as error:  # the codec is not one of text
+    except (LookupError, ValueError) as error:  # the codec is not for text
         raise InvalidElementError(f"expected an encoding that is known, found: {error}", 1) from error
     return elements, comments
 
 
 def _xml_table(lines: Lines, begin: int, end: int) -> tuple[MetTable, set[int]]:
-    """Parse the <met> element in the lines begin to end - 1: its table, and the indexes of the lines with chances.
-    Raises InvalidElementError if an element is missing or malformed."""
+    """Parse the <met> element in the lines begin to end - 1. Returns its table, and the indexes of the lines with
+    chances. Raises InvalidElementError if an element is missing or malformed."""
     elements, comments = parse_elements(lines.data[lines.starts[begin] : lines.ends[end - 1]].lstrip())
     root, rows = elements[0], {begin + each.line - 1 for each in elements if each.name in ("me", "parameter")}
     if root.name != "met":
@@ -307,8 +307,8 @@ def _post_crawford(
 
 
 def unequal_score(before: NDArray[np.float64]) -> tuple[int, str] | None:
-    """Find where a pre-Crawford table gives the two players the most different chances: the row, and the score as text.
-    None if the chances are equal up to rounding."""
+    """Find the score of a pre-Crawford table at which the chances of the two players differ most. Returns the row, and
+    the score as text, or None if the chances are equal up to rounding."""
     gaps = np.abs(before + before.T - 1)
     if gaps.max() <= ROUNDED:
         return None
@@ -363,8 +363,8 @@ def _ini_sections(lines: Lines) -> dict[str, Section]:
 
 
 def _ini_table(lines: Lines) -> tuple[MetTable, set[int]]:
-    """Parse the table in an INI file, and the indexes of its lines with chances. Raises InvalidElementError if an entry
-    is missing or malformed."""
+    """Parse an INI file. Returns its table, and the indexes of its lines with chances. Raises InvalidElementError if an
+    entry is missing or malformed."""
     sections = _ini_sections(lines)
     if _PRE not in sections or _POST not in sections:
         raise InvalidElementError("expected sections [PreCrawford] and [PostCrawford]", 1)
@@ -399,8 +399,8 @@ def _ini_table(lines: Lines) -> tuple[MetTable, set[int]]:
 
 
 def _ini_chances(section: Section, name: str) -> NDArray[np.float64]:
-    """Parse the chances in an entry of an INI file, which are separated by spaces. Raises InvalidElementError if it is
-    missing or malformed."""
+    """Parse the chances in an entry of an INI file, which are separated by spaces. Raises InvalidElementError if the
+    entry is missing or malformed."""
     number, text = section.get(name, (1, ""))
     if not text:
         raise InvalidElementError(f"expected chances in {name.capitalize()}=", number)

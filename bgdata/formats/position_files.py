@@ -12,8 +12,8 @@
 * Lists have a position in any notation per line, or in the first column of a CSV file, with or without a heading, like
   wildbg's benchmark positions. Other columns are ignored.
 
-Chances are of the player whose board it is. Source: the published files and their descriptions; no program text was
-used.
+Chances are those of the player whose board it is. Source: the published files and their descriptions; no program text
+was used.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from bgdata.game.identifiers import parse_alone
 
 HEADING = "position_id"
 WILDBG_HEADING = f"{HEADING},win,win_g,win_bg,lose_g,lose_bg"
-_SLOTS = 26  # slots of a board
-_BLOCK = 1 << 16  # rows written at a time: bounds the memory
+_SLOTS = 26  # number of counts of a board
+_BLOCK = 1 << 16  # number of rows written at a time, to limit memory
 _HUGE = 1e300  # larger numbers are errors, and integers might not fit a double
 _INTEGER = re.compile(r"\s*-?\d+\s*", re.ASCII)
 _KEYS = ("board", "equity", "se", "probs")  # keys of JSON lines
@@ -59,12 +59,12 @@ _PLAIN = {  # allowed values, in lower case, of names that describe an entry
 
 @dataclass(frozen=True)
 class PositionRows(RowIntake):
-    """The rows of a file with positions, n of them, in order, with `boards` int8[n, 26].
+    """The n rows of a file with positions, in order, with `boards` int8[n, 26].
 
-    `chances` [n, 5] are of the player to whom the board belongs: float32 for training data, float64 as written for
-    rollouts; [n, 0] for a list. gnubg's files have `comment_index` int32[n], the nearest comment above the row as an
-    index of `comments`, -1 for none. JSON lines have `equities` float64[n] of the same player and their
-    `standard_errors`."""
+    `chances` [n, 5] are those of the player whose board it is: float32 for training data, and float64 as written for
+    rollouts. They are [n, 0] for a list. gnubg's files have `comment_index` int32[n]: the nearest comment above the
+    row, as an index of `comments`, -1 if there is none. JSON lines have `equities` float64[n] of the same player, and
+    their `standard_errors`."""
 
     boards: Boards
     chances: NDArray[Any]
@@ -75,14 +75,14 @@ class PositionRows(RowIntake):
 
 
 class Heading(NamedTuple):
-    """The first line of a CSV file that is neither blank nor a comment, which may be its heading: its text, and its
-    index in a block of lines, which may be before or after the block."""
+    """The first line of a CSV file that is neither blank nor a comment, and so may be its heading: its text, and its
+    index in a block of lines. The line may be before or after the block."""
 
     place: int
     text: bytes
 
     def places(self, lines: Lines) -> list[int]:
-        """A list with the index of the heading if it is one of these lines; empty otherwise."""
+        """Return a list with the index of the heading if it is one of these lines, otherwise an empty list."""
         return [self.place] if 0 <= self.place < len(lines) else []
 
 
@@ -102,11 +102,11 @@ def _heading_of(fields: Fields) -> Heading:
 
 
 def training_rows(lines: Lines) -> PositionRows:
-    """Parse lines of a training file of gnubg; bad lines are quarantined.
+    """Parse lines of a training file of gnubg. Bad lines are quarantined.
 
-    Bad lines have: other than six fields, a key of an illegal position, a chance that is not a number or outside 0 to
-    1, a chance above the one that contains it by more than 0.00001 (1 - win contains lose_gammon), or a gammon chance
-    of more than 0.00001 against a side that has borne off a checker."""
+    A bad line has: other than six fields, a key of an illegal position, a chance that is not a number or outside 0 to
+    1, a chance that exceeds a chance that includes it by more than 0.00001 (1 - win includes lose_gammon), or a gammon
+    chance of more than 0.00001 against a side that has borne off a checker."""
     blocks = map_blocks(_parse_block, lines)
     ledger = Ledger.join(lines, [block.ledger for block in blocks])
     comments = {index: lines[index] for index in ledger.comments.tolist() if lines[index].strip()}
@@ -127,10 +127,10 @@ def _parse_block(lines: Lines) -> PositionRows:
 
 
 def wildbg_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
-    """Parse lines of a training file of wildbg; bad lines are quarantined. `heading` is the heading of their file; None
-    if the lines are the whole file. It is optional and counts as a comment; with other columns in it every row is
-    quarantined. Otherwise bad lines have: other than six fields, an ID of an illegal position, chances that are not
-    numbers or break a rule, as in `training_rows`."""
+    """Parse lines of a training file of wildbg. Bad lines are quarantined. `heading` is the heading of their file, None
+    if the lines are the whole file. A heading is optional and counts as a comment; if it names other columns, every row
+    is quarantined. A bad line has: other than six fields, an ID of an illegal position, or chances that are not numbers
+    or break a rule, as in `training_rows`."""
     fields = Fields(lines, COMMA)
     fields.mark_comments()
     heading = _heading_of(fields) if heading is None else heading
@@ -157,9 +157,9 @@ def _labelled_rows(fields: Fields, words: str, width: int) -> PositionRows:
 
 
 def rollout_rows(lines: Lines) -> PositionRows:
-    """Parse lines of a rollout file of bgsage, 26 integers and five chances in each; bad lines are quarantined. Bad
-    lines have: other than 31 fields, an illegal board, or chances that are not numbers, or outside their range or order
-    by more than noise explains (`fields.NOISY`)."""
+    """Parse lines of a rollout file of bgsage, with 26 integers and five chances in each. Bad lines are quarantined. A
+    bad line has: other than 31 fields, an illegal board, or chances that are not numbers, or outside their range or
+    order by more than noise explains (`fields.NOISY`)."""
     fields = Fields(lines)
     fields.mark_comments()
     ledger = fields.ledger
@@ -175,11 +175,11 @@ def rollout_rows(lines: Lines) -> PositionRows:
 
 
 def entry_rows(lines: Lines) -> PositionRows:
-    """Parse JSON lines of bgsage; bad lines are quarantined.
+    """Parse JSON lines of bgsage. Bad lines are quarantined.
 
     A line is an object with `board` (26 integers), `equity`, `se` (at least 0) and `probs` (5). Other names are
     ignored, except `eval_level`, `tier`, `cube_owner` and `jacoby`, which must describe a full rollout, cubeless and
-    without the Jacoby rule. Otherwise the rules of `rollout_rows` hold."""
+    without the Jacoby rule. The other rules are those of `rollout_rows`."""
     fields = Fields(lines)
     ledger = fields.ledger
     ledger.set_aside([index for index in range(len(lines)) if not lines[index].strip()])
@@ -188,7 +188,7 @@ def entry_rows(lines: Lines) -> PositionRows:
     for row, index in enumerate(rows.tolist()):
         try:
             values[row] = _entry(lines[index])
-        except ValueError as error:  # from `_entry`
+        except ValueError as error:  # raised by `_entry`
             ledger.reject([index], str(error))
     boards = values[:, :_SLOTS].astype(np.int8)
     fields.reject_flaws(rows, board_flaws(boards), "board")
@@ -200,8 +200,8 @@ def entry_rows(lines: Lines) -> PositionRows:
 
 
 def _entry(line: bytes) -> list[float]:
-    """Parse a JSON line: its board, equity, standard error and chances. Raises ValueError, whose message says what was
-    expected."""
+    """Parse a JSON line. Returns its board, equity, standard error and chances. Raises ValueError, whose message says
+    what was expected."""
     try:
         entry = json.loads(line)
         values = [entry[key] for key in _KEYS]
@@ -232,9 +232,9 @@ def _is_list(values: Any, length: int, *types: type) -> bool:
 
 
 def list_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
-    """Parse lines of a list of positions; those whose first column has none of `identifiers.FORMATS` are quarantined.
-    26 integers may have commas between them. Blank lines, lines that begin with '#', and a first line that begins with
-    `position_id` count as comments. `heading` is the heading of their file; None if the lines are the whole file."""
+    """Parse lines of a list of positions. Lines whose first column has none of `identifiers.FORMATS` are quarantined.
+    26 integers may be separated by commas. Blank lines, lines that begin with '#', and a first line that begins with
+    `position_id` count as comments. `heading` is the heading of their file, None if the lines are the whole file."""
     fields = Fields(lines, COMMA)
     fields.mark_comments()
     ledger = fields.ledger
@@ -256,8 +256,8 @@ def list_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
 
 
 def _first_column(line: str) -> str:
-    """The first column of a line: the text before the first comma; if the line has integers, the first 26 of them; if
-    it has a board in brackets, the text up to the closing bracket."""
+    """Return the first column of a line: the text before the first comma. If the line begins with integers, it is the
+    first 26 of them; if it begins with a board in brackets, it is the text up to the closing bracket."""
     text = line.strip()
     if (end := {"[": "]", "(": ")"}.get(text[:1])) and end in text:
         return text.partition(end)[0] + end
@@ -272,12 +272,12 @@ def format_gnubg_training(
     comment_index: NDArray[np.int32] | None = None,
     comments: Sequence[str] = (),
 ) -> Iterator[bytes]:
-    """Yield the lines of a training file for gnubg, in chunks; a canonical file is reproduced byte for byte.
+    """Yield the lines of a training file for gnubg, in chunks. A canonical file is reproduced byte for byte.
 
-    boards int8[n, 26], chances float32[n, 5]. Canonical: line feeds, single spaces, five decimals, no blank line. A
-    chance that five decimals do not reproduce is written as the shortest text that does. Comments are written above the
-    first row with their index or a higher one; unused ones at the end. Raises InvalidPositionError for an illegal board
-    and UsageError for arrays or comments that do not match."""
+    `boards` are int8[n, 26], and `chances` float32[n, 5]. A canonical file has line feeds, single spaces, five
+    decimals, and no blank line. A chance that five decimals do not reproduce is written as the shortest text that does.
+    A comment is written above the first row with its index or a higher index. Unused comments are written at the end.
+    Raises InvalidPositionError for an illegal board and UsageError for arrays or comments that do not match."""
     index = np.full(len(boards), -1, np.int32) if comment_index is None else comment_index
     if chances.shape != (len(boards), 5) or index.shape != (len(boards),):
         raise UsageError(f"expected chances for {len(boards)} boards, got {list(chances.shape)}, {list(index.shape)}")
@@ -316,17 +316,17 @@ def _records(boards: Boards, chances: NDArray[np.float32]) -> bytes:
 
 
 def _shortest(chance: np.float32) -> bytes:
-    """Write a chance with five decimals, or, if they do not reproduce it, as the shortest text that does."""
+    """Write a chance with five decimals, or as the shortest text that reproduces it if five decimals do not."""
     for text in (f"{chance:.5f}", str(chance)):
         if np.float32(float(text)) == chance:
             return text.encode()
-    return repr(float(chance)).encode()  # rounding twice misses near the middle of two floats
+    return repr(float(chance)).encode()  # rounding twice can be wrong near the middle of two floats
 
 
 def format_wildbg_csv(boards: Boards, chances: NDArray[np.float32]) -> Iterator[bytes]:
-    """Yield the lines of a training file for wildbg, heading first: boards int8[n, 26], chances float32[n, 5]. Each
-    chance is the shortest decimal that gives the same float32, without an exponent, as wildbg writes it. Raises
-    InvalidPositionError for an illegal board and UsageError for chances of another shape."""
+    """Yield the lines of a training file for wildbg, the heading first. `boards` are int8[n, 26], and `chances`
+    float32[n, 5]. Each chance is the shortest decimal that gives the same float32, without an exponent, as wildbg
+    writes it. Raises InvalidPositionError for an illegal board and UsageError for chances of another shape."""
     if chances.shape != (len(boards), 5):
         raise UsageError(f"expected chances for {len(boards)} boards, got {list(chances.shape)}")
     ids = format_position_ids(boards).tolist()
@@ -337,9 +337,9 @@ def format_wildbg_csv(boards: Boards, chances: NDArray[np.float32]) -> Iterator[
 
 
 def format_bgsage_rollouts(boards: Boards, chances: NDArray[np.float64]) -> Iterator[bytes]:
-    """Yield the lines of a rollout file for bgsage: boards int8[n, 26], chances float64[n, 5]. Chances have four
-    decimals, as in the published files, or as many as they need. Raises InvalidPositionError for an illegal board and
-    UsageError for chances of another shape."""
+    """Yield the lines of a rollout file for bgsage. `boards` are int8[n, 26], and `chances` float64[n, 5]. Chances have
+    four decimals, as in the published files, or as many as they need. Raises InvalidPositionError for an illegal board
+    and UsageError for chances of another shape."""
     if chances.shape != (len(boards), 5):
         raise UsageError(f"expected chances for {len(boards)} boards, got {list(chances.shape)}")
     format_keys(boards)  # raises for an illegal board
@@ -352,8 +352,8 @@ def format_bgsage_rollouts(boards: Boards, chances: NDArray[np.float64]) -> Iter
 
 
 def format_position_list(boards: Boards, *, heading: bool = False) -> Iterator[bytes]:
-    """Yield the lines of a list of positions: the heading `position_id`, if wanted, then a Position ID for each of
-    int8[n, 26] boards. Raises InvalidPositionError for an illegal board."""
+    """Yield the lines of a list of positions: the heading `position_id` if `heading` is true, then a Position ID for
+    each of int8[n, 26] boards. Raises InvalidPositionError for an illegal board."""
     ids = format_position_ids(boards)
     heading_lines = [f"{HEADING}\n".encode()] if heading else []
     return iter([*heading_lines, *(position_id + b"\n" for position_id in ids.tolist())])

@@ -25,14 +25,14 @@ from bgdata.game.match import Cube, CubeOwner
 from bgdata.game.plays import Play, after_move, checker_moves, find_play, legal_plays
 from bgdata.game.position import START, Position
 
-MAX_CUBE = 1 << 20  # larger cubes are errors
-MAX_POINTS = (1 << 15) - 1  # points of a match; larger numbers are errors
+MAX_CUBE = 1 << 20  # larger cubes count as errors
+MAX_POINTS = (1 << 15) - 1  # most points of a match; larger numbers count as errors
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTurn:
-    """A turn, with the `position` and `cube` before it as the player on roll sees them. For a take or pass the player
-    on roll is the one who doubled; for a resignation, the player to act."""
+    """A turn, with the `position` and `cube` before it as the player on roll sees them. In a take or pass the player on
+    roll is the one who doubled, and in a resignation the player whose turn it is."""
 
     turn: Turn
     on_roll: int
@@ -43,9 +43,9 @@ class ReplayedTurn:
 
 @dataclass(frozen=True)
 class ReplayedGame:
-    """A game that was replayed: its turns, and the value of the cube after the last one. Only accepted doubles count.
-    `game` is the record with the points won, and notes of repairs; `full_points` are the points that the game was
-    worth, at least, before the match length limits them."""
+    """A game that was replayed: its turns, and the value of the cube after the last turn. Only accepted doubles count.
+    `game` is the record, completed by the points won and by notes of repairs. `full_points` are the points that the
+    game was worth, at least, if they are not limited by the match length."""
 
     turns: list[ReplayedTurn]
     cube_value: int
@@ -55,7 +55,8 @@ class ReplayedGame:
 
 @dataclass(frozen=True)
 class ReplayedFile(MatchFile):
-    """A file with matches whose games can be replayed: `replays` has the replayed game by the first of its `units`."""
+    """A file with matches whose games can be replayed. `replays` contains each replayed game by the first of its
+    `units`."""
 
     replays: dict[int, list[ReplayedTurn]]
 
@@ -94,7 +95,7 @@ def _replay(match: Match, game: Game) -> ReplayedGame | Flaw:
     try:
         turns = [state.play_turn(turn) for turn in game.turns]
         if state.is_beavered and state.ending is None and game.winner is not None:
-            state.accept()  # .mat files leave out the take of a beaver
+            state.accept()  # .mat files leave out the take after a beaver
         points = state.points_won()
     except InvalidGameError as error:
         return Flaw(state.line, str(error))
@@ -103,7 +104,7 @@ def _replay(match: Match, game: Game) -> ReplayedGame | Flaw:
 
 
 def _record_flaw(match: Match, game: Game) -> str | None:
-    """What is wrong with the record of a game before any turn is replayed; None if nothing is."""
+    """Return what is wrong with the record of a game before any turn is replayed, None if nothing is."""
     if match.variation:
         return f"expected backgammon, got a record of {cite(match.variation)}"
     if max(game.number, match.length, *game.score, game.points or 0) > MAX_POINTS:
@@ -124,7 +125,7 @@ class _State:
     def __init__(self, match: Match, game: Game) -> None:
         self.match, self.game = match, game
         self.position = START
-        self.on_roll: int | None = None  # known from the first turn on
+        self.on_roll: int | None = None  # the player on roll, known from the first turn on
         self.cube = Cube(game.cube_value)
         self.line = 0  # line of the last error
         self.notes: list[Note] = []
@@ -147,7 +148,7 @@ class _State:
         if self.ending is not None or is_over(self.position):
             raise self.error(turn, "expected no turn after the end of the game")
         if self.is_beavered and turn.kind in (TurnKind.PLAY, TurnKind.ROLL):
-            self.accept()  # .mat files leave out the take of a beaver
+            self.accept()  # .mat files leave out the take after a beaver
         before = (self.on_roll, self.position, self.cube)
         play = None
         match turn.kind:
@@ -162,9 +163,7 @@ class _State:
                 if self.game.is_crawford:
                     raise self.error(turn, "expected no double in the Crawford game")
                 self.offer(turn, 2 * self.cube.value)
-            case (
-                TurnKind.BEAVER
-            ):  # the other side redoubles and keeps the cube, or the first side answers with a raccoon
+            case TurnKind.BEAVER:  # the other side beavers, or the first side answers with a raccoon
                 if turn.player != self.answers or self.match.length:
                     raise self.error(turn, "expected a beaver in answer to a double in money play")
                 self.offer(turn, 4 * self.cube.value)
@@ -185,13 +184,13 @@ class _State:
         return ReplayedTurn(turn, *before, play=play)
 
     def play(self, turn: Turn) -> Play | None:
-        """Make the checker moves of a roll. The record may leave out the play if only one is legal. If it leaves out
-        one of several legal plays, returns None, and the game must end there."""
+        """Make the checker moves of a roll. The record may leave out the play if only one is legal. If the record has
+        no play although several are legal, the result is None, and the game must end there."""
         roll = self.roll(turn)
         if (direct := _direct_play(self.position, roll, turn.checker_moves)) and not turn.text:
             return self.after(turn, direct)
         plays = legal_plays(self.position, roll)
-        says_no_move = any(letter.isalpha() for letter in turn.text)  # except `????`
+        says_no_move = any(letter.isalpha() for letter in turn.text)  # but not `????`
         if not turn.checker_moves and len(plays) > 1:
             self.unplayed = turn
             if says_no_move:
@@ -234,8 +233,8 @@ class _State:
         self.answers, self.is_beavered = None, False
 
     def points_won(self) -> int | None:
-        """The points won; None if the record does not say. Raises InvalidGameError if the recorded points are
-        impossible."""
+        """Return the points won, None if the record does not contain them. Raises InvalidGameError if the recorded
+        points are impossible."""
         game, winner = self.game, self.game.winner
         if winner is None or game.points is None:
             return game.points
@@ -260,11 +259,11 @@ class _State:
         return points
 
     def count_points(self, points: int) -> int:
-        """How many of these points count in the match: at most as many as the winner needs."""
+        """Return how many of these points count in the match: no more than the winner needs."""
         return min(points, self.match.length - self.game.score[self.game.winner or 0]) if self.match.length else points
 
     def full_points(self, points: int | None) -> int | None:
-        """The least value that a game can have had if this many points counted in the match."""
+        """Return the smallest value that a game can have had if so many points counted in the match."""
         if points is None or self.game.winner is None:
             return None
         _, sizes = self.possible_ends(self.game.winner)
@@ -272,8 +271,8 @@ class _State:
         return points if points in full else next(each for each in full if self.count_points(each) == points)
 
     def possible_ends(self, winner: int) -> tuple[int, set[int]]:
-        """Who won, and the possible sizes of the win, 1 to 3, as the last position shows them. `winner` is the winner
-        in the record, used if the position does not show one."""
+        """Return who won, and the possible sizes of the win, 1 to 3, according to the last position. `winner` is the
+        winner in the record, which is used if the position does not show one."""
         outcome = game_outcome(self.position)
         if outcome:
             sizes = {abs(outcome), 1} if not self.match.length else {abs(outcome)}  # 1: the Jacoby rule
@@ -283,8 +282,8 @@ class _State:
         return 1 - self.ending.player, {1} if self.ending.kind is TurnKind.PASS else {1, 2, 3}
 
     def proven_points(self, possible: set[int]) -> tuple[int, str] | None:
-        """The points of a resignation whose recorded size is impossible, and what proves them; None if nothing does.
-        `possible` are the points to choose from."""
+        """Return the points of a resignation whose recorded size is impossible, and what proves them, or None if
+        nothing proves them. `possible` are the points to choose from."""
         game, match = self.game, self.match
         following = next((other for other in match.games if other.number == game.number + 1), None)
         for points in sorted(possible):
@@ -306,8 +305,8 @@ class _State:
 
 
 def _direct_play(position: Position, roll: Roll, moves: tuple[RecordedMove, ...]) -> Play | None:
-    """The play that consists of these moves, if they use every die, one each, from the highest point down: such a play
-    is legal. None for other moves, for which all legal plays must be compared."""
+    """Return the play that consists of these moves, if they use every die once, from the highest point down, because
+    such a play is legal. Returns None for other moves, for which all legal plays must be compared."""
     dice = list(roll.dice)
     if len(moves) != len(dice):
         return None

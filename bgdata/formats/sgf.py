@@ -1,9 +1,9 @@
 """Match files in the Smart Game Format (.sgf), game 6, as gnubg saves them: one game tree for each game.
 
-White is player 0, black player 1. A turn is a property `W` or `B`: dice and letter pairs such as `42qusu` (from, to),
-`double`, `take` or `drop`. Letters are points, `a` white's 1-point, `x` white's 24-point, `y` the bar, `z` off. A
-`double` that answers a double is a beaver; only the result shows a resignation. `sgf_analysis` reads the analysis.
-Source: files that gnubg 1.07 saves, and their description; no program text was used.
+White is player 0, and black is player 1. A turn is a property `W` or `B`: dice and letter pairs such as `42qusu` (from,
+to), `double`, `take` or `drop`. Letters are points: `a` is white's 1-point, `x` white's 24-point, `y` the bar, `z` off.
+A `double` that answers a double is a beaver. A resignation is shown only by the result. `sgf_analysis` reads the
+analysis. Source: files that gnubg 1.07 saves, and their description; no program text was used.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bgdata.formats.sgf_analysis import Node, analyses_of
 
 _VALUE = rb"\[(?:[^\]\\]|\\.)*+\]"
 _PIECE = re.compile(rb"(?P<value>" + _VALUE + rb")|(?P<other>[^()\[\s]++)|[()\[]", re.DOTALL)
-_NEXT = re.compile(rb"\n\(\s*+;\s*+(?:FF|GM)\[")  # games begin a line; variations lack these properties
+_NEXT = re.compile(rb"\n\(\s*+;\s*+(?:FF|GM)\[")  # games begin at a line start; variations lack these properties
 _INTO_NEXT = re.compile(_NEXT.pattern + rb"[^\]]*+\]\Z")  # a value that runs into the next game
 # the values are not possessive: in Python 3.11.2 the beginning of an unfinished value would match as another value
 _TOKEN = re.compile(
@@ -41,7 +41,7 @@ _VALUES = re.compile(_VALUE, re.DOTALL)
 _ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _PLAY = re.compile(r"([1-6])([1-6])((?:[a-y][a-xz]){0,4})")
 _RESULT = re.compile(r"([WB])\+(\d{1,9})(R?)")
-_RESIGNED = re.compile(r"([WB])\+R(?:esign)?")  # for unknown points
+_RESIGNED = re.compile(r"([WB])\+R(?:esign)?")  # a resignation of unknown points
 _UNKNOWN_RESULTS = ("", "?", "Void")
 _GNUBG = "GNU Backgammon"
 _PLAYERS = {"W": 0, "B": 1, "w": 0, "b": 1}
@@ -50,9 +50,9 @@ _NOT_INFO = {"FF", "GM", "CA", "AP", "MI", "PW", "PB", "RU", "RE", "CV", "GS", *
 
 
 def parse_sgf(data: bytes) -> MatchFile:
-    """Parse the matches in an .sgf file: the main line of each game tree. The ledger counts game trees, not lines.
+    """Parse the matches in an .sgf file from the main line of each game tree. The ledger counts game trees, not lines.
 
-    A tree is quarantined if it does not end, is not a game of backgammon, or has an invalid node or turn; text between
+    A tree is quarantined if it is not closed, is not a game of backgammon, or has an invalid node or turn. Text between
     trees is quarantined too. Consecutive trees with the same players, length and Jacoby rule and ascending game numbers
     are one match. Text is decoded by `plain_text`."""
     trees = _split_trees(plain_text(data))
@@ -61,7 +61,7 @@ def parse_sgf(data: bytes) -> MatchFile:
     for index in range(len(trees)):
         try:
             match = _match(parse_sgf_nodes(trees[index]), index, trees.number(index))
-        except ValueError as error:  # from us, or from Python's decoding and parsing
+        except ValueError as error:  # raised here, or by Python's decoding and parsing
             ledger.reject([index], str(error))
             continue
         before = matches[-1] if matches else None
@@ -78,7 +78,7 @@ def parse_sgf(data: bytes) -> MatchFile:
 
 def _split_trees(data: bytes) -> Lines:
     """Split a file into game trees, numbered by their first lines, and the pieces of text between them. A tree that is
-    not closed stops where the next game begins a line, even inside an unfinished value."""
+    not closed ends where the next game begins at the start of a line, even inside an unfinished value."""
     spans: list[tuple[int, int]] = []
     depth, start = 0, 0
     place = 3 if data.startswith(b"\xef\xbb\xbf") else 0
@@ -95,7 +95,7 @@ def _split_trees(data: bytes) -> Lines:
             continue
         if depth == 0:
             start = piece.start()
-        if piece[0] == b"[":  # an unfinished value: the rest does not end either
+        if piece[0] == b"[":  # an unfinished value: the rest is not closed either
             depth = 1
             break
         if piece[0] == b"(":
@@ -175,7 +175,7 @@ class _Turns:
         self.turns: list[Turn] = []
         self.line, self.length = line, length
         self.cube_value = 1
-        self.offered: int | None = None  # by an unanswered double
+        self.offered: int | None = None  # the stake that an unanswered double offers
 
     def add(self, node: Node, *, is_root: bool) -> None:
         """Add the turn of a node, if it has one."""
@@ -211,8 +211,8 @@ class _Turns:
         raise ValueError("expected turns such as 31hefe, double, take and drop")
 
     def result(self, values: list[str] | None) -> tuple[int | None, int | None]:
-        """Parse the result of a game: who won, and how many points; None if one is unknown. If the result is a
-        resignation, it is added as the loser's last turn."""
+        """Parse the result of a game. Returns who won, and how many points, each None if it is unknown. If the result
+        is a resignation, it is added as the loser's last turn."""
         if values is None or values[0] in _UNKNOWN_RESULTS:
             return None, None
         resigned, found = _RESIGNED.fullmatch(values[0]), _RESULT.fullmatch(values[0])

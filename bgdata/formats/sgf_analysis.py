@@ -2,8 +2,8 @@
 
 `A[0][qtst E ver 3 0.55... 0.243 0C...]` are the plays, best first, after the number of the chosen play: letters of the
 moves, five chances, the equity with the cube in normalised points, plies looked ahead and C with the cube. `X... Score
--0.39 -0.22 Trials 36 Output 0.43...` is a rollout. `DA` is the cube: chances, equity, and the worth with the cube,
-twice (no double; double and take), which is mwc in a match. `LU[0.243]` is luck, `C` a comment. Source: files that
+-0.39 -0.22 Trials 36 Output 0.43...` is a rollout. `DA` is the cube: chances, equity, and the equity with the cube (mwc
+in a match), twice (for no double, and for double and take). `LU[0.243]` is luck, `C` a comment. Source: files that
 gnubg saves; no program text was used.
 """
 
@@ -23,14 +23,14 @@ _PLAY = re.compile(r"([a-z]*)\s+(?=[EX] )")
 _TRIALS = re.compile(r"Trials (\d+)")
 _OUTPUTS = re.compile(r"Output((?: [+-]?[\d.einfa+-]+){7})")
 _SCORE = re.compile(r"Score ([+-]?[\d.e+-]+)")
-_WORTHS = 7  # five chances, cubeless equity, worth with the cube
+_WORTHS = 7  # number of values: five chances, cubeless equity, equity with the cube
 
 
 def analyses_of(
     node: Node, moves_of: Callable[[str], tuple[RecordedMove, ...]], *, is_match: bool
 ) -> tuple[Analysis, ...]:
-    """Parse the analyses of a turn in its node; `moves_of` parses the letters of a play. Values that are not finite are
-    left out, as are plays that cannot be read."""
+    """Parse the analyses of a turn in its node. `moves_of` parses the letters of a play. Values that are not finite,
+    and plays that cannot be read, are left out."""
     found: list[Analysis] = []
     if plays := _plays(node.get("A", []), moves_of):
         found.append(Analysis("play", ANALYST, plays[0].level, tuple(plays)))
@@ -48,7 +48,7 @@ def analyses_of(
 
 
 def _plays(values: list[str], moves_of: Callable[[str], tuple[RecordedMove, ...]]) -> list[Choice]:
-    """Parse the plays in an analysis; those that cannot be read are left out."""
+    """Parse the plays in an analysis. Plays that cannot be read are left out."""
     made = int(values[0]) if values and values[0].isdigit() else None
     found = []
     for number, text in enumerate(value for value in values if not value.isdigit()):
@@ -79,7 +79,7 @@ def _cube_worths(text: str) -> list[tuple[float, ...]]:
     if text.startswith("X"):
         found = [_numbers(outputs) for outputs in _OUTPUTS.findall(text)]
     else:
-        numbers = _numbers(text)[-2 * _WORTHS :]  # settings come before them
+        numbers = _numbers(text)[-2 * _WORTHS :]  # settings come before the values
         found = [numbers[:_WORTHS], numbers[_WORTHS:]]
     return [tuple(values) for values in found if len(values) == _WORTHS]
 

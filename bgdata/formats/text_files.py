@@ -1,7 +1,8 @@
-"""Reads long text files by blocks of whole lines, from any line on, so that memory holds a block and never a file.
+"""Reads long text files in blocks of whole lines, from any line on, so that only a block is in memory and never a whole
+file.
 
-A file is read once to hash it and to mark where lines begin, and its content is kept in a `Spool`: in memory up to
-HELD_BYTES of all files, on disk beyond. Large plain files are not kept but read again where they are.
+A file is read once to hash it and to mark where lines begin. Its content is then kept in a `Spool`: up to HELD_BYTES of
+all files in memory, the rest on disk. Large uncompressed files are not kept, but read again.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from bgdata.formats.lines import UTF8_MARK, UTF16_MARKS, Lines, check_is_text, s
 from bgdata.formats.unpacking import FileFacts, cause, packing_of, unpack
 
 BLOCK_BYTES = 1 << 20  # size of a block, unless a line is longer
-MARK_BYTES = 1 << 22  # between marks, at least
-HELD_BYTES = 1 << 26  # size of a spool in memory
-_HEAD_BYTES = 16  # enough to know packed files
+MARK_BYTES = 1 << 22  # least number of bytes between marks
+HELD_BYTES = 1 << 26  # most bytes of a spool in memory
+_HEAD_BYTES = 16  # enough to recognize compressed files
 
 
 class Mark(NamedTuple):
-    """A remembered place where a line begins: the line's number from 0, the place in the content, and the nearest
-    comment above it, if any."""
+    """A recorded place where a line begins: the line's number from 0, the place in the content, and the nearest comment
+    above it, if any."""
 
     line: int
     place: int
@@ -39,7 +40,8 @@ class Mark(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Consecutive lines of a file: the number of the first line, from 0, and the bytes of all with their line ends."""
+    """Consecutive lines of a file: the number of the first line, from 0, and the bytes of all lines with their line
+    ends."""
 
     first_line: int
     data: bytes
@@ -55,8 +57,8 @@ class Block(NamedTuple):
 
 
 class Spool:
-    """Holds the decompressed contents of files, one after the other: in memory, or if they are large in a file without
-    a name, so that nothing is left behind."""
+    """Stores the decompressed contents of files, one after another: in memory, or, if they are large, in a file without
+    a name, so that no file is left behind."""
 
     def __init__(self, folder: Path) -> None:
         self.file: IO[bytes] = SpooledTemporaryFile(HELD_BYTES, dir=str(folder))  # noqa: SIM115 (the opener closes it)
@@ -76,8 +78,8 @@ class Spool:
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text file that can be read from any line on: at its path, as long as the file still has this `stamp`, or from
-    byte `begin` on in a spool."""
+    """A text file that can be read from any line on. It is read at its path, as long as the file has the same `stamp`,
+    or from byte `begin` on in a spool."""
 
     path: Path
     stamp: tuple[int, ...]  # stamp of the file when it was marked
@@ -86,7 +88,7 @@ class TextFile:
     size: int  # in bytes
     lines: int
     marks: tuple[Mark, ...]
-    first_letter: bytes  # other than blanks
+    first_letter: bytes  # the first letter that is not a blank
     has_old_ends: bool  # lines end with carriage returns, as on old Macs
 
     def blocks(self, begin: int = 0, end: int | None = None) -> Iterator[Block]:
@@ -94,7 +96,7 @@ class TextFile:
         read or has changed since it was opened."""
         end = self.lines if end is None else end
         line, place, _ = self._mark(begin)
-        started = list[bytes]()  # parts of a line that goes on
+        started = list[bytes]()  # parts of a line that continues
         with self._content() as file:
             while line < end:
                 file.seek(self.begin + place)
@@ -116,7 +118,7 @@ class TextFile:
                 line += count
 
     def comment_above(self, line: int) -> bytes:
-        """The nearest comment above a line: a line that begins with #. Empty if there is none."""
+        """Return the nearest comment above a line: a line that begins with #. It is empty if there is none."""
         mark = self._mark(line)
         comments = (last_comment(block.text) for block in self.blocks(mark.line, line))
         return [mark.comment, *filter(None, comments)][-1]
@@ -126,7 +128,7 @@ class TextFile:
 
     @contextmanager
     def _content(self) -> Iterator[IO[bytes]]:
-        """A context with the content of the file, open for reading."""
+        """Open the content of the file for reading, for the `with` block."""
         if self.spool:
             yield self.spool.file
             return
@@ -152,8 +154,8 @@ def _stamp(status: os.stat_result) -> tuple[int, ...]:
 
 
 def last_comment(lines: bytes) -> bytes:
-    """The last of these lines that begins with #, perhaps after blanks, without its line end; empty if there is
-    none."""
+    """Return the last of these lines that begins with #, perhaps after blanks, without its line end. It is empty if
+    there is none."""
     end = len(lines)
     while (place := lines.rfind(b"#", 0, end)) >= 0:
         begin = lines.rfind(b"\n", 0, place) + 1
@@ -165,7 +167,8 @@ def last_comment(lines: bytes) -> bytes:
 
 
 def _line_place(text: bytes, line: int) -> int:
-    """The place in a text where a line, counted from 0, begins; the end of the text for one past the last line."""
+    """Return the place in a text where a line, counted from 0, begins, or the end of the text for one past the last
+    line."""
     if not line:
         return 0
     ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
@@ -173,10 +176,10 @@ def _line_place(text: bytes, line: int) -> int:
 
 
 def open_text_file(path: Path, spool: Spool, *, takes_others: bool, has_comments: bool) -> tuple[TextFile, FileFacts]:
-    """Read a file once: mark its lines, and keep in `spool` what cannot be read again. `takes_others` accepts text in
-    UTF-16 or with the line ends of old Macs, as `lines.plain_text` converts it; `has_comments` says that lines that
-    begin with # are comments. Raises the errors of `unpacking.unpack`, and CorruptFileError for a binary file of
-    another program."""
+    """Read a file once, mark its lines, and keep content that cannot be read again in `spool`. If `takes_others`, text
+    in UTF-16 or with the line ends of old Macs is accepted, and converted as `lines.plain_text` does. If
+    `has_comments`, lines that begin with # are comments. Raises the errors of `unpacking.unpack`, and CorruptFileError
+    for a binary file of another program."""
     try:
         status = path.stat()
         is_again = stat.S_ISREG(status.st_mode) and status.st_size > HELD_BYTES - spool.bytes  # is read again
@@ -200,7 +203,7 @@ class _Scan:
         self.marks = [Mark(0, 0, b"")]
         self.bytes = self.line_feeds = self.returns = 0
         self.first_letter = self.comment = self.last = b""
-        self.started = list[bytes]()  # parts of a line that goes on
+        self.started = list[bytes]()  # parts of a line that continues
         self.decoder: codecs.IncrementalDecoder | None = None
 
     def take(self, piece: bytes) -> None:

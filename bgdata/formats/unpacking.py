@@ -1,7 +1,8 @@
-"""Reads files once: decompresses in a stream, within limits, and hashes compressed and uncompressed bytes on the way.
+"""Reads files once: decompresses them as a stream, within limits, and hashes the compressed and uncompressed bytes
+meanwhile.
 
-Five kilobytes can unpack to gigabytes, so pieces are small and their total is limited: by size, and beyond FREE_BYTES
-also by the ratio to the file. Environment variables, which the errors name, raise the limits.
+Five kilobytes can unpack to gigabytes, so pieces are small and their total is limited: by size, and above FREE_BYTES
+also by the ratio to the size of the file. Environment variables, which the errors name, raise the limits.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from bgdata.errors import BgdataError, CorruptFileError, StorageError, TooLargeE
 
 CHUNK_BYTES = 1 << 18
 FREE_BYTES = 1 << 24  # the ratio is not checked up to this size: short repetitive texts compress well
-MAX_BYTES = 1 << 32  # size of the content; the published training files have hundreds of megabytes
-MAX_RATIO = 200  # ratio of content to file; published files have 3 to 10
+MAX_BYTES = 1 << 32  # greatest size of the content; published training files have hundreds of megabytes
+MAX_RATIO = 200  # greatest ratio of content to file; published files have 3 to 10
 BYTES_VARIABLE, RATIO_VARIABLE = "BGDATA_MOST_UNPACKED_BYTES", "BGDATA_MOST_UNPACKED_RATIO"
 HEAD_BYTES = 512  # enough to recognize archives
 
 _ZIP = b"PK\x03\x04"
 _GZIP, _BZIP2 = "gzip", "bzip2"
-_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # after the level: a block, or the end of an empty file
-_ARCHIVES = (  # (offset, bytes, format): text never has these bytes there
+_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # bytes after the level: a block, or the end of an empty file
+_ARCHIVES = (  # (offset, bytes, format): text never has these bytes at this offset
     (0, _ZIP, "a zip archive"),
     (0, b"PK\x05\x06", "an empty zip archive"),
     (257, b"ustar", "a tar archive"),
@@ -58,14 +59,14 @@ class FileFacts:
 
 
 def read_content(path: str | os.PathLike[str]) -> tuple[bytes, FileFacts]:
-    """Read a file once, decompressed if it begins like a gzip or bzip2 file: its content and its facts.
+    """Read a file once, decompressed if it begins like a gzip or bzip2 file. Returns its content and its facts.
 
     Raises StorageError if the file cannot be read; CorruptFileError if compressed data are truncated, damaged or
     followed by other data, or if the file is an archive or compressed twice; TooLargeError if the content is beyond the
     limits; and UsageError if a limit is invalid."""
     buffer = io.BytesIO()
     facts = unpack(path, buffer.write)
-    return buffer.getvalue(), facts  # shares the buffer
+    return buffer.getvalue(), facts  # the bytes share the buffer
 
 
 def unpack(path: str | os.PathLike[str], take: Callable[[bytes], object]) -> FileFacts:
@@ -83,13 +84,13 @@ def unpack(path: str | os.PathLike[str], take: Callable[[bytes], object]) -> Fil
 
 
 def _date_of(file: BinaryIO) -> str:
-    """The day on which an open file was modified, in UTC."""
+    """Return the day on which an open file was modified, in UTC."""
     return datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC).date().isoformat()
 
 
 @contextmanager
 def _reading(path: str | os.PathLike[str]) -> Iterator[None]:
-    """A context that turns OSErrors about a file into StorageErrors."""
+    """Inside the `with` block, turn an OSError about a file into a StorageError."""
     try:
         yield
     except BgdataError:
@@ -108,7 +109,7 @@ class _Source:
         self.packing: str | None = None
 
     def chunk(self) -> bytes:
-        """Read the next bytes; empty at the end."""
+        """Read the next bytes. The result is empty at the end."""
         with _reading(self.path):
             data = self._file.read(CHUNK_BYTES)
         self.sha256.update(data)
@@ -117,7 +118,7 @@ class _Source:
 
 
 class _GzipUnpacker:
-    """Decompresses one gzip stream and checks its checksum and length; it has the methods of `bz2.BZ2Decompressor`."""
+    """Decompresses one gzip stream, and checks its checksum and length. It has the methods of `bz2.BZ2Decompressor`."""
 
     def __init__(self) -> None:
         self._unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
@@ -128,7 +129,7 @@ class _GzipUnpacker:
         unpacker = self._unpacker
         piece = unpacker.decompress(unpacker.unconsumed_tail + data, max_length)
         self.eof, self.unused_data = unpacker.eof, unpacker.unused_data
-        # after a piece of maximum length, more may be waiting inside
+        # after a piece of maximum length, there may be more inside
         self.needs_input = not self.eof and len(piece) < max_length and not unpacker.unconsumed_tail
         return piece
 
@@ -152,8 +153,8 @@ def _pieces(source: _Source) -> Iterator[bytes]:
 
 
 def _streams(source: _Source, data: bytes, packing: str) -> Iterator[bytes]:
-    """Yield the content of all compressed streams in a file that begins with `data`; gzip may be followed by zeros,
-    which pad tapes."""
+    """Yield the content of all compressed streams in a file that begins with `data`; a gzip file may be followed by
+    zeros, with which tapes are padded."""
     try:
         while data:
             unpacker = _GzipUnpacker() if packing == _GZIP else bz2.BZ2Decompressor()
@@ -177,19 +178,20 @@ def _streams(source: _Source, data: bytes, packing: str) -> Iterator[bytes]:
 
 
 def packing_of(head: bytes) -> str | None:
-    """How a file that begins with these bytes is compressed; None if it is not."""
+    """Return how a file that begins with these bytes is compressed, None if it is not."""
     if head.startswith(b"\x1f\x8b\x08"):
         return _GZIP
     return _BZIP2 if head.startswith(b"BZh") and head[4:10] in _BZIP2_BLOCKS else None
 
 
 def _archive_form(head: bytes) -> str | None:
-    """The form of an archive that begins with these bytes, or of a compression that is not read; or None."""
+    """Return the format of an archive that begins with these bytes, or of a compression that cannot be read. Returns
+    None for other files."""
     return next((name for place, mark, name in _ARCHIVES if head[place : place + len(mark)] == mark), None)
 
 
 def _limit_pieces(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:
-    """Yield the pieces while their total is within the limits. Raises TooLargeError once it is not."""
+    """Yield the pieces while their total is within the limits. Raises TooLargeError when it exceeds them."""
     most, ratio = limit(BYTES_VARIABLE, MAX_BYTES), limit(RATIO_VARIABLE, MAX_RATIO)
     count = 0
     for piece in pieces:
@@ -208,7 +210,7 @@ def _limit_pieces(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:
 
 
 def limit(variable: str, default: int) -> int:
-    """Read a limit from an environment variable; `default` if it is not set. Raises UsageError if the variable is not a
+    """Read a limit from an environment variable, `default` if it is not set. Raises UsageError if the variable is not a
     number."""
     text = os.environ.get(variable, str(default))
     try:
@@ -223,15 +225,15 @@ def cause(error: Exception) -> str:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file is a zip archive, or a tar archive, plain or packed with gzip or bzip2. False for a pipe, which
-    can be read only once."""
+    """Whether a file is a zip archive, or a tar archive, uncompressed or compressed with gzip or bzip2. It is false for
+    a pipe, which can be read only once."""
     head = first_bytes(path) if path.is_file() else b""
     return head.startswith(_ZIP) or _is_tar(head)
 
 
 def first_bytes(path: Path, count: int = HEAD_BYTES) -> bytes:
-    """The first bytes of a file's content, decompressed if it is compressed: at most `count`, none if it is damaged
-    there. Raises StorageError if the file cannot be read."""
+    """Return the first bytes of a file's content, at most `count`, decompressed if it is compressed. There are none if
+    the beginning is damaged. Raises StorageError if the file cannot be read."""
     with _reading(path), path.open("rb") as file:
         data = file.read(max(count, CHUNK_BYTES))
     packing = packing_of(data)
@@ -244,8 +246,8 @@ def first_bytes(path: Path, count: int = HEAD_BYTES) -> bytes:
 
 
 def packing_error(path: Path) -> CorruptFileError | TooLargeError | None:
-    """Why a packed file or an archive cannot be read; whole archives cannot be read as one file either. None for other
-    files, and for pipes. Raises StorageError if the disk refuses."""
+    """Return the reason why a compressed file or an archive cannot be read. A whole archive cannot be read as one file
+    either. Returns None for other files, and for pipes. Raises StorageError if the disk refuses."""
     if not path.is_file():
         return None
     with _reading(path), path.open("rb") as file:
@@ -262,7 +264,7 @@ def packing_error(path: Path) -> CorruptFileError | TooLargeError | None:
 
 
 def packed_facts(path: Path) -> FileFacts:
-    """The facts of a file that is not unpacked. Raises StorageError if it cannot be read."""
+    """Return the facts of a file without unpacking it. Raises StorageError if it cannot be read."""
     with _reading(path), path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         return FileFacts(file.tell(), sha256, sha256, _date_of(file))
@@ -273,10 +275,10 @@ def _is_tar(head: bytes) -> bool:
 
 
 def unpack_archive(path: Path, into: Path) -> list[Path]:
-    """Unpack the files of an archive into a new folder in `into`, and return them in the order of their names, in which
-    unprintable letters become _. Hidden files and links are left out; an archive in the archive stays as it is. Raises
-    CorruptFileError if the archive is damaged or encrypted, or has a name outside its folder, and TooLargeError if its
-    content is beyond the limits."""
+    """Unpack the files of an archive into a new folder in `into`, and return them in the order of their names.
+    Unprintable letters of names become _. Hidden files and links are left out. An archive in the archive is not
+    unpacked. Raises CorruptFileError if the archive is damaged or encrypted, or has a name outside its folder, and
+    TooLargeError if its content is beyond the limits."""
     folder = into / str(len(list(into.iterdir()))) / path.name
     folder.mkdir(parents=True)
     most, ratio, count, found = limit(BYTES_VARIABLE, MAX_BYTES), limit(RATIO_VARIABLE, MAX_RATIO), 0, []
@@ -303,7 +305,7 @@ def unpack_archive(path: Path, into: Path) -> list[Path]:
                         file.write(piece)
                 found.append(target)
     except (BadZipFile, tarfile.TarError, RuntimeError, NotImplementedError, EOFError, zlib.error) as error:
-        if isinstance(error, BgdataError):  # a RuntimeError of zipfile: encrypted
+        if isinstance(error, BgdataError):  # zipfile raises a RuntimeError for an encrypted archive
             raise
         form = "tar" if _is_tar(first_bytes(path)) else "zip"
         raise CorruptFileError(f"expected a whole {form} archive in {path}, found: {cause(error)}") from error
@@ -312,8 +314,8 @@ def unpack_archive(path: Path, into: Path) -> list[Path]:
 
 @contextmanager
 def _open_archive(path: Path, plain: Path) -> Iterator[list[tuple[str, Callable[[], IO[bytes]]]]]:
-    """Yield the name of each file in an archive, and a function that opens it. A compressed tar archive is decompressed
-    to the file `plain` first, within the limits, because its files are not read in their order."""
+    """Yield the name of each file in an archive, and a function that opens it. A compressed tar archive is first
+    decompressed to the file `plain`, within the limits, because its files are not read in their order."""
     if not _is_tar(first_bytes(path)):
         with ZipFile(path) as archive:
             yield [(each.filename, partial(archive.open, each)) for each in archive.infolist() if not each.is_dir()]

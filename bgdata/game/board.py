@@ -1,6 +1,6 @@
 """The 26-integer board: slots, number of checkers, starting position, and the rules that a board must keep.
 
-Kernels take their constants from here. `position` contains what users do with a position.
+Kernels take their constants from here. The class for users is `position.Position`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ START_BOARD = (0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0
 
 
 class Flaw(IntEnum):
-    """A rule that a string or board breaks; functions of `codec` return one for each row."""
+    """A rule that a string or a board breaks, or NONE. Functions of `codec` return one for each row."""
 
     NONE = 0
     CHARACTER = 1
@@ -32,7 +32,7 @@ class Flaw(IntEnum):
 
     @property
     def rule(self) -> str:
-        """The rule in words, which begins an error message: "expected at most 15 checkers of the opponent"."""
+        """The rule in words, as the beginning of an error message: "expected at most 15 checkers of the opponent"."""
         return _RULES[self]
 
 

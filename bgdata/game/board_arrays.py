@@ -1,4 +1,4 @@
-"""Converts boards and rolls that users pass (integer arrays or lists) to the arrays that kernels take."""
+"""Converts boards and rolls from users (integer arrays or lists) to the arrays that kernels take."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from bgdata.game.position import Position, PositionLike
 
 BoardsLike: TypeAlias = NDArray[np.integer[Any]] | Sequence[PositionLike]
 RollsLike: TypeAlias = NDArray[np.integer[Any]] | Sequence[RollLike]
-_TEXTS = "OSUT"  # dtype kinds of text and Python objects, which are read like lists
+_TEXTS = "OSUT"  # dtype kinds of text and Python objects, whose arrays are read like lists
 
 
 def board_array(boards: BoardsLike) -> Boards:
-    """Convert boards to a contiguous int8[n, 26] array of legal boards. `boards` is an integer array [n, 26], or a list
-    of anything that `Position` accepts, such as Position IDs and 26-integer boards. Raises InvalidPositionError for
-    another shape or type, or for an illegal board; the message names its row."""
+    """Convert boards to a contiguous int8[n, 26] array. `boards` is an integer array [n, 26], or a list of anything
+    that `Position` accepts, such as Position IDs and 26-integer boards. Raises InvalidPositionError for another shape
+    or type. Raises it also for an illegal board, and then names the row."""
     if isinstance(boards, np.ndarray) and boards.dtype.kind not in _TEXTS:
         is_small = boards.dtype.kind in "iu" and bool(((boards >= -CHECKERS) & (boards <= CHECKERS)).all())
         rows: Any = boards.astype(np.int8, copy=False) if is_small else boards
@@ -36,7 +36,7 @@ def board_array(boards: BoardsLike) -> Boards:
 
 def dice_array(rolls: RollsLike, count: int) -> NDArray[np.int8]:
     """Convert rolls to an int8[count, 2] array of dice. `rolls` is an integer array [count, 2], or a list of rolls such
-    as "31" or [3, 1]. Raises InvalidRollError if one is not a roll."""
+    as "31" or [3, 1]. Raises InvalidRollError if an item is not a roll."""
     if isinstance(rolls, np.ndarray) and rolls.dtype.kind not in _TEXTS:
         return check_rolls(rolls, count)
     if isinstance(rolls, str | bytes | Roll) or not isinstance(rolls, Iterable):

@@ -1,4 +1,5 @@
-"""Outcomes and classes of many boards, also callable from other kernels. `classes` contains the definitions."""
+"""Outcomes and classes of many boards, as functions and as kernels that other kernels call. `classes` contains the
+definitions."""
 
 from __future__ import annotations
 
@@ -19,14 +20,15 @@ is_crashed = kernel(borrows=True)(has_crashed)
 
 
 def game_outcomes(boards: Boards, checkers: int = CHECKERS) -> NDArray[np.int8]:
-    """int8[n]: `classes.game_outcome` of each int8[n, 26] board for the player on roll, 0 while the game goes on."""
+    """Return the outcomes of int8[n, 26] boards for the player on roll as int8[n], 0 while the game goes on.
+    `classes.game_outcome` defines them."""
     outcomes = np.empty(len(check_boards(boards)), np.int8)
     fill_outcomes(boards, checkers, outcomes)
     return outcomes
 
 
 def position_classes(boards: Boards) -> NDArray[np.int8]:
-    """int8[n]: `classes.position_class` of every int8[n, 26] board."""
+    """Return the classes of int8[n, 26] boards as int8[n]. `classes.position_class` defines them."""
     classes = np.empty(len(check_boards(boards)), np.int8)
     fill_classes(boards, classes)
     return classes
@@ -48,10 +50,10 @@ def fill_classes(boards: Boards, classes: NDArray[np.int8]) -> None:
 
 @kernel(borrows=True)
 def outcome_of(board: Boards, checkers: int) -> int:
-    """The points that the player on roll gets if the game is over, -3 to 3; 0 while the game goes on. Each side started
-    with `checkers` checkers."""
+    """Return the points that the player on roll gets if the game is over, -3 to 3; 0 while the game goes on. Each side
+    began the game with `checkers` checkers."""
     ours, theirs = int(board[25]), int(board[0])
-    ours_behind, theirs_behind = ours, theirs  # on the bar or in the other side's home board
+    ours_behind, theirs_behind = ours, theirs  # checkers on the bar or in the other side's home board
     for point in range(1, 25):
         count = int(board[point])
         mine, other = max(count, 0), max(-count, 0)
@@ -70,7 +72,7 @@ def outcome_of(board: Boards, checkers: int) -> int:
 
 @kernel(borrows=True)
 def class_of(board: Boards) -> int:
-    """The class of the position, as a `PositionClass` integer."""
+    """Return the class of the position, as a `PositionClass` integer."""
     ours, theirs = int(board[25]), int(board[0])
     our_rearmost, their_rearmost = 25 * (ours > 0), 25 * (theirs > 0)
     for point in range(1, 25):
@@ -94,7 +96,7 @@ def class_of(board: Boards) -> int:
 
 @kernel(borrows=True)
 def checkers_at(board: Boards, side: int, point: int) -> int:
-    """The number of checkers that a side (0: on roll, 1: opponent) has on its own point `point`; 25 is its bar."""
+    """Count the checkers that a side (0: on roll, 1: opponent) has on its own point `point`; 25 is its bar."""
     if point == BAR:
         return int(board[BAR]) if side == 0 else int(board[OPPONENT_BAR])
     count = int(board[point]) if side == 0 else -int(board[BAR - point])
@@ -103,7 +105,7 @@ def checkers_at(board: Boards, side: int, point: int) -> int:
 
 @kernel(borrows=True)
 def checkers_within(board: Boards, side: int, lowest: int, highest: int) -> int:
-    """The number of checkers that a side (0: on roll, 1: opponent) has on its own points `lowest` to `highest`."""
+    """Count the checkers that a side (0: on roll, 1: opponent) has on its own points `lowest` to `highest`."""
     total = 0
     for point in range(lowest, highest + 1):
         total += checkers_at(board, side, point)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bgdata.game.position import Position
 
 WIDTH, HEIGHT = 660, 548  # size of the picture, in SVG units
-NAME_LETTERS = 18  # of a name for which the picture has room
+NAME_LETTERS = 18  # longest name that fits into the picture
 
 _POINT = 40  # width of a point
 _RADIUS = 19
@@ -61,11 +61,12 @@ def format_board_svg(
     names: tuple[str, str] = ("on roll", "opponent"),
     is_turned: bool = False,
 ) -> str:
-    """Draw a position as an SVG element, `width` pixels wide. The roll is on the right half. Each checker that `play`
-    moves has an arrow. `stakes` adds the score, and the cube except in the Crawford game. Equal boards have equal
-    element ids, so a page with two of them needs a `prefix` for each. `names` are those of the player on roll and the
-    opponent. If `is_turned` is true, the opponent sits below and is light. Raises UsageError unless width is
-    positive."""
+    """Draw a position as an SVG element, `width` pixels wide. Raises UsageError unless width is positive.
+
+    `roll` is drawn on the right half of the board, and an arrow for each checker that `play` moves. `stakes` adds the
+    score, and the cube except in the Crawford game. `names` are the names of the player on roll and of the opponent. If
+    `is_turned` is true, the opponent sits below and has the light checkers. Equal boards have equal element ids: a page
+    that shows a board twice needs a different `prefix` for each."""
     if width < 1:
         raise UsageError(f"expected a width of at least 1 pixel, got {width}")
     title, description = describe_board(position, roll, stakes)
@@ -126,8 +127,8 @@ def _checkers(position: Position) -> Iterator[str]:
 
 
 def _pile(x: int, y: int, step: int, count: int) -> Iterator[str]:
-    """Draw a stack of up to five checkers, the first at (x, y), the next `step` pixels further; the last shows the
-    count if there are more. A negative count means checkers of the opponent."""
+    """Draw a stack of up to five checkers, the first at (x, y), each further one `step` pixels away. The last shows the
+    count if there are more than five. A negative count means checkers of the opponent."""
     fill, ink = _ON_ROLL if count > 0 else _OPPONENT
     centers = range(y, y + min(abs(count), _STACK) * step, step)
     circles = [_element("circle", cx=x, cy=center, r=_RADIUS - 1) for center in centers]
@@ -162,7 +163,7 @@ def _arrows(position: Position, play: Play, *, is_turned: bool) -> Iterator[str]
 
 
 def _place(point: int, number: int) -> tuple[int, int]:
-    """The center of the checker on a point (25 is the bar, 0 is off) on top of `number` others."""
+    """Return the center of a checker that lies on top of `number` others on a point (25 is the bar, 0 is off)."""
     if point == OFF:
         return _TRAY_X, (_MIDDLE + 30 + _BOTTOM) // 2
     if point == BAR:
@@ -172,7 +173,7 @@ def _place(point: int, number: int) -> tuple[int, int]:
 
 
 def _off(position: Position) -> Iterator[str]:
-    """Draw the checkers borne off, seen from the side, and their number in the frame."""
+    """Draw the edges of the checkers borne off in the tray, and their number in the frame."""
     own = position.off, _ON_ROLL[0], _BOTTOM - 11, -12, _BELOW
     other = position.opponent_off, _OPPONENT[0], _TOP + 1, 12, _ABOVE
     for count, fill, edge, step, base in (own, other):
@@ -201,7 +202,7 @@ def _cube(stakes: Stakes) -> Iterator[str]:
 
 
 def _point_x(point: int) -> int:
-    """The x coordinate of a point's center."""
+    """Return the x coordinate of a point's center."""
     column = point - 13 if point > 12 else 12 - point  # from the left
     return (_LEFT if column < 6 else _RIGHT - 6 * _POINT) + column * _POINT + _POINT // 2
 
@@ -215,13 +216,14 @@ def _text(x: int, y: int, text: str, **attributes: object) -> str:
 
 
 def _element(name: str, content: str = "", **attributes: object) -> str:
-    """An SVG element. `_` in a keyword becomes `-` in the attribute. Nothing is escaped here; callers escape names."""
+    """Return an SVG element. `_` in a keyword becomes `-` in the attribute. Nothing is escaped: callers must escape
+    names."""
     opening = name + "".join(f' {key.replace("_", "-")}="{value}"' for key, value in attributes.items())
     return f"<{opening}>{content}</{name}>" if content else f"<{opening}/>"
 
 
 def describe_stakes(stakes: Stakes | None) -> tuple[tuple[str, str], str]:
-    """The scores of the player on roll and of the opponent, and the kind of game, such as (("3-away", "1-away"),
+    """Return the scores of the player on roll and of the opponent, and the kind of game, such as (("3-away", "1-away"),
     "crawford game"). Scores are empty in money play; all strings are empty if there are no stakes."""
     if stakes is None:
         return ("", ""), ""
@@ -233,7 +235,7 @@ def describe_stakes(stakes: Stakes | None) -> tuple[tuple[str, str], str]:
 
 
 def short_name(name: str) -> str:
-    """A player's name for a picture, cut to NAME_LETTERS letters."""
+    """Return a player's name for a picture, cut to NAME_LETTERS letters."""
     return name if len(name) <= NAME_LETTERS else name[: NAME_LETTERS - 1] + "…"
 
 
@@ -243,8 +245,8 @@ def describe_race(pip_count: int, off: int) -> str:
 
 
 def describe_board(position: Position, roll: Roll | None, stakes: Stakes | None) -> tuple[str, str]:
-    """The title and the description of a board picture. The description names the stakes, and the checkers on each
-    side's own points."""
+    """Return the title and the description of a board picture. The description contains the stakes, and each side's
+    checkers on its own points."""
     title = f"Backgammon position {position.id}, " + (f"{roll} to play" if roll else "on roll")
     opponent, on_roll = position.rows
     sentences = [

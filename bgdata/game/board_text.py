@@ -43,9 +43,9 @@ _BOTTOM_COLUMNS = {25 - point: column for point, column in _TOP_COLUMNS.items()}
 def format_board_text(
     position: Position, *, roll: Roll | None = None, stakes: Stakes | None = None, with_id: bool = True
 ) -> str:
-    """Draw a position as 14 lines of text, the first with its Position ID unless `with_id` is false. No line ends in a
-    space. Beside the board: pip counts, checkers borne off, the roll, and the score and cube of `stakes`, the cube next
-    to its owner."""
+    """Draw a position as 14 lines of text. The first contains the Position ID; it is left out if `with_id` is false.
+    Pip counts, checkers borne off, the roll, and score and cube of `stakes` are beside the board, the cube next to its
+    owner. No line ends in a space."""
     top = _half(position, _TOP_COLUMNS, BAR)
     bottom = _half(position, _BOTTOM_COLUMNS, OPPONENT_BAR)[::-1]
     notes = _notes(position, roll, stakes)
@@ -55,8 +55,8 @@ def format_board_text(
 
 
 def _half(position: Position, columns: dict[int, int], bar: int) -> list[str]:
-    """The five text rows of the upper or lower half of the board, from its edge to the middle. `columns` maps points to
-    columns of the text; `bar` is the bar's index in a board."""
+    """Return the five text rows of the upper or lower half of the board, from its edge to the middle. `columns` maps
+    points to columns of the text; `bar` is the index of the half's bar in a board."""
     grid = [list(_EMPTY) for _ in range(_ROWS)]
     stacks = [(column, position.board[point]) for point, column in columns.items()]
     stacks.append((_BAR_COLUMN, position.board[bar] if bar == BAR else -position.board[bar]))
@@ -67,7 +67,7 @@ def _half(position: Position, columns: dict[int, int], bar: int) -> list[str]:
 
 
 def _cells(count: int) -> list[str]:
-    """The five cells of a stack of checkers, two characters each, from the edge to the middle."""
+    """Return the five cells of a stack of checkers, two characters each, from the edge to the middle."""
     symbol, height = ON_ROLL if count > 0 else OPPONENT, abs(count)
     cells = [f" {symbol}" if row < height else "  " for row in range(_ROWS)]
     if height > _ROWS:
@@ -76,7 +76,7 @@ def _cells(count: int) -> list[str]:
 
 
 def _notes(position: Position, roll: Roll | None, stakes: Stakes | None) -> list[str]:
-    """The texts beside the eleven rows of the board."""
+    """Return the texts beside the eleven rows of the board."""
     (score, opponent_score), kind = describe_stakes(stakes)
     notes = [""] * (2 * _ROWS + 1)
     notes[0] = ", ".join(filter(None, [OPPONENT, opponent_score]))

@@ -16,7 +16,7 @@ from bgdata.game.board import CHECKERS, HOME_POINTS, OPPONENT_BAR
 if TYPE_CHECKING:
     from bgdata.game.position import Position
 
-TWO_SIDED_CHECKERS = 6  # in gnubg's own two-sided table; its one-sided table has all 15
+TWO_SIDED_CHECKERS = 6  # checkers a side in gnubg's own two-sided table; its one-sided table has all 15
 CRASHED_CHECKERS = 6
 PASSED_PIPS = 24  # the sides have passed each other if their rearmost points add up to at most this
 
@@ -44,9 +44,9 @@ class PositionClass(IntEnum):
 
 
 def position_class(position: Position) -> PositionClass:
-    """The class of a position, by the first rule that holds: a side has no checkers (over); the sides have not passed
-    each other (contact or crashed); a checker is beyond point 6 (race); a side has more than 6 checkers (one-sided
-    bearoff); else two-sided bearoff."""
+    """Return the class of a position, by the first rule that is true: a side has no checkers (over); the sides have not
+    passed each other (contact or crashed); a checker is beyond point 6 (race); a side has more than 6 checkers
+    (one-sided bearoff); else two-sided bearoff."""
     opponent, on_roll = position.rows
     if not any(opponent) or not any(on_roll):
         return PositionClass.OVER
@@ -62,7 +62,7 @@ def position_class(position: Position) -> PositionClass:
 
 
 def _rearmost(row: Sequence[int]) -> int:
-    """A side's highest own point with a checker; 25 is the bar."""
+    """Return the highest own point on which a side has a checker; 25 is the bar."""
     return max(point for point, count in enumerate(row, start=1) if count)
 
 
@@ -77,7 +77,7 @@ def has_crashed(count: int, ace: int, deuce: int) -> bool:
 
 
 class Outcome(IntEnum):
-    """The result of a game in points, with a cube of 1, for the player from whose side the board is seen; 0 while the
+    """The result of a game in points with a cube of 1, for the player whose point of view the board has; 0 while the
     game goes on."""
 
     LOSES_BACKGAMMON = -3
@@ -90,9 +90,9 @@ class Outcome(IntEnum):
 
 
 def game_outcome(position: Position, checkers: int = CHECKERS) -> Outcome:
-    """The outcome for the player on roll, `Outcome.UNFINISHED` while both sides have checkers on the board. A loser
-    that has borne off none of its `checkers` (fewer in hypergammon) loses a gammon, or a backgammon if one of them is
-    also on the bar or in the winner's home board."""
+    """Return the outcome for the player on roll, `Outcome.UNFINISHED` while both sides have checkers on the board. A
+    loser that has borne off no checker loses a gammon; if one of its checkers is on the bar or in the winner's home
+    board, it loses a backgammon. `checkers` is the number with which each side began, fewer than 15 in hypergammon."""
     if not any(count > 0 for count in position.board[1:]):
         return Outcome(_points(position.flip(), checkers))
     if not any(count < 0 for count in position.board) and not position.board[OPPONENT_BAR]:
@@ -106,7 +106,7 @@ def is_over(position: Position) -> bool:
 
 
 def check_has_checkers(position: Position) -> Position:
-    """Return the position. Raises InvalidPositionError if neither side has checkers, which no game reaches."""
+    """Return the position. Raises InvalidPositionError if neither side has checkers, which cannot happen in a game."""
     if not any(position.board):
         raise InvalidPositionError(f"expected a position with checkers, got {position.id}, which has none")
     return position
@@ -123,7 +123,7 @@ def check_in_progress(position: Position) -> Position:
 
 
 def _points(loser: Position, checkers: int) -> int:
-    """The points that `loser` loses: a position seen by the player who lost the game."""
+    """Return the points that a lost game costs, 1 to 3. `loser` is the last position as the player who lost sees it."""
     own = [max(count, 0) for count in loser.board[1:]]
     if sum(own) < checkers:
         return 1

@@ -1,7 +1,7 @@
 """Converts int8[n, 26] boards to and from Position IDs, 10-byte keys and 20-letter keys.
 
-`position` documents these forms. Invalid text does not stop a batch: parsing returns one `Flaw` number per row (0:
-legal) with the boards. The board of an invalid row is all zero.
+`position` describes these forms. Invalid text raises no error: parsing returns the boards and a `Flaw` number for each
+row (0: legal). The board of an invalid row is all zero.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Bytes = NDArray[np.uint8]
 _SIX_BITS = np.full(256, 255, np.uint8)
 _SIX_BITS[np.frombuffer(BASE64_LETTERS.encode(), np.uint8)] = np.arange(64)
 _LETTERS = np.frombuffer(BASE64_LETTERS.encode(), np.uint8).copy()
-# board slot and sign of each of the 50 counts of a key: the opponent's points 1..24 and bar, then ours
+# index in the board, and sign, of each of the 50 counts of a key: the opponent's points 1..24 and bar, then ours
 _SLOT = np.array([*range(24, 0, -1), 0, *range(1, 26)], np.int64)
 _SIGN = np.array([-1] * 24 + [1] * 26, np.int8)
 
@@ -44,7 +44,8 @@ def parse_position_ids(ids: NDArray[Any]) -> tuple[Boards, Bytes]:
 
 
 def format_position_ids(boards: Boards) -> NDArray[np.bytes_]:
-    """'S14'[n]: the Position IDs of int8[n, 26] boards. Raises InvalidPositionError for an illegal board."""
+    """Return the Position IDs of int8[n, 26] boards as an 'S14' array [n]. Raises InvalidPositionError for an illegal
+    board."""
     keys = format_keys(boards)
     letters = np.empty((len(keys), 14), np.uint8)
     fill_ids_of_keys(keys, letters)
@@ -52,7 +53,8 @@ def format_position_ids(boards: Boards) -> NDArray[np.bytes_]:
 
 
 def format_keys(boards: Boards) -> Bytes:
-    """uint8[n, 10]: the 10-byte keys of int8[n, 26] boards. Raises InvalidPositionError for an illegal board."""
+    """Return the 10-byte keys of int8[n, 26] boards as uint8[n, 10]. Raises InvalidPositionError for an illegal
+    board."""
     keys = np.empty((len(check_legal_boards(boards)), 10), np.uint8)
     fill_keys_of_boards(boards, keys)
     return keys
@@ -68,28 +70,29 @@ def parse_key20s(texts: NDArray[Any]) -> tuple[Boards, Bytes]:
 
 
 def format_key20s(boards: Boards) -> NDArray[np.bytes_]:
-    """'S20'[n]: the 20-letter keys of int8[n, 26] boards. Raises InvalidPositionError for an illegal board."""
+    """Return the 20-letter keys of int8[n, 26] boards as an 'S20' array [n]. Raises InvalidPositionError for an illegal
+    board."""
     keys = format_keys(boards)
     letters = np.stack([keys >> 4, keys & 15], axis=2).reshape(len(keys), 20) + np.uint8(ord("A"))
     return letters.view("S20").reshape(-1)
 
 
 def board_flaws(boards: Boards) -> Bytes:
-    """uint8[n]: the number of the first `Flaw` of each int8[n, 26] board, 0 for a legal one."""
+    """Return the number of the first `Flaw` of each int8[n, 26] board as uint8[n], 0 for a legal board."""
     flaws = np.empty(len(check_boards(boards)), np.uint8)
     fill_board_flaws(boards, flaws)
     return flaws
 
 
 def flip_boards(boards: Boards) -> Boards:
-    """int8[n, 26]: each board as the other player sees it."""
+    """Return each board as the other player sees it, as int8[n, 26]."""
     flipped = np.empty_like(check_boards(boards))
     fill_flipped(boards, flipped)
     return flipped
 
 
 def pip_counts(boards: Boards) -> NDArray[np.int16]:
-    """int16[n, 2]: the pip counts of the player on roll and of the opponent."""
+    """Return the pip counts of the player on roll and of the opponent as int16[n, 2]."""
     pips = np.empty((len(check_boards(boards)), 2), np.int16)
     fill_pip_counts(boards, pips)
     return pips
@@ -112,7 +115,7 @@ def check_legal_boards(boards: Boards) -> Boards:
 
 
 def _letters(texts: NDArray[Any], width: int) -> Bytes:
-    """View an array of byte strings as uint8[n, width]. Shorter strings are padded with zero bytes."""
+    """Return the letters of byte strings as uint8[n, width]. Shorter strings are padded with zero bytes."""
     if texts.dtype.kind == "S" and texts.dtype.itemsize == width and texts.ndim == 1:
         return np.ascontiguousarray(texts).view(np.uint8).reshape(-1, width)
     if texts.dtype == np.uint8 and texts.ndim == 2 and texts.shape[1] == width:
@@ -165,8 +168,8 @@ def fill_ids_of_keys(keys: Bytes, ids: Bytes) -> None:
 
 @kernel()
 def fill_boards_of_keys(keys: Bytes, boards: Boards, flaws: Bytes) -> None:
-    """Convert keys[row, byte] to boards[row], which must be zero before, and fill flaws[row]. Rows that already have a
-    flaw are skipped."""
+    """Convert keys[row, byte] to boards[row], and fill flaws[row]. The boards must be zero before. Rows that already
+    have a flaw are skipped."""
     for row in range(len(keys)):
         if flaws[row] == 0:
             flaws[row] = _decode(keys[row], boards[row])
@@ -176,8 +179,8 @@ def fill_boards_of_keys(keys: Bytes, boards: Boards, flaws: Bytes) -> None:
 
 @kernel()
 def _decode(key: Bytes, board: Boards) -> int:
-    """Convert a 10-byte key to a board, which must be zero before. Returns the number of its flaw, 0 for a legal
-    board."""
+    """Convert a 10-byte key to a board, which must be zero before. Returns the `Flaw` number of the board, 0 if it is
+    legal."""
     zeros, theirs, ours, shared = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for place in range(80):
         bit = (np.int64(key[place >> 3]) >> (place & 7)) & 1
@@ -204,7 +207,8 @@ def _decode(key: Bytes, board: Boards) -> int:
 
 @kernel()
 def flaw_of(board: Boards) -> int:
-    """The number of the first rule that a board breaks, 0 if it is legal. This is `position.board_flaw` for kernels."""
+    """Return the `Flaw` number of the first rule that a board breaks, 0 if it is legal: `position.board_flaw` for
+    kernels."""
     if board[0] < 0 or board[25] < 0:
         return _NEGATIVE_BAR
     ours, theirs = np.int64(board[25]), np.int64(board[0])

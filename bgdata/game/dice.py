@@ -59,7 +59,7 @@ RollLike: TypeAlias = "Roll | str | Sequence[int]"  # what `to_roll` accepts
 
 
 def roll_of(die: int, other_die: int) -> Roll:
-    """The roll of two dice, given in any order."""
+    """Make a roll from two dice in any order."""
     return Roll(max(die, other_die), min(die, other_die))
 
 

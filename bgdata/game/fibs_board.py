@@ -1,7 +1,8 @@
 """Board lines of FIBS, which gnubg sends too: one line of 52 numbers and names, `board:you:somebody:7:0:3:...`.
 
-The sides are the colors 1 and -1: counts of checkers of color 1 are positive. The line does not depend on who is on
-roll; `FibsBoard.position` turns it. The two programs order names and scores differently, which callers must know.
+The sides have the colors 1 and -1: counts of checkers of color 1 are positive. The board is the same whoever is on
+roll; `FibsBoard.position` turns it to the player on roll. FIBS and gnubg order names and scores differently, which
+callers must know.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class FibsBoard:
     points: tuple[int, ...]  # [26] checkers of color 1 positive, of color -1 negative; 0 and 25 are bars
     turn: int  # the color on roll, or the one that doubled; 0 if the game is over
     dice: tuple[int, int]  # (0, 0) before the roll
-    own_dice: tuple[int, int]  # on FIBS, only the dice of the reader
+    own_dice: tuple[int, int]  # on FIBS, the dice of the reader alone
     cube_value: int
     may_double: tuple[bool, bool]
     is_doubled: bool  # a double has been offered and not answered
@@ -45,7 +46,8 @@ class FibsBoard:
 
     @property
     def position(self) -> Position:
-        """The position as the side whose turn it is sees it. Raises InvalidPositionError if it breaks a rule."""
+        """The position from the point of view of the side whose turn it is. Raises InvalidPositionError if it breaks a
+        rule."""
         if self.turn not in (1, -1):
             raise InvalidPositionError(f"expected a turn of 1 or -1 in a game in progress, got {self.turn}")
         own = [count * self.turn for count in self.points]
@@ -61,15 +63,15 @@ class FibsBoard:
 
     @property
     def cube(self) -> Cube:
-        """The cube as the side whose turn it is sees it. Raises InvalidScoreError if it is invalid."""
+        """The cube from the point of view of the side whose turn it is. Raises InvalidScoreError if it is invalid."""
         own, other = self.may_double if self.turn == self.color else self.may_double[::-1]
         owner = CubeOwner.CENTERED if own == other else CubeOwner.ON_ROLL if own else CubeOwner.OPPONENT
         return Cube(self.cube_value, owner)
 
 
 def parse_fibs_board(text: str) -> FibsBoard:
-    """Parse a FIBS board line into its fields. Raises InvalidPositionError, which names the invalid field. Rules are
-    checked later, by `position`, `roll` and `cube`."""
+    """Parse a FIBS board line into its fields. Raises InvalidPositionError, which names the invalid field. The rules of
+    the game are checked later, by `position`, `roll` and `cube`."""
     fields = text.strip().removeprefix(PREFIX).split(":")
     if not text.strip().startswith(PREFIX) or len(text) > MAX_LETTERS:
         raise InvalidPositionError(f"expected a line that begins with '{PREFIX}', got {cite(text)}")

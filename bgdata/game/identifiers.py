@@ -8,8 +8,8 @@
 * opengammon id: `11ccccchhhjjjjj:66666888dddddoo:N0N`, and what may follow
 * start: `start`, the opening position
 
-One of these may also stand in a text, such as that of eXtreme Gammon or gnubg with an analysis, or in the address of a
-page of the explorer.
+An identifier may also stand inside a longer text, such as an analysis of eXtreme Gammon or gnubg, or in the address of
+a page of the explorer.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _LABELLED = re.compile(
 )
 _GNUBG = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{14}:[A-Za-z0-9+/]{12}(?![\w+/:])")
 _OGID = re.compile(rf"(?<!\S){SHAPE.pattern}(?=[\s.,;)]|\Z)")
-_AROUND = " \t\r\n\"'`<>.,;!?\u200b\ufeff"  # copied with an identifier
+_AROUND = " \t\r\n\"'`<>.,;!?\u200b\ufeff"  # characters that are copied together with an identifier
 _YES = ("1", "true", "yes", "on")
-MAX_TEXT = 20_000  # letters of a text in which an identifier is looked for
+MAX_TEXT = 20_000  # longest text, in letters, that is searched for an identifier
 _BRACKETS = {"[": "]", "(": ")"}
 
 
 def parse_identifier(text: str) -> tuple[Position, MatchState | None]:
-    """Parse a position in any of `FORMATS`, for the player on roll, and the match that a gnubg ID, XGID, OpenGammon ID
-    or address contains (None for other formats). `Position(text)` returns the position alone.
+    """Parse an identifier in any of `FORMATS`. Returns the position for the player on roll, and the match that a gnubg
+    ID, XGID, OpenGammon ID or address contains (None for other formats). `Position(text)` returns the position alone.
 
     >>> position, match = parse_identifier("XGID=---BBBAAAD--aaA-bbbbbb----:1:1:1:52:0:0:3:0:10")
     >>> position, match.cube_value
@@ -96,9 +96,9 @@ def parse_plain(text: str) -> tuple[Position, MatchState | None]:
 
 
 def identifiers_in(text: str) -> list[str]:
-    """Find the identifiers inside a text, each once. XGIDs that are alone in a line come first, otherwise XGIDs
-    elsewhere. If there are none: gnubg IDs, IDs after the words Position ID, OpenGammon IDs and addresses of the
-    explorer. If there are none of these either: an identifier in quotes or before a full stop."""
+    """Find the identifiers inside a text, each once. The first rule that finds any decides: XGIDs that are alone in a
+    line; other XGIDs; gnubg IDs, IDs after the words Position ID, OpenGammon IDs and addresses of the explorer; an
+    identifier in quotes or before a full stop."""
     text = text[:MAX_TEXT]
     found = _FIRST_XGID.findall(text) or _XGID.findall(text)
     if not found:
@@ -175,9 +175,9 @@ WRITERS: Mapping[str, Callable[[Position, MatchState], str]] = {  # by column na
 
 
 def possible_identifiers(position: Position, match: MatchState | None = None) -> dict[str, str]:
-    """The identifiers of a position, for the player on roll, by the name of their format, without those that cannot
-    represent the match. Match ID, gnubg ID and XGID need a match; by default it is money play without the Jacoby rule,
-    before the roll, with the player on roll at the bottom."""
+    """Return the identifiers of a position, for the player on roll, by the name of the format. Formats that cannot
+    represent the match are left out. Match ID, gnubg ID and XGID contain the match. The default is money play without
+    the Jacoby rule, before the roll, with the player on roll at the bottom."""
     found = {}
     for name, write in WRITERS.items():
         with suppress(InvalidScoreError):
@@ -186,12 +186,13 @@ def possible_identifiers(position: Position, match: MatchState | None = None) ->
 
 
 def omission_note(match: MatchState | None) -> str:
-    """A sentence on what the identifiers of a match leave out; empty if they leave out nothing."""
+    """Return a sentence on what the identifiers of a match leave out, empty if they leave out nothing."""
     return "match_id and gnubg_id do not say that beavers are allowed" if match and match.has_beavers else ""
 
 
 def closest_format(text: str) -> str:
-    """The format in `FORMATS` that a text is written in, or that it resembles most. `start` counts as a Position ID."""
+    """Return the format in `FORMATS` in which a text is written, or that it resembles most. `start` counts as a
+    Position ID."""
     text = text.strip()
     is_board = text.count("-") > 1 and not re.search(r"[\d\s]", text)
     if is_board or text.upper().startswith(PREFIX) or text.count(":") > 1:

@@ -1,4 +1,4 @@
-"""Checks integers that users pass: floats are not rounded, and booleans and strings are refused."""
+"""Checks integers from users: floats are refused and not rounded, and booleans and strings are refused too."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def plain_integers(values: Iterable[Any]) -> tuple[int, ...]:
 
 
 def convert_to_plain_integers(instance: object, *fields: str) -> None:
-    """Convert NumPy integers in these fields of a frozen dataclass to Python integers, which do not wrap around. Raises
+    """Convert NumPy integers in these fields of a frozen dataclass to Python integers, which cannot overflow. Raises
     TypeError for other values."""
     for name in fields:
         if type(value := getattr(instance, name)) is not int:
@@ -37,7 +37,7 @@ def integer_array(values: ArrayLike, what: str) -> NDArray[Any]:
         is_list = not hasattr(values, "dtype")
         if is_list and bool in set(map(type, np.asarray(values, object).ravel().tolist())):
             raise ValueError
-    except ValueError:  # lists of different lengths, and booleans among numbers
+    except ValueError:  # raised for lists of different lengths, and for booleans among numbers
         raise UsageError(f"expected {what}, got {cite(values)}") from None
     if array.dtype.kind not in "iu" and (array.size or not is_list):
         raise UsageError(f"expected {what}, got {array.dtype}{list(array.shape)}")

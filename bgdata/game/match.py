@@ -40,7 +40,7 @@ MAX_CUBE = 1 << 30  # far above any cube in play
 @dataclass(frozen=True, slots=True)
 class Cube:
     """The doubling cube: its value, a power of two, and its owner. Raises InvalidScoreError if value and owner cannot
-    occur. A centered cube is above 1 only in money play, after automatic doubles. An owned cube is at least 2."""
+    occur. An owned cube is at least 2. A centered cube is above 1 only in money play, after automatic doubles."""
 
     value: int = 1
     owner: CubeOwner = CubeOwner.CENTERED
@@ -67,7 +67,7 @@ class Cube:
         return Cube(self.value, self.owner.flip())
 
     def after_double(self) -> Cube:
-        """The cube after the player on roll doubles and the opponent, who then owns it, takes."""
+        """The cube after the player on roll doubles and the opponent takes, who then owns it."""
         if self.owner == CubeOwner.OPPONENT:
             raise InvalidScoreError("expected a cube that the player on roll may turn, got the opponent's")
         return Cube(2 * self.value, CubeOwner.OPPONENT)
@@ -104,7 +104,7 @@ class MatchScore:
         return MatchScore(self.opponent_away, self.away, self.is_crawford)
 
     def after_game(self, points: int) -> MatchScore | None:
-        """The score after the player on roll won `points` (negative: lost); None if the match is over."""
+        """Return the score after the player on roll wins `points` (negative: loses them), None if the match is over."""
         points = operator.index(points)
         away, opponent_away = self.away - max(points, 0), self.opponent_away - max(-points, 0)
         if away <= 0 or opponent_away <= 0:
@@ -160,7 +160,8 @@ class Stakes:
         return replace(self, cube=self.cube.after_double())
 
     def points(self, outcome: int) -> int:
-        """The points that the player on roll gets if the game ends with `outcome` (-3 to 3, see `classes.Outcome`)."""
+        """Return the points that the player on roll gets if the game ends with `outcome` (-3 to 3, see
+        `classes.Outcome`)."""
         outcome = operator.index(outcome)
         if isinstance(self.score, Money) and self.score.is_jacoby and self.cube.owner == CubeOwner.CENTERED:
             outcome = (outcome > 0) - (outcome < 0)

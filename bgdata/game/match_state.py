@@ -1,4 +1,4 @@
-"""`MatchState`, the match as identifiers store it, and gnubg's Match ID. The sides do not change places with the roll.
+"""`MatchState`, the match as identifiers store it, and gnubg's Match ID. Its sides stay the same, whoever is on roll.
 
 `Stakes` is from the point of view of the player on roll. Match ID and XGID instead name the *top* and the *bottom* side
 (gnubg: player 0 or O, and player 1 or X). `MatchState` has the fields of both; `MatchState.stakes` is the view of the
@@ -132,8 +132,8 @@ class MatchState:
 
     @property
     def stakes(self) -> Stakes:
-        """The stakes of the player on roll. A double that is offered does not count yet. Raises InvalidScoreError once
-        the match is over."""
+        """The stakes for the player on roll. An offered double does not count yet. Raises InvalidScoreError once the
+        match is over."""
         if not self.length:
             return Stakes(Money(self.is_jacoby), self.cube)
         away, opponent_away = (self.length - self.scores[side] for side in (self.on_roll, self.on_roll.other))
@@ -142,7 +142,7 @@ class MatchState:
     @property
     def offer(self) -> Offer:
         """The cube offer that waits for an answer, if any. A beaver is an immediate redouble by the player who took,
-        who keeps the cube; a raccoon answers it."""
+        and who keeps the cube. A raccoon is a redouble in answer to a beaver."""
         if not self.is_double_offered:
             return Offer.NONE
         if self.cube_owner != self.on_roll.other:
@@ -197,13 +197,13 @@ _WIDTHS = {
     "no_jacoby": 1,  # a later extension of gnubg: 0 in older Match IDs, even in matches
     "unused": 5,
 }
-_CENTERED = 3  # as cube owner
+_CENTERED = 3  # the cube owner in a Match ID if the cube is centered
 _OWNERS = {0: Side.TOP, 1: Side.BOTTOM, _CENTERED: None}
 
 
 def parse_match_id(text: str) -> MatchState:
     """Parse a 12-character Match ID. The dice may be in either order. The Jacoby bit is read in money play only. Raises
-    InvalidScoreError, which names the invalid character or the rule that the match breaks."""
+    InvalidScoreError, which names the invalid character or the broken rule."""
     if not _PATTERN.fullmatch(text):
         raise InvalidScoreError(letter_error(text, "match id", CHARACTERS, BASE64_LETTERS))
     bits, field = int.from_bytes(base64.b64decode(text), "little"), {}
@@ -247,8 +247,8 @@ def format_match_id(match: MatchState) -> str:
 
 
 def parse_gnubg_id(text: str) -> tuple[Position, MatchState]:
-    """Parse a gnubg ID, `Position ID:Match ID`: the position, for the player on roll, and the match. Raises
-    InvalidPositionError, which names the invalid character or the rule that is broken."""
+    """Parse a gnubg ID, `Position ID:Match ID`. Returns the position for the player on roll, and the match. Raises
+    InvalidPositionError, which names the invalid character or the broken rule."""
     position_id, colon, match_id = text.partition(":")
     if not colon:
         raise InvalidPositionError(f"expected a position id, ':' and a match id, got {cite(text)}")

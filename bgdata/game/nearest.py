@@ -1,4 +1,4 @@
-"""How far positions are from one another, in checkers that stand elsewhere."""
+"""Finds similar positions. The distance of two positions is the number of checkers that stand elsewhere."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ ROWS = 1 << 16  # boards compared at a time
 
 
 def moved_checkers(boards: Boards, board: Boards) -> NDArray[np.int16]:
-    """int16[n]: how many checkers of both sides must move to get from `board`, int8[26], to each of the int8[n, 26]
-    boards; off the board counts as a place. Raises InvalidPositionError for another shape or type."""
+    """Return how many checkers of both sides must move to get from `board`, int8[26], to each of the int8[n, 26]
+    boards, as int16[n]. Checkers that are borne off count too. Raises InvalidPositionError for another shape or
+    type."""
     found = np.empty(len(check_boards(boards)), np.int16)
     own, total = _own(board[None]), _total(board[None])
     for begin in range(0, len(boards), ROWS):
@@ -27,22 +28,22 @@ def moved_checkers(boards: Boards, board: Boards) -> NDArray[np.int16]:
 
 
 def _own(boards: Boards) -> NDArray[np.int16]:
-    """int16[n]: how many checkers the player on roll has on the board and the bar."""
+    """Return how many checkers the player on roll has on the board and the bar, as int16[n]."""
     without_opponents_bar = boards[:, 1:]
     found: NDArray[np.int16] = np.maximum(without_opponents_bar, 0).sum(axis=1, dtype=np.int16)
     return found
 
 
 def _total(boards: Boards) -> NDArray[np.int16]:
-    """int16[n]: how many checkers both sides have on the board and the bar."""
+    """Return how many checkers both sides have on the board and the bar, as int16[n]."""
     found: NDArray[np.int16] = np.abs(boards).sum(axis=1, dtype=np.int16)
     return found
 
 
 def nearest_boards(boards: Boards, board: Boards, count: int, most: int) -> Iterator[tuple[int, int]]:
-    """Find the positions among int8[n, 26] boards that are most similar to `board`. Yields (row, moved checkers), the
-    nearest first, at most `count` and each position once; only those within `most` moved checkers, and not the same
-    position."""
+    """Find up to `count` positions among int8[n, 26] boards that are most similar to `board`. Yields (row, moved
+    checkers), the nearest position first, and each position once. Positions with more than `most` moved checkers, and
+    `board` itself, are left out."""
     moved = moved_checkers(boards, board)
     for distance in range(1, most + 1):
         rows = np.flatnonzero(moved == distance)

@@ -1,10 +1,10 @@
 """OpenGammon IDs (OGID), as HedgeHog, OpenGammon and GammonView write them.
 
-`11ccccchhhjjjjj:66666888dddddoo:N0N:31:W:R:0:0:7:1` has the checkers of white and black, a letter for each: 0 is
-white's bar, 1 to o the points as black counts them, p black's bar. Then the cube (owner, exponent, action), the dice,
-the player who acted last, the state, the scores of white and black, and the length. The player on roll is the other
-one, but before an opening roll white.
-Source: the specification of HedgeHog, docs/OGID.md.
+`11ccccchhhjjjjj:66666888dddddoo:N0N:31:W:R:0:0:7:1` begins with the checkers of white and black, a letter for each
+checker: 0 is white's bar, 1 to o are the points as black counts them, p is black's bar. The fields after them are the
+cube (owner, exponent, action), the dice, the player who acted last, the state, the scores of white and black, and the
+match length. The player who did not act last is on roll; before an opening roll it is white. Source: the specification
+of HedgeHog, docs/OGID.md.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ OWNERS = {WHITE: CubeOwner.OPPONENT, BLACK: CubeOwner.ON_ROLL, "N": CubeOwner.CE
 
 
 def parse_ogid(text: str) -> tuple[Position, MatchState]:
-    """Parse an OGID: the position for the player on roll, and the match. Black is on roll if the text does not say who
-    acted. Raises InvalidPositionError, which names the rule, and InvalidScoreError for impossible scores."""
+    """Parse an OGID. Returns the position for the player on roll, and the match. Black is on roll if the text does not
+    say who acted. Raises InvalidPositionError, which names the rule, and InvalidScoreError for impossible scores."""
     found = SHAPE.fullmatch(text.strip())
     if found is None:
         raise InvalidPositionError(f"expected checkers of two sides, the cube and more in an ogid, got {cite(text)}")

@@ -1,5 +1,5 @@
-"""Every legal play of many boards and rolls: all distinct boards after the play, in the order of `plays`. Also checks
-whether boards follow from others, and finds the checker moves between them.
+"""Kernels for the legal plays of many boards and rolls: all distinct boards after the play, in the order of `plays`.
+Others check whether a board can follow from another, and find the checker moves between two boards.
 
 Boards are not compared to find duplicates. The rules for generating them produce each board once:
 
@@ -10,8 +10,8 @@ Boards are not compared to find duplicates. The rules for generating them produc
   lead to the same board in two cases only: one checker plays both dice over either intermediate point without a hit
   there, or two checkers are borne off and either die bears off either of them. `is_new_pair` detects both.
 
-A set of points is an integer with bit p for point p (25: the bar). Each board is copied from the given board and then
-changed. Copying a board that was just changed takes twice the time, since it waits for the store buffer.
+A set of points is an integer with bit p for point p (25: the bar). Each new board is a changed copy of the given board.
+Copying a board that was just changed would take twice the time, because the processor would wait for its store buffer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import kernel, prange
 
 MAX_PLAYS = 3060  # 15 checkers share 4 moves in at most binom(18, 4) ways
-MAX_NOTES = 1 + 15 + 120 + 680 + MAX_PLAYS  # sequences of 0 to 4 moves of a double
+MAX_NOTES = 1 + 15 + 120 + 680 + MAX_PLAYS  # number of sequences of 0 to 4 moves of a double
 
 MAX_MOVES = 4  # checker moves in a play
 NO_MOVE = -1
@@ -34,19 +34,19 @@ NO_MOVE = -1
 Notes = NDArray[np.int64]
 Moves = NDArray[np.int8]
 _BAR, _SLOTS = 25, 26
-_BLOCK = 1 << 15  # decisions whose plays are in memory at a time
+_BLOCK = 1 << 15  # number of rows whose plays are in memory at a time
 _HALF = 13
 _HIGHEST = np.array([0, *(number.bit_length() - 1 for number in range(1, 1 << _HALF))], np.int8)
 
 
 def batch_plays(boards: Boards, rolls: NDArray[np.integer]) -> tuple[NDArray[np.int64], Boards]:
-    """Find all legal plays of integers[n, 2] rolls from int8[n, 26] boards.
+    """Find all legal plays of n rolls, integers[n, 2], each from one of n boards, int8[n, 26].
 
     Returns offsets int64[n + 1] and after_play int8[offsets[-1], 26]. The plays of row i lead to the boards
-    `after_play[offsets[i] : offsets[i + 1]]`, at least one, for the player who moved (`codec.flip_boards` gives the
-    opponent's view). Plays are in the order of `plays.legal_plays`, on any number of threads. Raises
-    InvalidPositionError if a board is illegal, InvalidRollError if dice are outside 1 to 6, and the same errors if an
-    array has another shape or type."""
+    `after_play[offsets[i] : offsets[i + 1]]`; every row has at least one. Boards are from the point of view of the
+    player who moved (`codec.flip_boards` gives the opponent's). Plays are in the order of `plays.legal_plays`, whatever
+    the number of threads. Raises InvalidPositionError if a board is illegal, InvalidRollError if dice are outside 1 to
+    6, and the same errors if an array has another shape or type."""
     dice = check_rolls(rolls, len(check_legal_boards(boards)))
     offsets = np.zeros(len(boards) + 1, np.int64)
     fill_play_counts(boards, dice, offsets[1:])
@@ -57,16 +57,16 @@ def batch_plays(boards: Boards, rolls: NDArray[np.integer]) -> tuple[NDArray[np.
 
 
 def play_counts(boards: Boards, rolls: NDArray[np.integer]) -> NDArray[np.int64]:
-    """int64[n]: how many different boards the plays of each roll lead to, as in `batch_plays`. Raises the same
-    exceptions."""
+    """Count the different boards to which the plays of each roll lead, as int64[n]. Arguments and exceptions are those
+    of `batch_plays`."""
     counts = np.empty(len(check_legal_boards(boards)), np.int64)
     fill_play_counts(boards, check_rolls(rolls, len(boards)), counts)
     return counts
 
 
 def check_rolls(rolls: NDArray[np.integer], count: int) -> NDArray[np.int8]:
-    """Return the dice of `count` rolls as int8[count, 2]. Raises InvalidRollError unless they have that shape and are 1
-    to 6."""
+    """Return the dice of `count` rolls as int8[count, 2]. Raises InvalidRollError if the array has another shape, or
+    dice are not 1 to 6."""
     if rolls.shape != (count, 2) or rolls.dtype.kind not in "iu":
         raise InvalidRollError(f"expected rolls as integers[{count}, 2], got {rolls.dtype}{list(rolls.shape)}")
     wrong = ((rolls < 1) | (rolls > 6)).any(axis=1)
@@ -100,8 +100,8 @@ def fill_batch(boards: Boards, dice: NDArray[np.int8], offsets: NDArray[np.int64
 
 @kernel(borrows=True)
 def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: Notes) -> int:
-    """Fill after[0:n] with every distinct board after playing a roll from `board` and return n. It is at least 1: if no
-    checker can move or the game is over, the only one is the board itself.
+    """Fill after[0:n] with every distinct board after playing a roll from `board`, and return n. If no checker can
+    move, or the game is over, the only board is `board` itself, so n is at least 1.
 
     Boards beyond the end of `after` are only counted; MAX_PLAYS rows are always enough. They are from the point of view
     of the player who moved, in the order of `plays.legal_plays`. notes[0:MAX_NOTES] is scratch. The board must be
@@ -115,7 +115,7 @@ def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: No
         if high == low:
             n = fill_double_plays(board, ours, landings, high, after, notes)
         else:
-            # high die first, then the boards that only low die first reaches; else one die, the high one if possible
+            # high die first, then boards reached only by low die first; else one die, the high one if possible
             notes[:_SLOTS] = 0
             n = fill_pairs(board, ours, landings, high, low, True, after, notes, 0)
             n = fill_pairs(board, ours, landings, high, low, False, after, notes, n)
@@ -130,8 +130,8 @@ def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: No
 
 @kernel(borrows=True)
 def point_sets(board: Boards) -> tuple[int, int, bool]:
-    """Three values: the set of points where the player on roll has checkers, the set of points that the opponent does
-    not block, and whether the game is over."""
+    """Return three values: the set of points where the player on roll has checkers, the set of points that the opponent
+    does not block, and whether the game is over."""
     ours, landings, theirs = 0, 0, int(board[0])
     for point in range(1, _BAR):
         ours |= int(board[point] > 0) << point
@@ -143,12 +143,12 @@ def point_sets(board: Boards) -> tuple[int, int, bool]:
 
 @kernel(borrows=True)
 def movable_points(ours: int, landings: int, die: int) -> int:
-    """The set of points from which a checker can move by `die`. `ours` is the set of points with our checkers,
-    `landings` of those that are not blocked."""
+    """Return the set of points from which a checker can move by `die`. `ours` is the set of points with our checkers,
+    `landings` the set of points that are not blocked."""
     if ours >> _BAR:
         return (1 << _BAR) & (landings << die)
     starts = ours & (landings << die)
-    if ours < 1 << 7:  # all are home: bear off from the point of the die, or from the highest point if it is lower
+    if ours < 1 << 7:  # all checkers are home: bear off from the die's point, or from the highest if that is lower
         if ours >> die:
             starts |= ours & (1 << die)
         elif ours:
@@ -158,7 +158,7 @@ def movable_points(ours: int, landings: int, die: int) -> int:
 
 @kernel(borrows=True)
 def highest(points: int) -> int:
-    """The highest point of a set that is not empty."""
+    """Return the highest point of a set that is not empty."""
     upper = points >> _HALF
     return int(_HIGHEST[upper]) + _HALF if upper else int(_HIGHEST[points])
 
@@ -188,10 +188,10 @@ def move_checker(after: Boards, row: int, start: int, end: int) -> None:
 @kernel(borrows=True)
 def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: Boards, notes: Notes) -> int:
     """Fill after[0:n] with the boards after as many moves by `die` as possible, up to 4, and return n. `ours` is the
-    set of points with our checkers, `landings` of those that are not blocked.
+    set of points with our checkers, `landings` the set of points that are not blocked.
 
-    Fills `notes` with all sequences of moves, shorter ones first. Bits 0 to 25 of a note are the points that we hold
-    after the moves. The starts follow from bit 26, five bits each."""
+    Fills `notes` with all sequences of moves, shorter ones first. Bits 0 to 25 of a note are the points on which we
+    have checkers after the moves. The starts of the moves begin at bit 26, with five bits each."""
     notes[0] = ours
     begin, end, n_moves = 0, 1, 0
     for _ in range(4):
@@ -199,7 +199,7 @@ def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: 
         for item in range(begin, end):
             note = notes[item]
             starts = movable_points(note & ((2 << _BAR) - 1), landings, die)
-            if n_moves > 0:  # no higher than the last start
+            if n_moves > 0:  # starts are no higher than the last start
                 starts &= (2 << start_of_move(note, n_moves - 1)) - 1
             while starts:
                 start = highest(starts)
@@ -229,7 +229,7 @@ def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: 
 
 @kernel(borrows=True)
 def start_of_move(note: int, move: int) -> int:
-    """The point where move number `move` starts, in a note that `fill_double_plays` wrote."""
+    """Return the point where move number `move` starts, in a note that `fill_double_plays` wrote."""
     return note >> (26 + 5 * move) & 31
 
 
@@ -251,9 +251,9 @@ def fill_pairs(
     board: Boards, ours: int, landings: int, high: int, low: int, is_high_first: bool, after: Boards, seen: Notes,
     n: int,
 ) -> int:  # fmt: skip
-    """Append the boards after playing both dice, in one order, to after[0:n], if they are not in `seen` yet; returns
-    the new number of boards. `ours` is the set of points with our checkers, `landings` of those that are not
-    blocked."""
+    """Append to after[0:n] the boards after playing both dice in one order, and return the new number of boards. Boards
+    that `seen` contains are left out. `ours` is the set of points with our checkers, `landings` the set of points that
+    are not blocked."""
     first, second = (high, low) if is_high_first else (low, high)
     starts = movable_points(ours, landings, first)
     while starts:
@@ -277,8 +277,8 @@ def fill_pairs(
 @kernel(borrows=True)
 def is_new_pair(board: Boards, by_high: int, by_low: int, high: int, low: int, seen: Notes) -> bool:
     """Whether moving from `by_high` with the high die and from `by_low` with the low die leads to a new board. If so,
-    add by_high to the set seen[by_low]. The set seen[0] has the starts from which one checker played both dice without
-    a hit in between."""
+    add by_high to the set seen[by_low]. The set seen[0] contains the starts from which one checker played both dice
+    without a hit in between."""
     if seen[by_low] >> by_high & 1:
         return False
     seen[by_low] |= 1 << by_high
@@ -297,9 +297,11 @@ def is_new_pair(board: Boards, by_high: int, by_low: int, high: int, low: int, s
 def are_legal_results(
     boards: Boards, rolls: NDArray[np.integer], first_results: NDArray[np.int64], next_boards: Boards
 ) -> NDArray[np.bool_]:
-    """bool[k]: whether a position can follow from another by a legal play. int8[n, 26] boards have the player on roll,
-    who plays integers[n, 2] rolls; int8[k, 26] next_boards have the OTHER side on roll. Row i is followed by the next
-    boards first_results[i] to first_results[i + 1] - 1; first_results has n + 1 entries."""
+    """Find out which boards can follow from another board by a legal play, as bool[k].
+
+    `boards` is int8[n, 26] with the player on roll, who plays `rolls`, integers[n, 2]. `next_boards` is int8[k, 26]
+    with the OTHER side on roll. Row i of `boards` is compared with the next boards first_results[i] to first_results[i
+    + 1] - 1; `first_results` has n + 1 entries."""
     legal = np.zeros(len(next_boards), np.bool_)
     for start in range(0, len(boards), _BLOCK):
         rows = slice(start, min(len(boards), start + _BLOCK))
@@ -324,7 +326,7 @@ def fill_legal(
 
 @kernel()
 def is_flipped(board: Boards, other: Boards) -> bool:
-    """Whether two boards are the same position as each player sees it."""
+    """Whether two boards are the same position, one from each player's point of view."""
     if board[0] != other[25] or board[25] != other[0]:
         return False
     for point in range(1, 25):  # noqa: SIM110 - a kernel
@@ -334,13 +336,13 @@ def is_flipped(board: Boards, other: Boards) -> bool:
 
 
 def checker_moves_of(boards: Boards, rolls: NDArray[np.integer], after_play: Boards) -> Moves:
-    """int8[n, 4, 3]: the checker moves (from, to, hits) by which integers[n, 2] rolls lead from int8[n, 26] boards to
-    int8[n, 26] boards after the play. Boards are from the point of view of the player who moves. -1 is no move, 25 the
-    bar, 0 off.
+    """Find the checker moves by which n rolls, integers[n, 2], lead from `boards` to `after_play`, both int8[n, 26]
+    from the point of view of the player who moves. Returns (from, to, hits) of up to four moves as int8[n, 4, 3]; 25 is
+    the bar, 0 is off, and -1 stands for no move.
 
-    Moves are sorted from the highest point down. Where one checker plays both dice, the larger comes first if possible,
-    and it hits on the way only if the play hits there. A row has no moves if the roll does not connect its boards.
-    Legality is not checked."""
+    Moves are sorted from the highest point down. If one checker plays both dice, the larger die comes first if
+    possible, and the checker hits on the way only if the play hits there. A row has no moves if the roll does not
+    connect its boards. Legality is not checked."""
     moves = np.full((len(check_boards(boards)), MAX_MOVES, 3), NO_MOVE, np.int8)
     fill_moves(boards, check_rolls(rolls, len(boards)), check_boards(after_play), moves)
     return moves
@@ -403,8 +405,8 @@ def fill_moved(board: Boards, start: int, die: int, into: Boards) -> int:
 
 @kernel(borrows=True)
 def find_single(board: Boards, die: int, after: Boards, scratch: Boards, moves: Moves) -> int:
-    """Fill moves[0, 0:3] with the move by one die that leads from `board` to `after`; returns 1, or 0 if there is
-    none."""
+    """Fill moves[0, 0:3] with the move by one die that leads from `board` to `after`; returns 1, or 0 if there is no
+    such move."""
     for start in range(_BAR, 0, -1):
         end = fill_moved(board, start, die, scratch)
         if end >= 0 and same_board(scratch, after):
@@ -415,9 +417,9 @@ def find_single(board: Boards, die: int, after: Boards, scratch: Boards, moves: 
 
 @kernel(borrows=True)
 def find_pair(board: Boards, first_die: int, later_die: int, after: Boards, scratch: Boards, moves: Moves) -> int:
-    """Fill moves[0:2, 0:3], higher start first, with a move by each die that together lead from `board` to `after`;
-    returns 2, or 0 if there are none. If there are several ways, the one with the highest start for the first die is
-    chosen."""
+    """Fill moves[0:2, 0:3] with a move by each die, which together lead from `board` to `after`. The move with the
+    higher start comes first. Returns 2, or 0 if there are no such moves. If there are several ways, the one with the
+    highest start for the first die is chosen."""
     for start in range(_BAR, 0, -1):
         end = fill_moved(board, start, first_die, scratch[0])
         if end < 0:
@@ -427,7 +429,7 @@ def find_pair(board: Boards, first_die: int, later_die: int, after: Boards, scra
             if later_end >= 0 and same_board(scratch[1], after):
                 place = int(later > start)  # index of the first die's move
                 is_hit, is_later_hit = end > 0 and board[end] == -1, later_end > 0 and board[later_end] == -1
-                is_same_end = end == later_end  # only the earlier move hits
+                is_same_end = end == later_end  # then only the earlier move hits
                 note_move(moves, place, start, end, is_hit and not (is_same_end and place == 1))
                 note_move(moves, 1 - place, later, later_end, is_later_hit and not (is_same_end and place == 0))
                 return 2
@@ -443,8 +445,8 @@ def note_move(moves: Moves, n: int, start: int, end: int, is_hit: bool) -> None:
 @kernel(borrows=True)
 def find_double_moves(board: Boards, die: int, after: Boards, now: Boards, moves: Moves) -> int:
     """Fill moves[0:n, 0:3] with the moves of a double, from the highest point down; returns n, or 0 if they do not lead
-    from `board` to `after`. Checkers arrive only from above, so the number of moves from a point is the number of
-    checkers that it must lose."""
+    from `board` to `after`. Checkers only arrive from higher points. So from the highest point down, each point makes
+    as many moves as it must lose checkers."""
     for slot in range(_SLOTS):
         now[slot] = board[slot]
     n = 0

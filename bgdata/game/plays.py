@@ -40,9 +40,11 @@ class CheckerMove(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """A play of a whole roll: its checker moves in order, none if no checker can move. `after_play` is the position for
-    the player who moved; in `next_position` the opponent is on roll. Move sequences that reach the same position are
-    one play. `str()` gives the usual notation."""
+    """A play of a whole roll: its checker moves in order, none if no checker can move. `str()` gives the usual
+    notation.
+
+    `after_play` is the position from the point of view of the player who moved; in `next_position` the opponent is on
+    roll. Move sequences that reach the same position are one play."""
 
     moves: tuple[CheckerMove, ...]
     after_play: Position
@@ -63,9 +65,11 @@ class Play:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The judgment of a play given as a string. `str()` gives "legal: 24/18 13/11", or "illegal: " and the reason.
+    """Says whether a play, given as a string, is legal. `str()` gives "legal: 24/18 13/11", or "illegal: " and the
+    reason.
+
     `play` is the play, None if it is illegal. `legal_plays` are all legal plays. For an illegal play, `reason` is the
-    rule that it breaks and `error` the message that `parse_play` raises."""
+    rule that it breaks, and `error` the message of the error that `parse_play` raises."""
 
     play: Play | None
     legal_plays: tuple[Play, ...]
@@ -77,11 +81,12 @@ class Verdict:
 
 
 def legal_plays(position: Position, roll: RollLike) -> list[Play]:
-    """List every legal play of a roll, at least one, each leading to another position.
+    """List every legal play of a roll, at least one. Each play leads to a different position.
 
-    As many dice as possible must be played; if only one can be, the higher one if possible. Order: the higher die
-    first, each checker move from the highest point down, then the lower die first. The first move sequence that reaches
-    a position names the play. If no checker can move, or the game is over, the only play has no moves.
+    As many dice as possible must be played. If only one can be played, it must be the higher one if possible. Plays are
+    listed with the higher die first, each checker move from the highest point down, and then with the lower die first.
+    The play to a position has the first move sequence that reaches it. If no checker can move, or the game is over, the
+    only play has no moves.
 
     >>> from bgdata import Position
     >>> [str(play) for play in legal_plays(Position("4HPwATDgc/ABMA"), "66")]
@@ -96,7 +101,7 @@ def legal_plays(position: Position, roll: RollLike) -> list[Play]:
         for moves, board in order:
             if len(moves) == most:
                 plays.setdefault(board, moves)
-        if plays and most < 2:  # only one die can be played, and it was the higher if any
+        if plays and most < 2:  # only one die can be played: the higher, if any play begins with it
             break
     return [Play(moves, position.with_board(board)) for board, moves in plays.items()]
 
@@ -126,7 +131,7 @@ def _ways(board: Board, dice: tuple[int, ...]) -> Iterator[tuple[tuple[CheckerMo
 
 
 def after_move(board: Board, move: CheckerMove) -> Board:
-    """The board after a legal move of one checker, for the same player."""
+    """Return the board after a legal move of one checker, for the same player."""
     after = list(board)
     after[move.start] -= 1
     if move.is_hit:
@@ -155,8 +160,8 @@ def format_play(play: Play) -> str:
 
 
 def checker_paths(play: Play) -> list[tuple[int, ...]]:
-    """The points that each moved checker visits, from start to end; checkers with the highest start come first, then
-    those with the highest end."""
+    """Return the points that each moved checker visits, from start to end. Checkers are sorted by start and then by
+    end, the highest first."""
     paths: list[list[int]] = []
     for start, end, _ in sorted(play.moves, reverse=True):
         unfinished = [path for path in paths if path[-1] == start]
@@ -168,8 +173,8 @@ def checker_paths(play: Play) -> list[tuple[int, ...]]:
 
 
 def parse_play(text: str, position: Position, roll: RollLike | None = None) -> Play:
-    """Find the legal play of a roll, or of any roll if `roll` is None, that a string means. `find_play` describes the
-    notation. Raises InvalidRollError for an invalid roll, and IllegalPlayError, which names the broken rule."""
+    """Find the legal play that a string describes, for a roll, or for any roll if `roll` is None. `find_play` describes
+    the notation. Raises InvalidRollError for an invalid roll, and IllegalPlayError, which names the broken rule."""
     verdict = judge_play(text, position, roll)
     if verdict.play is None:
         raise IllegalPlayError(verdict.error)
@@ -198,7 +203,7 @@ def judge_play(text: str, position: Position, roll: RollLike | None = None) -> V
         message = str(error)
     try:
         rule = broken_rule(text, position, roll)
-    except IllegalPlayError:  # not a play at all; the message of `find_play` says so
+    except IllegalPlayError:  # the text is not a play; the message of `find_play` says so
         rule = ""
     return Verdict(None, plays, rule or message, f"{message}: {rule}" if rule else message)
 
@@ -221,9 +226,9 @@ def check_play(play: Play, position: Position, roll: RollLike | None = None) -> 
 
 
 def find_play(text: str, plays: Sequence[Play]) -> Play:
-    """Find the play in `plays`, the legal plays of a roll, that a string in the usual notation means. Moves may be
-    combined, in any order, separated by commas or spaces, with dashes for slashes. `*` is optional; bar may be 25 and
-    off 0. Raises IllegalPlayError if there is none."""
+    """Find the play that a string in the usual notation describes among `plays`, the legal plays of a roll. Moves may
+    be combined, in any order, separated by commas or spaces, with dashes for slashes. `*` is optional; bar may be 25
+    and off 0. Raises IllegalPlayError if there is none."""
     change, stars, landings = _parse_steps(text)
     fitting = [play for play in plays if _change(play.moves) == change and play.hit_points >= stars]
     hits = stars.union(*(play.hit_points & landings for play in fitting))
@@ -236,9 +241,9 @@ def find_play(text: str, plays: Sequence[Play]) -> Play:
 
 
 def broken_rule(text: str, position: Position, roll: RollLike | None = None) -> str:
-    """The rule that a written play breaks, such as "the opponent holds 20"; empty for a legal play. If `roll` is None,
-    the play must break the rules for every roll. Raises InvalidRollError for an invalid roll, and IllegalPlayError for
-    a string that is not a play.
+    """Return the rule that a play breaks, given as a string, such as "the opponent holds 20"; empty for a legal play.
+    If `roll` is None, the play must break the rules for every roll. Raises InvalidRollError for an invalid roll, and
+    IllegalPlayError for a string that is not a play.
 
     >>> from bgdata import Position
     >>> broken_rule("24/20 13/11", Position("4HPwATDgc/ABMA"), "42")
@@ -264,7 +269,7 @@ def broken_rule(text: str, position: Position, roll: RollLike | None = None) -> 
     if not change:
         return "a checker can move"
     board = position.board
-    for point, count in sorted(change.items(), reverse=True):  # holds for any roll
+    for point, count in sorted(change.items(), reverse=True):  # rules that do not depend on the roll
         name = {BAR: "the bar"}.get(point, str(point))
         if count < 0 and board[point] + count < 0:
             return f"fewer than {-count} checkers are on {name}" if board[point] > 0 else f"no checker is on {name}"
@@ -287,7 +292,7 @@ def broken_rule(text: str, position: Position, roll: RollLike | None = None) -> 
 
 
 def _dice_played(change: Counter[int], board: Board, roll: Roll) -> int:
-    """How many dice of a roll make this change of the board when played one by one; 0 if none do."""
+    """Return how many dice of a roll, played one after another, make this change of the board; 0 if none do."""
     orders = dict.fromkeys([roll.dice, roll.dice[::-1]])
     parts = (dice[:count] for dice in orders for count in range(1, len(dice) + 1))
     return max((len(moves) for dice in parts for moves, _ in _ways(board, dice) if _change(moves) == change), default=0)
@@ -298,7 +303,8 @@ def _some(plays: Sequence[Play]) -> str:
 
 
 def _parse_steps(text: str) -> tuple[Counter[int], set[int], set[int]]:
-    """Parse a play: how many checkers each point gains or loses, the points with a star, and the points landed on."""
+    """Parse a play. Returns how many checkers each point gains or loses, the points with a star, and the points on
+    which checkers land."""
     change: Counter[int] = Counter()
     stars: set[int] = set()
     landings: set[int] = set()

@@ -101,7 +101,7 @@ class Position:
 
     @property
     def key(self) -> bytes:
-        """The 10-byte key: the opponent's counts, then ours, lowest bit first; a count of n is n 1 bits and a 0 bit."""
+        """The 10-byte key: the opponent's counts, then ours, lowest bit first. A count of n is n 1 bits and a 0 bit."""
         opponent, on_roll = self.rows
         bits = "".join([_UNARY[count] for count in opponent + on_roll])
         return int(bits[::-1], 2).to_bytes(10, "little")
@@ -113,26 +113,26 @@ class Position:
 
     @property
     def pip_count(self) -> int:
-        """Pips that the player on roll needs to bear off all checkers; the bar counts 25."""
+        """The pips that the player on roll needs to bear off all checkers; a checker on the bar needs 25."""
         return sum(count * point for point, count in enumerate(self.board) if count > 0 and point)
 
     @property
     def opponent_pip_count(self) -> int:
-        """Pips that the opponent needs to bear off all checkers."""
+        """The pips that the opponent needs to bear off all checkers."""
         return self.flip().pip_count
 
     @property
     def off(self) -> int:
-        """Checkers that the player on roll has borne off: 15 minus those on the board."""
+        """The number of checkers that the player on roll has borne off: 15 minus those on the board."""
         return CHECKERS - _checkers(self.board)
 
     @property
     def opponent_off(self) -> int:
-        """Checkers that the opponent has borne off."""
+        """The number of checkers that the opponent has borne off."""
         return CHECKERS - _checkers(_flip(self.board))
 
     def flip(self) -> Position:
-        """The position as the other player sees it, who is then on roll."""
+        """Return the position as the other player sees it, who is then on roll."""
         return trusted_position(_flip(self.board))
 
     def with_board(self, board: tuple[int, ...]) -> Position:
@@ -151,7 +151,7 @@ class Position:
         return legal_plays(self, roll)
 
     def play(self, play: Play | str, roll: RollLike | None = None) -> Position:
-        """The position after a play, with the OPPONENT on roll: the board is turned.
+        """Return the position after a play, with the OPPONENT on roll: the board is turned.
 
         `play` is one of `legal_plays`, or a string in the usual notation, with moves in any order. It must be legal for
         the roll, or for any roll if none is given. Raises IllegalPlayError if it is illegal.
@@ -169,9 +169,9 @@ class Position:
         stakes: Stakes | None = None,
         width: int = 660,
     ) -> str:
-        """An SVG picture of the board, `width` pixels wide, with the roll, the play as arrows, and the cube and score
-        of `stakes`. Notebooks display positions this way. Raises UsageError unless width is positive, and the errors of
-        `play`."""
+        """Draw the board as an SVG picture, `width` pixels wide, with the roll, the play as arrows, and the cube and
+        score of `stakes`. Notebooks display positions this way. Raises UsageError unless width is positive, and
+        IllegalPlayError or InvalidRollError for an illegal play or an invalid roll."""
         from bgdata.game.board_svg import format_board_svg
         from bgdata.game.dice import to_roll
 
@@ -197,14 +197,14 @@ class Position:
 
 
 def set_text_reader(reader: Callable[[str], Position]) -> None:
-    """Set the function with which `Position(text)` parses text. `identifiers` calls this, since it imports this
-    module."""
+    """Set the function with which `Position(text)` parses text. `identifiers` calls this, because this module cannot
+    import it."""
     _reads_text[:] = [reader]
 
 
 def board_flaw(board: Sequence[int]) -> Flaw:
-    """The first rule that a 26-integer board breaks, `Flaw.NONE` for a legal one. Raises InvalidPositionError unless
-    there are 26 integers."""
+    """Return the first rule that a 26-integer board breaks, `Flaw.NONE` for a legal board. Raises InvalidPositionError
+    unless there are 26 integers."""
     if len(board) != 26:
         raise InvalidPositionError(f"expected 26 integers, got {len(board)}")
     opponent_bar, bar = board[OPPONENT_BAR], board[BAR]
@@ -245,7 +245,7 @@ def _position_of_key(key: bytes, text: str) -> Position:
     """Decode a 10-byte key; errors cite `text`, which the caller passed."""
     bits = int.from_bytes(key, "little")
     runs = f"{bits:080b}"[::-1].split("0", 50)
-    if len(runs) < 51:  # too many checkers: fewer than 50 zeros
+    if len(runs) < 51:  # fewer than 50 zeros, so too many checkers
         runs += [""] * (51 - len(runs))
     counts = list(map(len, runs))
     board = (counts[24], *map(operator.sub, counts[25:49], counts[23::-1]), counts[49])
@@ -272,7 +272,7 @@ def trusted_position(board: tuple[int, ...]) -> Position:
 
 
 def letter_error(text: str, name: str, length: int, letters: str) -> str:
-    """The error message for a text that should be a `name` of `length` characters, all from `letters`."""
+    """Return the error message for a text that should be a `name` of `length` characters, all from `letters`."""
     for place, letter in enumerate(text, start=1):
         if letter not in letters:
             return f"expected letters of a {name}, got {letter!r} at character {place} of {cite(text)}"

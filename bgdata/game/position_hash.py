@@ -1,9 +1,10 @@
-"""A hash of positions that is equal for both players' views; splits and leak guards use it.
+"""A hash of positions that is the same from both players' points of view. Splits use it, and so do the checks that no
+position of a benchmark is trained on.
 
 A board's hash sums its checkers times 26 64-bit weights (the first outputs of splitmix64 with seed 0) and mixes the
 sum. A position's hash mixes the sum of the hashes of the board and its flip. The hash of a position is the same on
-every machine and must not change, since splits depend on it. Any two of a million positions share a hash with a chance
-of 1 in 40 million.
+every machine and must not change, since splits depend on it. The chance that any two of a million positions have the
+same hash is 1 in 40 million.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ FLIPPED_WEIGHTS = np.concatenate([WEIGHTS[25:], ~WEIGHTS[24:0:-1] + np.uint64(1)
 
 
 def position_hashes(boards: Boards) -> Hashes:
-    """uint64[n]: hashes of int8[n, 26] boards, the same for a board and its flip. Raises InvalidPositionError unless
-    boards are int8[n, 26]."""
+    """Return the hashes of int8[n, 26] boards as uint64[n]. A board and its flip have the same hash. Raises
+    InvalidPositionError for another shape or type."""
     hashes = np.empty(len(check_boards(boards)), np.uint64)
     fill_position_hashes(boards, hashes)
     return hashes
@@ -36,7 +37,7 @@ def position_hashes(boards: Boards) -> Hashes:
 
 @kernel(borrows=True)
 def board_hash(board: Boards) -> np.uint64:
-    """A hash of one board; the flipped board has another hash."""
+    """Return a hash of one board; the flipped board has another hash."""
     total = np.uint64(0)
     for slot in range(26):
         total += np.uint64(np.int64(board[slot])) * WEIGHTS[slot]

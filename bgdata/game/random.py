@@ -1,4 +1,5 @@
-"""Random numbers for kernels that are independent of threads: a hash of (seed, item, counter), without shared state.
+"""Random numbers for kernels. They are a hash of (seed, item, counter) without shared state, so threads do not change
+them.
 
 Each item, such as a game, has its own splitmix64 generator (Steele, Lea and Flood, 2014), which can start at any
 counter.
@@ -28,7 +29,8 @@ def mix_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 @kernel()
 def random_bits(stream: np.uint64, counter: int) -> np.uint64:
-    """Number `counter`, from 0, in a stream of random 64-bit numbers: the output of splitmix64 seeded with `stream`."""
+    """Return number `counter`, from 0, of a stream of random 64-bit numbers: the output of splitmix64 seeded with
+    `stream`."""
     bits = stream + (np.uint64(counter) + np.uint64(1)) * GAMMA
     bits = (bits ^ (bits >> _U30)) * _FIRST
     bits = (bits ^ (bits >> _U27)) * _SECOND
@@ -37,21 +39,21 @@ def random_bits(stream: np.uint64, counter: int) -> np.uint64:
 
 @kernel()
 def random_stream(seed: int, item: int) -> np.uint64:
-    """The stream of random numbers for one item: a seed for `random_bits`, far from the streams of other items and
-    seeds."""
+    """Return the stream of random numbers for one item: a seed for `random_bits`, far from the streams of other items
+    and seeds."""
     return random_bits(random_bits(np.uint64(seed), 0), item)
 
 
 @kernel()
 def high_below(bits: np.uint64, count: int) -> int:
-    """A random number from 0 to count - 1, from the upper 32 of 64 random bits. The chances of two numbers differ by
-    less than 2^-32."""
+    """Return a random number from 0 to count - 1, from the upper 32 of 64 random bits. The chances of two numbers
+    differ by less than 2^-32."""
     return int(((bits >> _U32) * np.uint64(count)) >> _U32)
 
 
 @kernel()
 def low_below(bits: np.uint64, count: int) -> int:
-    """A random number from 0 to count - 1, from the lower 32 of 64 random bits, independent of `high_below`."""
+    """Return a random number from 0 to count - 1, from the lower 32 of 64 random bits, independent of `high_below`."""
     return int(((bits & _LOW_HALF) * np.uint64(count)) >> _U32)
 
 

@@ -6,6 +6,6 @@ import numpy as np
 
 from bgdata.game.dice import ROLLS
 
-DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)  # [21, 2] the higher die first
-WAYS = np.array([roll.weight for roll in ROLLS], np.float64)  # [21] number of the 36 ordered rolls: 1 or 2
+DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)  # [21, 2], the higher die first
+WAYS = np.array([roll.weight for roll in ROLLS], np.float64)  # [21], how many of the 36 ordered rolls: 1, 2
 CHANCES = WAYS / 36  # [21]

@@ -1,7 +1,7 @@
 """The themes of positions: what kind of game is being played. Players are scored by theme.
 
-A position of a game in progress has the theme of the first rule that holds. Points are counted by the side in the
-sentence. "Either" means that one of the two sides is enough.
+A position of a game in progress has the theme of the first rule that is true. Each rule counts points from the point of
+view of the side that it speaks of. A rule with "either" is true if it is true of one side.
 
 1. Bear-off: the sides have passed each other and all checkers are home. Race: they have passed, and some are not home.
 
@@ -93,8 +93,8 @@ _FIRST_ADVANCED, _LAST_ADVANCED = ADVANCED
 
 
 def position_themes(boards: Boards) -> NDArray[np.int8]:
-    """int8[n]: the `Theme` number of each int8[n, 26] board, NO_THEME if the game is over. Raises InvalidPositionError
-    for another shape or type."""
+    """Return the `Theme` number of each int8[n, 26] board as int8[n], NO_THEME if the game is over. Raises
+    InvalidPositionError for another shape or type."""
     themes = np.empty(len(check_boards(boards)), np.int8)
     fill_themes(boards, themes)
     return themes
@@ -109,7 +109,7 @@ def fill_themes(boards: Boards, themes: NDArray[np.int8]) -> None:
 
 @kernel(borrows=True)
 def theme_of(board: Boards) -> int:
-    """The `Theme` number of a position, NO_THEME if the game is over."""
+    """Return the `Theme` number of a position, NO_THEME if the game is over."""
     position_class = class_of(board)
     if position_class == _OVER:
         return NO_THEME
@@ -145,7 +145,7 @@ def theme_of(board: Boards) -> int:
 
 @kernel(borrows=True)
 def points_within(board: Boards, side: int, lowest: int, highest: int) -> int:
-    """How many points from `lowest` to `highest` a side has made."""
+    """Count the points from `lowest` to `highest` that a side has made (with two or more checkers)."""
     total = 0
     for point in range(lowest, highest + 1):
         total += checkers_at(board, side, point) >= 2
@@ -154,7 +154,7 @@ def points_within(board: Boards, side: int, lowest: int, highest: int) -> int:
 
 @kernel(borrows=True)
 def rearmost(board: Boards, side: int) -> int:
-    """The highest own point where a side has a checker; 25 is the bar."""
+    """Return the highest own point on which a side has a checker; 25 is the bar."""
     point = BAR
     while point > 0 and checkers_at(board, side, point) == 0:
         point -= 1
@@ -163,7 +163,7 @@ def rearmost(board: Boards, side: int) -> int:
 
 @kernel(borrows=True)
 def is_behind(board: Boards, side: int) -> bool:
-    """Whether a side has the higher pip count."""
+    """Whether a side has the higher pip count, so that it trails in the race."""
     lead = 0
     for point in range(1, BAR + 1):
         lead += point * (checkers_at(board, 1 - side, point) - checkers_at(board, side, point))
@@ -172,7 +172,7 @@ def is_behind(board: Boards, side: int) -> bool:
 
 @kernel(borrows=True)
 def moved_checkers(board: Boards, side: int) -> int:
-    """How many checkers of a side are not on their starting points."""
+    """Count the checkers of a side that are not on their starting points."""
     there = 0
     for point in range(1, BAR):
         there += min(checkers_at(board, side, point), max(int(_START[point]), 0))

@@ -4,7 +4,7 @@
 
 The fields: 26 characters for the board, cube (binary logarithm), its owner, side on roll, dice, scores of bottom and
 top, Crawford or money rules, match length, cube limit (binary logarithm). The board is always from the bottom side's
-point of view, whoever is on roll. Capital letters are the bottom side's checkers; side 1 is bottom, -1 is top.
+point of view, whoever is on roll. Capital letters are the bottom side's checkers. Side 1 is bottom, -1 is top.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ class Xgid:
 
 
 def parse_xgid(text: str) -> Xgid:
-    """Parse an XGID; "XGID=" is optional, in either case. In place of dice, `D`, `B` and `R` are an offered double,
-    beaver and raccoon. The turn is the side that doubled first, and the cube is the one before the last offer. Raises
-    InvalidPositionError, which names the field, character or rule."""
+    """Parse an XGID. "XGID=" is optional and may be in lower case. In place of dice, `D`, `B` and `R` stand for an
+    offered double, beaver and raccoon; then the side on roll is the one that doubled first, and the cube is that before
+    the last offer. Raises InvalidPositionError, which names the field, character or rule."""
     body = text.strip()
     fields = (body[len(PREFIX) :] if body.upper().startswith(PREFIX) else body).split(":")
     if len(fields) != len(_NAMES):
@@ -132,7 +132,7 @@ def _match_state(field_of: Mapping[str, str]) -> MatchState:
 
 
 def _choice(field_of: Mapping[str, str], name: str, codes: Mapping[T, str]) -> T:
-    """The value in `codes` for the code in a field."""
+    """Return the value of `codes` whose code is in the field `name`."""
     for value, code in codes.items():
         if code == field_of[name]:
             return value
@@ -140,7 +140,7 @@ def _choice(field_of: Mapping[str, str], name: str, codes: Mapping[T, str]) -> T
 
 
 def _number(field_of: Mapping[str, str], name: str, highest: int = 99999) -> int:
-    """The number in the field `name`, from 0 to `highest`."""
+    """Return the number in the field `name`, from 0 to `highest`."""
     if not _NUMBER.fullmatch(field_of[name]) or int(field_of[name]) > highest:
         raise InvalidPositionError(
             f"expected a number from 0 to {highest} as {_place(name)}, got {cite(field_of[name])}"

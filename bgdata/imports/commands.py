@@ -123,7 +123,8 @@ def fetch(
 
 
 def source_lines() -> list[str]:
-    """Lines for the user with all files that `bgdata fetch` can download, and a description of each publisher."""
+    """Return lines for the user with all files that `bgdata fetch` can download, and a description of each
+    publisher."""
     from bgdata.imports import steps
 
     rows = [
@@ -140,8 +141,8 @@ def source_lines() -> list[str]:
     return [*table_lines(columns, rows), "", *chain.from_iterable(about)]
 
 
-NOTES, FIRST_NOTES = "notes", 5  # the statistic that counts notes, and how many are printed
-MATCHES, DUPLICATES = "matches", "duplicates"  # the statistics that count matches, and files with one of them again
+NOTES, FIRST_NOTES = "notes", 5  # the statistic that counts notes, and how many notes are printed
+MATCHES, DUPLICATES = "matches", "duplicates"  # statistics: matches, and files with one of them again
 REASON = "quarantined: "  # prefix of the statistics that count reasons
 
 
@@ -174,7 +175,7 @@ def import_files(
 
 def print_report(table: Table, form: str = "table", *, err: bool = False) -> None:
     """Print how many lines of the imported files became rows, were comments, or were quarantined, and for what reasons.
-    If `err` is true, print it to standard error, because standard output has data."""
+    If `err` is true, print to standard error, because standard output is for data."""
     manifest, err = table.manifest, err or form != "table"
     if form != "table":
         print_built(table, (), form)

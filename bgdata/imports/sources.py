@@ -1,4 +1,4 @@
-"""Published files of others, as `sources.toml` lists them: addresses, licences and hashes, without the files."""
+"""Files that others publish: the addresses, licences and hashes in `sources.toml`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class SourceFile:
     """A file that somebody publishes, with its hashes, which are empty if they are not known. `content_sha256` is the
     hash of the content after unpacking."""
 
-    name: str  # in the folder that it is downloaded into
+    name: str  # its name in the folder of downloads
     address: str
     kind: str = ""  # the kind that imports it, empty if none does
     size: int = 0  # in bytes, may be rounded; 0 if unknown
@@ -48,8 +48,8 @@ def load_sources() -> Mapping[str, Source]:
 
 
 def at_mirror(source: Source, address: str | None) -> Source:
-    """The same publisher with the addresses of its files in a folder on a mirror at `address`; unchanged if `address`
-    is None or empty."""
+    """Return the publisher with the addresses of its files on a mirror, in the folder at `address`. The publisher does
+    not change if `address` is None or empty."""
     if not address:
         return source
     site = address.rstrip("/")
@@ -57,7 +57,7 @@ def at_mirror(source: Source, address: str | None) -> Source:
 
 
 def published_contents(kind: str) -> Mapping[str, str]:
-    """SHA-256 of the unpacked content of each published file of a kind, where it is known, by file name without the
-    ending for compression."""
+    """Return the SHA-256 of the unpacked content of each published file of a kind, if it is known, by file name without
+    the ending for compression."""
     files = [file for source in load_sources().values() for file in source.files if file.kind == kind]
     return {file.name.removesuffix(".bz2"): file.content_sha256 for file in files if file.content_sha256}

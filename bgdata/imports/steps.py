@@ -1,4 +1,4 @@
-"""Steps with other people's files: download them, import, check, and count leaked positions."""
+"""Steps with other people's files: download, import and check them, and count positions that leak into benchmarks."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ from bgdata.warehouse import Warehouse
 
 RAW = "raw"  # folder of downloads in the warehouse
 SUMS = "SHA256SUMS"  # hashes of the first downloads into a folder
-ADVICE = "name the FILES that you need, or choose another folder with --output"  # where the disk is full
-LOGIN_CODES = (401, 403)  # codes of a server that wants to know who asks
+ADVICE = "name the FILES that you need, or choose another folder with --output"  # advice if the disk is full
+LOGIN_CODES = (401, 403)  # HTTP codes of a server that asks who downloads
 STANDARD_INPUT = "/dev/stdin"  # the path of `-`
 
 
 class Leak(NamedTuple):
-    """How many labelled rows of a variant have positions that also occur in benchmarks. Training leaves these rows
+    """The number of labelled rows of a variant whose positions also occur in benchmarks. Training leaves these rows
     out."""
 
     labels: str  # dataset/variant
@@ -68,8 +68,8 @@ def find_source(name: str) -> Source:
 
 
 def select_files(source: Source, names: Sequence[str]) -> list[SourceFile]:
-    """The files of a publisher with these names; all its files if there are no names. Raises UsageError for an unknown
-    name."""
+    """Return the files of a publisher with these names, or all its files if there are no names. Raises UsageError for
+    an unknown name."""
     known = [file.name for file in source.files]
     for name in names:
         if name not in known:
@@ -78,8 +78,8 @@ def select_files(source: Source, names: Sequence[str]) -> list[SourceFile]:
 
 
 def check_free_disk(files: Sequence[SourceFile], folder: Path) -> None:
-    """Raise TooLargeError if the disk has too little room for those files, of known size, that the folder does not
-    contain yet."""
+    """Raise TooLargeError if the disk is too small for the files that the folder does not contain yet. Files of unknown
+    size do not count."""
     needed = 0
     for file in files:
         path = folder / file.name
@@ -91,7 +91,7 @@ def check_free_disk(files: Sequence[SourceFile], folder: Path) -> None:
 
 
 def fetch_file(source: Source, file: SourceFile, folder: Path, progress: Progress) -> Path:
-    """Download a published file to a folder, unless it is there already, and check its hash; returns its path.
+    """Download a published file to a folder, unless it is there already, check its hash, and return its path.
 
     If no hash is published, SHA256SUMS in the folder records the hash of the first download, and later downloads are
     compared with it. Raises DownloadError if the download fails; StorageError if the file cannot be written;
@@ -161,7 +161,7 @@ def _unpacked_hash(file: SourceFile, path: Path, step: str) -> str:
 
 
 def read_checksums(path: Path) -> dict[str, str]:
-    """Read the file SHA256SUMS at `path`: SHA-256 in hex by file name; empty if it does not exist. Raises
+    """Read the file SHA256SUMS at `path`. Returns SHA-256 in hex by file name, none if the file does not exist. Raises
     ManifestFormatError if it is damaged."""
     with storage_errors("read", path):
         written = path.read_bytes() if path.exists() else b""
@@ -179,7 +179,7 @@ def add_checksum(path: Path, name: str, sha256: str) -> None:
 
 
 def next_step(file: SourceFile, path: Path) -> str:
-    """The command that imports the downloaded file at `path`; empty if no kind of dataset imports it."""
+    """Return the command that imports the downloaded file at `path`, empty if no kind of dataset imports it."""
     if not file.kind:
         return ""
     if path.suffix == ".zip":
@@ -212,8 +212,8 @@ def import_files(
     strict: bool = False,
     force: bool = False,
 ) -> Table:
-    """Import files, and the files in folders, as one version of a kind. Without `name`, the variant is named after
-    them; `strict` and `force` are as for `Warehouse.build`. Raises UsageError for a kind that is computed,
+    """Import files, and the files in folders, as one version of a kind. Without `name`, the variant is named after the
+    files. `strict` and `force` are as for `Warehouse.build`. Raises UsageError for a kind that is computed,
     MissingFileError if a file does not exist, NoRowsError if no file gives a row, and the errors of
     `Warehouse.build`."""
     parameters = import_parameters(warehouse, kind, files, name, encoding)
@@ -225,8 +225,8 @@ def import_files(
 def import_parameters(
     warehouse: Warehouse, kind: str, files: Sequence[Path], name: str | None = None, encoding: str = ""
 ) -> Any:
-    """The parameters of the variant as which these files and folders would be imported. Raises UsageError for a kind
-    that is computed, MissingTableError for an unknown kind, MissingFileError if a file does not exist, and
+    """Return the parameters of the variant that an import of these files and folders would make. Raises UsageError for
+    a kind that is computed, MissingTableError for an unknown kind, MissingFileError if a file does not exist, and
     InvalidParameterError for an invalid name."""
     declared = warehouse.kind(kind)
     if not isinstance(declared, ImportedDataset):
@@ -243,17 +243,17 @@ def import_parameters(
 
 
 def input_path(path: Path) -> Path:
-    """Return the path; for `-`, the path of standard input."""
+    """Return the path, or for `-` the path of standard input."""
     return Path(STANDARD_INPUT) if str(path) == "-" else path
 
 
 def collect_files(
     warehouse: Warehouse, kind: str, paths: Sequence[Path], progress: Progress, unpacked: Path
 ) -> list[Path]:
-    """The files to import: those among `paths`, and those of the kind in folders among `paths` and in their subfolders.
-    Hidden files and files of the warehouse are skipped. For a kind that recognises its files by content, archives are
-    unpacked into the folder `unpacked`. Raises MissingFileError if a folder or archive contains no file of the kind,
-    and the errors of `unpack_archive`."""
+    """Return the files to import: the files among `paths`, and the files of the kind in folders among `paths` and in
+    their subfolders. Hidden files and files of the warehouse are skipped. For a kind that recognises its files by
+    content, archives are unpacked into the folder `unpacked`. Raises MissingFileError if a folder or archive contains
+    no file of the kind, and the errors of `unpack_archive`."""
     declared: Any = warehouse.kind(kind)
     found: list[Path] = []
     for path in map(input_path, paths):
@@ -277,7 +277,8 @@ def collect_files(
 
 
 def _members(path: Path, unpacked: Path) -> list[Path]:
-    """The files of an archive; any other file, or an archive that cannot be unpacked, alone."""
+    """Return the files of an archive. For any other file, or an archive that cannot be unpacked, return only that
+    file."""
     try:
         return unpack_archive(path, unpacked) if is_archive(path) else [path]
     except (CorruptFileError, TooLargeError):
@@ -295,8 +296,7 @@ def _files_in(warehouse: Warehouse, folder: Path) -> list[Path]:
 
 
 def _is_wanted(kind: Any, path: Path, progress: Progress) -> bool:
-    """Whether a file in a folder belongs to the kind, and is to be imported. Raises StorageError if it cannot be
-    read."""
+    """Whether a file in a folder is of the kind, and should be imported. Raises StorageError if it cannot be read."""
     try:
         if kind.is_told_by_content:
             return bool(kind.computation.holds(path))
@@ -310,8 +310,8 @@ def _is_wanted(kind: Any, path: Path, progress: Progress) -> bool:
 
 
 def _without_packed_copies(paths: Sequence[Path], progress: Progress) -> list[Path]:
-    """These files without those beside which an unpacked file of the same name lies, such as `a.mat.gz` beside `a.mat`:
-    rows name a file as if it were unpacked."""
+    """Leave out files for which there is an unpacked file of the same name, such as `a.mat.gz` beside `a.mat`, because
+    rows refer to a file by its unpacked name."""
     there = set(paths)
     copies = [path for path in paths if path.with_name(unpacked_name(path.name)) in there - {path}]
     for path in copies:
@@ -327,7 +327,7 @@ def _what(kind: Any) -> str:
 
 def check_version(warehouse: Warehouse, version: str, progress: Progress) -> list[str]:
     """Run all checks on the version KIND/VARIANT/VERSION, and return a line for each, as `bgdata verify` prints them.
-    Raises CheckFailedError if one fails."""
+    Raises CheckFailedError if a check fails."""
     findings = list(verify(warehouse, [warehouse.open_reference(version)], seed=0, progress=progress))
     if wrong := [finding for finding in findings if finding.problem]:
         raise CheckFailedError(f"{version}: {wrong[0].check}: {wrong[0].text}")
@@ -335,8 +335,8 @@ def check_version(warehouse: Warehouse, version: str, progress: Progress) -> lis
 
 
 def leakage_counts(warehouse: Warehouse) -> list[Leak]:
-    """Count the labelled rows whose positions occur in benchmarks, by the view `leakage`: one result for each variant
-    and each set of benchmarks that share its positions."""
+    """Count the labelled rows whose positions occur in benchmarks, with the view `leakage`. There is a result for each
+    variant and each set of benchmarks that share its positions."""
     query = (
         "select dataset || '/' || variant as labels, list_aggregate(benchmarks, 'string_agg', ', '), count(*) "
         "from leakage group by all order by all"

@@ -1,6 +1,6 @@
-"""Every kind of dataset by name. Each kind is declared as `DATASET` in a module of its own name, in the folder `kinds`
-of its subject; the module `<name>_compute` beside it computes it. A new kind needs only these two modules. Other
-packages add kinds through the entry points `bgdata.kinds`."""
+"""Every kind of dataset, by name. A kind is the object `DATASET` of the module with the kind's name, in the folder
+`kinds` of its subject. The module `<name>_compute` beside it computes the kind. A new kind needs only these two
+modules. Other packages add kinds through the entry points `bgdata.kinds`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ EMPTY = "select null::varchar as dataset, null::varchar as variant, null::json a
 
 @functools.cache
 def all_kinds() -> Kinds:
-    """All kinds of dataset, of bgdata and of other installed packages, by name. None of their modules is imported."""
+    """Return all kinds of dataset by name, from bgdata and other installed packages. This imports none of their
+    modules."""
     declared = [path for path in _PACKAGE.glob("*/kinds/*.py") if not path.stem.endswith(("_compute", "__init__"))]
     own = {path.stem: f"bgdata.{path.parts[-3]}.kinds.{path.stem}" for path in declared}
     # sorted, because views of later subjects may use views of earlier ones
@@ -37,8 +38,8 @@ def all_kinds() -> Kinds:
 
 
 def leakage_views(kinds: Iterable[Dataset[Any]]) -> Iterator[str]:
-    """Yield the SQL that creates the two views about positions that occur both in a benchmark and among labelled rows,
-    with their comments, from the tables that the kinds declare."""
+    """Yield the SQL that creates two views, with their comments, from the tables that the kinds declare. The views list
+    positions that occur both in a benchmark and among labelled rows."""
     from bgdata.training.feed import is_benchmark, is_labelled
 
     known = list(kinds)

@@ -17,7 +17,7 @@ PIP_COLUMNS = (
 CORPUS_COLUMN = Column("corpus", "VARCHAR", "", "KIND/VARIANT of the games that the row is from; null without games")
 JOINS_GAMES = "games using (corpus, game)"
 JOINS_TURNS = "turns using (corpus, game, turn)"
-# `place` is the place of a slot in the board, from 1
+# `place` is the index of a count in the board, from 1
 _PIPS = "list_sum(list_transform(board, lambda checkers, place: {counted} * {point}))"
 DERIVED_PIPS = {
     "pips": _PIPS.format(counted="greatest(checkers, 0)", point="(place - 1)"),
@@ -44,8 +44,8 @@ SPLITS_ARRAY = FlatArray("splits", "uint8", "row", "Train, validation or test: 0
 
 
 def text_declarations(name: str, rows: str, meaning: str, *, is_shared: bool = False) -> tuple[FlatArray, FlatArray]:
-    """The declarations of the two arrays in which `kinds.column_values.text_arrays` stores strings. `rows` says for
-    what there is a string, and `meaning` what it is."""
+    """Return the declarations of the two arrays that `kinds.column_values.text_arrays` makes of strings. `rows` names
+    what has a string, and `meaning` says what the string is."""
     return (
         FlatArray(name, "uint8", "byte", f"{meaning}: UTF-8, one text after the other", is_shared),
         FlatArray(f"{name}_ends", "int64", rows, f"Where each text of `{name}` ends", is_shared),

@@ -1,4 +1,4 @@
-"""Comparison of stored arrays with recomputed ones, for `check_sample` of several kinds."""
+"""Compares stored arrays with recomputed ones, for the method `check_sample` of several kinds."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from bgdata.errors import CheckFailedError
 from bgdata.store.arrays import Array
 from bgdata.store.table import Table
 
-TOLERANCE = 1e-5  # tolerance of recomputed chances: programs add in different orders
+TOLERANCE = 1e-5  # of recomputed chances, since programs add numbers in different orders
 
 
 def cheapest_rows(games: Mapping[int, int], most: int) -> list[int]:
-    """Choose rows, beginning with those that take the fewest games to recompute, until they take `most` games; at least
-    one row. `games` has the number of games of each row."""
+    """Choose the rows to recompute that take the fewest games, at least one row, up to `most` games in all. `games`
+    maps each row to its number of games."""
     rows = sorted(games, key=lambda row: games[row])
     return rows[: max(1, sum(total <= most for total in accumulate(games[row] for row in rows)))]
 

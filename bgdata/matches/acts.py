@@ -1,17 +1,16 @@
 """The acts of a game, their judgements, and the sums of a player's luck and losses. Cheap to import: `judging`
 computes.
 
-All values are mwc, or points in money play, of the player who acts. `start` is the worth before an act if both sides
-continue as the analyst would, `end` the worth after it. For every act
+All values are mwc, or points in money play, of the player who acts. `start` is the value before an act if both sides
+continue as the analyst would, `end` the value after it. For every act
 
     end - start = luck - play_loss - cube_loss + found
 
-where `found` is the gain of looking ahead over the play that is best at 0-ply (0 at 0-ply). Between two acts the
-analyst sees the same position one roll further, which changes `start` by the `drift`. So, for one player, the result of
-a game minus its value at the beginning is exactly net luck minus net losses plus net drift. The drift is 0 if values
-are exact. The luck of a roll averages to zero exactly, so that the luck-adjusted result (the result minus net luck) has
-the same mean as the result, however well the analyst evaluates (Douglas Zare, "Hedging toward skill", GammonVillage
-2000).
+where `found` is what looking ahead gains over the play that is best at 0-ply (0 at 0-ply). Between two acts the analyst
+sees the same position one roll further, which changes `start` by the `drift`. So, for one player, the result of a game
+minus its value at the beginning is exactly net luck minus net losses plus net drift. The drift is 0 if values are
+exact. The luck of a roll averages to zero exactly. So the luck-adjusted result (the result minus net luck) has the same
+mean as the result, however well the analyst evaluates (Douglas Zare, "Hedging toward skill", GammonVillage 2000).
 
 The performance rating is the mean loss per decision in thousandths of a normalised point: 1000 times the loss of plays
 and cube actions, over unforced plays plus close or taken cube decisions (`judging.CLOSE`). The rating is gnubg's
@@ -27,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bgdata.game.match import Stakes
 
-if TYPE_CHECKING:  # codec has kernels
+if TYPE_CHECKING:  # `codec` imports kernels
     from bgdata.game.codec import Boards
 
 # thresholds of marks for errors and luck, in normalised points: the defaults of gnubg 1.07
@@ -78,13 +77,13 @@ class Act:
     board: Boards  # [26]
     stakes: Stakes
     dice: tuple[int, int] | None = None
-    after_play: Boards | None = None  # [26] for the same player; None or `board` without a play
+    after_play: Boards | None = None  # [26] for the same player; None or `board` if no play was made
 
 
 @dataclass(frozen=True)
 class RecordedGame:
-    """The acts of one game. `result` is the points that player 0 won, cube included (negative: lost), None for an
-    unfinished game. `stakes` are the stakes of player 0 before the first roll."""
+    """The acts of one game. `result` is the points that player 0 won, cube included: negative if player 0 lost, None
+    for an unfinished game. `stakes` are the stakes of player 0 before the first roll."""
 
     stakes: Stakes
     acts: Sequence[Act]
@@ -103,10 +102,10 @@ class Candidate:
 class RollJudgement:
     """A roll and its play, with values for the player who rolled."""
 
-    before: float  # mean over all rolls
+    before: float  # value before the roll, the mean over all rolls
     rolled: float  # value of this roll, after the play that is best at 0-ply
-    best: float  # after the best play found, which may be the one made
-    after: float  # after the play made
+    best: float  # value after the best play found, which may be the play made
+    after: float  # value after the play made
     candidates: tuple[Candidate, ...]  # at the deepest ply, best first
     is_forced: bool  # whether there was at most one play, or none was made
 
@@ -116,14 +115,14 @@ class JudgedAct:
     """An act with its values, luck and losses (0 if they do not apply), in mwc or points of the player who acts."""
 
     act: Act
-    point: float  # worth of one point of normalised equity, at the cube before the act
+    point: float  # value of one point of normalised equity, at the cube before the act
     start: float
     end: float
     drift: float
     roll: RollJudgement | None = None
     cube: CubeValues | None = None  # for the player ON ROLL, if it could double
     cube_loss: float = 0.0
-    best_answer: ActKind | None = None  # to a double or beaver
+    best_answer: ActKind | None = None  # best answer to a double or beaver
     is_cube_decision: bool = False  # a double, an answer, or a roll where doubling was close or right
 
     @property
@@ -133,7 +132,7 @@ class JudgedAct:
 
     @property
     def play_loss(self) -> float:
-        """What the play loses against the best one, in mwc or points: never negative, 0 if there was no roll."""
+        """What the play loses against the best play, in mwc or points: never negative, 0 if there was no roll."""
         return self.roll.best - self.roll.after if self.roll else 0.0
 
     @property
@@ -166,7 +165,7 @@ class Score:
 
     rolls: int
     unforced_plays: int
-    cube_decisions: int  # close or taken
+    cube_decisions: int  # number of close or taken cube decisions
     doubles: int
     takes: int
     passes: int
@@ -212,18 +211,19 @@ class Totals:
 
 
 def rating(loss: float, decisions: int) -> float:
-    """The loss per decision in thousandths of a point; 0 if there are no decisions."""
+    """Return the loss per decision in thousandths of a point; 0 if there are no decisions."""
     return 1000 * loss / decisions if decisions else 0.0
 
 
 def error_mark(loss: float) -> str:
-    """The mark of a loss in points of normalised equity: `doubtful`, `bad` or `very bad`; empty for a small loss."""
+    """Return the mark of a loss in points of normalised equity: `doubtful`, `bad` or `very bad`; empty for a small
+    loss."""
     return next((mark for least, mark in ERROR_MARKS if loss >= least), "")
 
 
 def luck_mark(luck: float) -> str:
-    """The mark of a roll's luck in points of normalised equity, such as `lucky` or `very unlucky`; empty for little
-    luck."""
+    """Return the mark of a roll's luck in points of normalised equity, such as `lucky` or `very unlucky`; empty if
+    there was little luck."""
     found = next((mark for least, mark in LUCK_MARKS if abs(luck) >= least), None)
     return "" if found is None else found + ("lucky" if luck > 0 else "unlucky")
 

@@ -1,9 +1,9 @@
-"""Names of players: `players.toml` in the warehouse says which names in files are one player.
+"""Names of players: `players.toml` in the warehouse says which names in files belong to one player.
 
     ann = ["Ann B.", "annb1970"]
     "Carl Lee" = ["carl"]
 
-SQL finds the name of an alias by the macro `player_named`, which reads a variable of the connection.
+In SQL, the macro `player_named` gives the name of an alias; it reads a variable of the connection.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ MACRO, VARIABLE = "player_named", "player_aliases"
 
 
 def read_aliases(path: Path) -> dict[str, str]:
-    """The names of players by alias, from the file `players.toml`; empty if it is missing. Raises CorruptFileError if
-    it is invalid, and StorageError if it cannot be read."""
+    """Return the names of players by alias, from the file `players.toml`; empty if the file is missing. Raises
+    CorruptFileError if the file is invalid, and StorageError if it cannot be read."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -1,9 +1,9 @@
 """Judges games act by act: the luck of every roll, and the loss of every play and cube action; see `acts`.
 
-The values of the 21 rolls of a position, with the cube, give the worth of every cube action. Plays are evaluated
+The values of the 21 rolls of a position, with the cube, give the value of every cube action. Plays are evaluated
 statically, and the cube model and the stakes convert their chances to values. For each roll the best play is evaluated
-`ply` rolls ahead; ties go to the highest cubeless equity. The mean over the rolls is the worth of rolling. The luck of
-a roll is its value minus this mean. Luck averages to zero exactly, since all rolls are treated alike.
+`ply` rolls ahead; ties go to the highest cubeless equity. The mean over the rolls is the value before the roll. The
+luck of a roll is its value minus this mean. Luck averages to zero exactly, since all rolls are treated alike.
 
 The first roll decides who begins: its luck is its value minus the mean over both players and their rolls.
 """
@@ -51,10 +51,10 @@ from bgdata.matches.acts import (
     RollJudgement,
 )
 
-CLOSE = 0.16  # in normalised points: a double this close to no double counts as a decision
+CLOSE = 0.16  # normalised points: a double counts as a decision if it is this close to no double
 FIRST_WEIGHTS = np.where(DICE[:, 0] == DICE[:, 1], 0.0, WAYS)  # the first roll of a game is never a double
-_KEPT = 1024  # positions whose plays are kept, some 30 kB each
-_FEW = 8  # positions that one thread evaluates
+_KEPT = 1024  # number of positions whose plays are cached, some 30 kB each
+_FEW = 8  # fewer positions are evaluated on one thread
 BATCH = 256  # acts that are prepared together
 
 
@@ -70,7 +70,7 @@ class Plays(NamedTuple):
 
 
 def joined_plays(found: Sequence[Plays]) -> Plays:
-    """The plays of several positions joined in one table, with 21 rolls for each position."""
+    """Join the plays of several positions in one table, with 21 rolls for each position."""
     if len(found) == 1:
         return found[0]
     counts = np.concatenate([np.diff(each.offsets) for each in found])
@@ -81,23 +81,24 @@ def joined_plays(found: Sequence[Plays]) -> Plays:
 class RollValues(NamedTuple):
     """The values of the 21 rolls to the player on roll."""
 
-    static: Values  # [k] of every play, at 0-ply
-    values: Values  # [21] of the play that is best at 0-ply, at the ply of the analyst
+    static: Values  # [k] value of every play, at 0-ply
+    values: Values  # [21] value of the play that is best at 0-ply, at the ply of the analyst
 
     def mean(self, weights: Values = WAYS) -> float:
-        """The value before the roll: the mean over the rolls, with these weights."""
+        """Return the value before the roll: the mean over the rolls, with these weights."""
         return float(self.values @ weights / weights.sum())
 
 
 class Analyst:
-    """Computes values of positions. Chances are a player's, `player.ply` rolls ahead; values follow from them by the
-    cube model of `rules`.
+    """Computes values of positions. Chances are a player's, `player.ply` rolls ahead; the cube model of `rules`
+    converts them to values.
 
-    In money play without beavers, the two-sided table of the player answers with the cube where it covers a position.
-    Races at match scores are judged by the model: solving each of them would take longer than all the rest.
+    In money play without beavers, the player's two-sided table gives the values with the cube where it covers a
+    position. Races at match scores are judged by the model, because solving each of them would take longer than
+    everything else.
 
-    `prepare` computes the values of many acts at once; they are the same, to the last bit, if each is computed when it
-    is needed."""
+    `prepare` computes the values of many acts at once. They are the same, to the last bit, as values computed one at a
+    time."""
 
     def __init__(self, player: LookaheadPlayer, rules: CubeRules) -> None:
         self.player, self.rules = player, rules
@@ -123,21 +124,21 @@ class Analyst:
             self._look(np.concatenate([np.zeros((0, 26), np.int8), *boards]), ply)
 
     def plays(self, board: Boards) -> Plays:
-        """The legal plays of all rolls from int8[26] board, for the player on roll."""
+        """Return the legal plays of all rolls from int8[26] board, for the player on roll."""
         key = board.tobytes()
         if key not in self._plays:
             self._add_plays([key])
         return self._plays[key]
 
     def rolls(self, board: Boards, stakes: Stakes) -> RollValues:
-        """The values of all rolls from int8[26] board to the player on roll, who plays for `stakes`."""
+        """Return the values of all rolls from int8[26] board to the player on roll, who plays for `stakes`."""
         key = board.tobytes(), stakes
         if key not in self._rolls:
             self._add_rolls([key])
         return self._rolls[key]
 
     def _add_plays(self, boards: Iterable[bytes]) -> None:
-        """Compute and keep the plays from these boards, unless they are known."""
+        """Compute and cache the plays from these boards, unless they are cached already."""
         missing = [key for key in boards if key not in self._plays]
         if not missing:
             return
@@ -155,7 +156,8 @@ class Analyst:
             self._plays[key] = Plays(ends - ends[0], after[own], turned[own], chances[own], sources[own])
 
     def _add_rolls(self, keys: Iterable[tuple[bytes, Stakes]]) -> None:
-        """Compute and keep the values of the rolls from these boards with these stakes, unless they are known."""
+        """Compute and cache the values of the rolls from these boards with these stakes, unless they are cached
+        already."""
         missing = [key for key in keys if key not in self._rolls]
         self._add_plays(dict.fromkeys(board for board, _ in missing))
         groups: dict[Stakes, list[bytes]] = {}
@@ -173,18 +175,19 @@ class Analyst:
                 self._rolls[board, stakes] = RollValues(static[begin:end], own)
 
     def _static_rolls(self, stakes: Stakes, boards: Sequence[bytes]) -> tuple[Plays, Values, NDArray[np.int64]]:
-        """(the plays from all boards in one table, their values at 0-ply, the row of the best play of each roll)."""
+        """Return the plays from all boards in one table, their values at 0-ply, and the row of the best play of each
+        roll."""
         plays = joined_plays([self._plays[board] for board in boards])
         static = self._values(plays, slice(None), stakes, 0)
         return plays, static, lowest_in_group(-static, cubeless_equities(plays.chances), plays.offsets)
 
     def rows(self, board: Boards, rows: NDArray[np.int64], stakes: Stakes, ply: int) -> Values:
-        """float64[m]: the values of `plays(board)` in these rows to the player on roll, who plays for `stakes`, at a
-        ply."""
+        """Return the values of `plays(board)` in these rows to the player on roll, who plays for `stakes`, at a ply, as
+        float64[m]."""
         return self._values(self.plays(board), rows, stakes, ply)
 
     def cube(self, board: Boards, stakes: Stakes) -> CubeValues:
-        """The values of the cube actions to the player on roll, who may double."""
+        """Return the values of the cube actions to the player on roll, who may double."""
         return CubeValues(
             self.rolls(board, stakes).mean(),
             self.rolls(board, stakes.after_take()).mean(),
@@ -192,7 +195,7 @@ class Analyst:
         )
 
     def point(self, stakes: Stakes) -> float:
-        """The value of one point of normalised equity with these stakes, in mwc or points."""
+        """Return the value of one point of normalised equity with these stakes, in mwc or points."""
         return self._point(stakes)
 
     def _values(self, plays: Plays, rows: NDArray[np.int64] | slice, stakes: Stakes, ply: int) -> Values:
@@ -203,8 +206,8 @@ class Analyst:
         return for_other_side(found, stakes)
 
     def _fill_exact(self, boards: Boards, answers: Evaluations, stakes: Stakes, values: Values) -> None:
-        """In money play, replace values[n] of boards by exact ones where the two-sided table covers them. The table
-        lacks beavers, and the value of a centered cube that gammons wait for (the Jacoby rule)."""
+        """In money play, replace values[n] of boards by exact values where the two-sided table covers them. The table
+        does not consider beavers, nor a centered cube under the Jacoby rule while gammons are possible."""
         tables = getattr(self.player.evaluator, "tables", NO_TABLES)
         if not isinstance(stakes.score, Money) or self.rules.has_beavers or self.rules.by_model:
             return
@@ -221,7 +224,7 @@ class Analyst:
 def judge_game(analyst: Analyst, game: RecordedGame) -> Iterator[JudgedAct]:
     """Judge every act of a game, and yield them in order. Raises InvalidScoreError for a score beyond the match equity
     table, and the errors of the analyst."""
-    now, offered = worth_of_game(game.stakes, analyst.rules), 2  # worth of player 0; factor of the cube
+    now, offered = worth_of_game(game.stakes, analyst.rules), 2  # value for player 0; factor of the cube
     for place, act in enumerate(game.acts):
         if place % BATCH == 0:
             analyst.prepare(game.acts[place : place + BATCH], starts_game=place == 0)
@@ -238,7 +241,7 @@ def judge_game(analyst: Analyst, game: RecordedGame) -> Iterator[JudgedAct]:
 
 
 def whole_game(analyst: Analyst, game: RecordedGame, acts: list[JudgedAct]) -> JudgedGame:
-    """The judged acts of a whole game, with its values at the beginning and at the end."""
+    """Return the judged acts of a whole game, with its values at the beginning and at the end."""
     initial = last = worth_of_game(game.stakes, analyst.rules)
     if acts:
         last = acts[-1].end if acts[-1].act.player == 0 else for_other_side(acts[-1].end, game.stakes)
@@ -287,12 +290,12 @@ def _judge_answer(analyst: Analyst, act: Act, carried: float, offered: int) -> J
 
 
 def _double_worth(analyst: Analyst, cube: CubeValues) -> float:
-    """The value of a double after the opponent's best answer."""
+    """Return the value of a double after the opponent's best answer."""
     return min(cube.double_worth, 2 * cube.double_take) if analyst.rules.has_beavers else cube.double_worth
 
 
 def _mean_of_first(analyst: Analyst, act: Act, rolls: RollValues) -> float:
-    """The value of the start to the player who begins: the mean over both players and their first rolls."""
+    """Return the value of the start to the player who begins: the mean over both players and their first rolls."""
     theirs = analyst.rolls(act.board, act.stakes.flip()).mean(FIRST_WEIGHTS)
     return (rolls.mean(FIRST_WEIGHTS) + for_other_side(theirs, act.stakes)) / 2
 
@@ -314,7 +317,8 @@ def _judge_play(analyst: Analyst, act: Act, rolls: RollValues, before: float) ->
 
 
 def _candidates(analyst: Analyst, act: Act, ply: int) -> tuple[NDArray[np.int64], Values]:
-    """(rows of the candidate plays, their values at a ply). At 0-ply all plays of the roll are candidates."""
+    """Return the rows of the candidate plays, and their values at a ply. At 0-ply all plays of the roll are
+    candidates."""
     if ply > 0:
         rows = _candidate_rows(analyst, act, ply)
         return rows, analyst.rows(act.board, rows, act.stakes, ply)
@@ -323,10 +327,12 @@ def _candidates(analyst: Analyst, act: Act, ply: int) -> tuple[NDArray[np.int64]
 
 
 def _candidate_rows(analyst: Analyst, act: Act, ply: int) -> NDArray[np.int64]:
-    """The rows of the plays that are evaluated at a ply of 1 or more; empty if the play that was made is not legal.
+    """Return the rows of the plays that are evaluated at a ply of 1 or more; empty if the play that was made is not
+    legal.
 
-    These are the plays that pass the filters of each ply, the play that was made, and the best one at 0-ply. Equal
-    plays, as before a cash of the opponent, are in order of cubeless equity at 0-ply."""
+    These are the plays that pass the filters of each ply, the play that was made, and the best play at 0-ply. Plays
+    with equal values, such as plays before a double that the opponent should pass, are in order of cubeless equity at
+    0-ply."""
     plays = analyst.plays(act.board)
     made = _made_rows(plays, act)
     if not len(made):
@@ -342,14 +348,14 @@ def _candidate_rows(analyst: Analyst, act: Act, ply: int) -> NDArray[np.int64]:
 
 
 def _roll_rows(plays: Plays, act: Act) -> NDArray[np.int64]:
-    """The rows of the plays that are legal with the roll of an act."""
+    """Return the rows of the plays that are legal with the roll of an act."""
     assert act.dice is not None
     place = roll_place(*act.dice)
     return np.arange(plays.offsets[place], plays.offsets[place + 1])
 
 
 def _made_rows(plays: Plays, act: Act) -> NDArray[np.int64]:
-    """The row of the play that was made; none if it is not legal."""
+    """Return the row of the play that was made; empty if the play is not legal."""
     rows = _roll_rows(plays, act)
     made = act.board if act.after_play is None else act.after_play
     is_made = (plays.after[rows] == made).all(axis=1)
@@ -357,7 +363,7 @@ def _made_rows(plays: Plays, act: Act) -> NDArray[np.int64]:
 
 
 def _has_double(act: Act, *, is_first: bool) -> bool:
-    """Whether the player on roll could double before the act."""
+    """Return whether the player on roll could double before the act."""
     return not is_first and act.stakes.may_double and not why_no_double(act.stakes)
 
 

@@ -19,15 +19,14 @@ if TYPE_CHECKING:
     from bgdata.warehouse import Warehouse
 
 Row: TypeAlias = Mapping[str, Any]
-RowsOf: TypeAlias = Callable[[str], Sequence[Row]]  # the rows of a query
+RowsOf: TypeAlias = Callable[[str], Sequence[Row]]  # a function that returns the rows of a query
 DECISIONS, OPENINGS = SOURCES = ("decisions", "openings")
 KINDS = {DECISIONS: "rollout_decisions", OPENINGS: "openings"}  # the kind of dataset of each source
 MONEY, LAST_GAME = Stakes(Money(is_jacoby=False), Cube()), Stakes(MatchScore(1, 1), Cube())
 
 
 def error_questions(rows_of: RowsOf, player: str, analysis: str) -> list[Question]:
-    """Questions about the errors of a player, those with the greatest loss first. Their answers are not evaluated
-    yet."""
+    """Return questions about the errors of a player, the greatest loss first. Their answers are not evaluated yet."""
     rows = rows_of(
         f"""select * from my_errors
         where player = player_named({sql_text(player)}) and variant = {sql_text(analysis)}
@@ -41,7 +40,7 @@ def error_questions(rows_of: RowsOf, player: str, analysis: str) -> list[Questio
 
 
 def met_of(warehouse: Warehouse, analysis: str) -> str:
-    """The match equity table by which an analysis, given by its variant, judged matches."""
+    """Return the match equity table by which an analysis judged matches. `analysis` is a variant."""
     table = warehouse.open_reference(f"match_analysis/{analysis}")
     return table.manifest.inputs["met"].split("@")[0].split("/")[1]
 
@@ -54,8 +53,8 @@ def _where(row: Row) -> str:
 
 
 def book_questions(rows_of: RowsOf, source: str) -> list[Question]:
-    """Questions about the decisions of the table `source`, with answers valued by rollouts; empty if it has no
-    decisions."""
+    """Return questions about the decisions of the table `source`, with answers valued by rollouts; empty if the table
+    has no decisions."""
     rows = rows_of(_OPENINGS if source == OPENINGS else _DECISIONS)
     read = _opening if source == OPENINGS else _decision
     grouped = groupby(rows, key=lambda row: (row["variant"], row["decision"]))

@@ -1,8 +1,8 @@
 """Questions about decisions, and Leitner's boxes, which decide when each is asked again.
 
-A question is in a box from 1 to 5, at first in none. A right answer moves it up one box, a wrong one to box 1. In box b
-it is asked again after 1, 2, 4, 8 or 16 sessions. Questions that are due come first, from box 1 up; new ones follow,
-those with the greatest loss first.
+A question is in a box from 1 to 5; a new question is in no box. A right answer moves it up one box, a wrong answer
+moves it to box 1. The boxes are for questions that are asked again after 1, 2, 4, 8 or 16 sessions. Questions that are
+due come first, from box 1 up; new questions follow, the greatest loss first.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BOXES = 5
 RIGHT = 0.02  # points: an answer that loses less is right
 PLAY, DOUBLE, ANSWER = SUBJECTS = ("play", "double", "answer")
 PHASES = ("contact", "crashed", "race")
-MOST_PLAYS = 5  # answers of a question about a play
+MOST_PLAYS = 5  # maximum number of answers of a question about a play
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Question:
     """A decision of the player on roll, or of the opponent who is doubled. Its answers, best first, are empty before
     they are evaluated.
 
-    `made` is what was done, `loss` how much it lost, or in decisions that nobody made how much the second best play
-    loses. `origin` says where it is from, `judge` who evaluated the answers, `detail` what all cube actions are
-    worth."""
+    `made` is the action that was taken, and `loss` how much it lost. In decisions that nobody made, `loss` is how much
+    the second best play loses. `origin` says where the decision is from, `judge` who evaluated the answers, `detail`
+    the values of all cube actions."""
 
     xgid: str
     subject: str
@@ -83,7 +83,7 @@ class Question:
 
     @property
     def names(self) -> tuple[str, str]:
-        """How a picture of `view` labels the player below and the player above."""
+        """The labels of the player below and the player above in a picture of `view`."""
         return ("you", "opponent, doubles") if self.subject == ANSWER else ("on roll", "opponent")
 
     @property
@@ -107,7 +107,7 @@ class Question:
         return "Do you double?" if self.subject == DOUBLE else "The opponent doubles. Do you take?"
 
     def shuffled_answers(self, seed: int) -> list[Answer]:
-        """The answers in an order that does not tell which is best. The order of plays depends on the seed."""
+        """Return the answers in an order that does not tell which is best. The order of plays depends on the seed."""
         if self.subject != PLAY:
             return sorted(self.answers, key=lambda answer: answer.text, reverse=self.subject == ANSWER)
         return random.Random(f"{seed} {self.key}").sample(self.answers, len(self.answers))
@@ -115,8 +115,8 @@ class Question:
 
 @dataclass(frozen=True)
 class Result:
-    """How a question was answered: how often it was asked and answered wrongly, its box, and the last session that
-    asked it."""
+    """The history of a question: how often it was asked and answered wrongly, its box, and the last session that asked
+    it."""
 
     box: int
     asked: int
@@ -140,7 +140,7 @@ class Results:
         return found
 
     def is_due(self, key: str) -> bool:
-        """Whether the question called `key` should be asked in the present session, or was never asked."""
+        """Return whether the question called `key` should be asked in the present session, or was never asked."""
         found = self.by_key.get(key)
         return found is None or self.sessions - found.session >= 2 ** (found.box - 1)
 
@@ -170,14 +170,14 @@ def read_results(path: Path) -> Results:
 
 
 def format_results(results: Results) -> str:
-    """The results in the form in which a file stores them."""
+    """Return the results in the form in which a file stores them."""
     rows = {key: asdict(row) for key, row in sorted(results.by_key.items())}
     return json.dumps({"sessions": results.sessions, "questions": rows}, indent=1) + "\n"
 
 
 def choose_questions(questions: Iterable[Question], results: Results, count: int) -> list[Question]:
-    """At most `count` questions that are due, each once: first questions of low boxes, then new ones; in both, greater
-    losses first. Ties keep the order of `questions`."""
+    """Return at most `count` questions that are due, each once. Questions of low boxes come first, then new questions;
+    within both, greater losses come first. Ties keep the order of `questions`."""
     by_key = {question.key: question for question in reversed(list(questions))}
     due = [question for question in reversed(by_key.values()) if results.is_due(question.key)]
 
@@ -191,8 +191,8 @@ def choose_questions(questions: Iterable[Question], results: Results, count: int
 def filter_questions(
     questions: Iterable[Question], *, theme: str | None, phase: str | None, is_cube: bool | None, least_loss: float
 ) -> list[Question]:
-    """The questions of a theme and phase, about plays or about the cube, in which at least `least_loss` can be lost.
-    None leaves a condition out."""
+    """Return the questions of a theme and phase, about plays or about the cube, in which at least `least_loss` can be
+    lost. A condition that is None is not checked."""
     return [
         question
         for question in questions
@@ -204,7 +204,7 @@ def filter_questions(
 
 
 def with_answers(question: Question, player: LookaheadPlayer, rules: CubeRules) -> Question:
-    """The question with its possible answers, as the player evaluates them."""
+    """Return the question with its possible answers, as the player evaluates them."""
     from bgdata.equity.cube import normalised_equity
 
     place = question.place
@@ -240,8 +240,8 @@ def _equity(cubeful: float | None, cubeless: float) -> float:
 
 
 def cube_answers(subject: str, values: Mapping[str, float]) -> tuple[Answer, ...]:
-    """The two possible cube actions, best first, from the values of `no double`, `take` and `pass` to the player who
-    may double. `subject` says whether to double or to answer."""
+    """Return the two possible cube actions, best first, from the values of `no double`, `take` and `pass` to the player
+    who may double. `subject` says whether the decision is to double or to answer."""
     if subject == DOUBLE:
         worth = {"no double": values["no double"], "double": min(values["take"], values["pass"])}
     else:
@@ -253,8 +253,8 @@ def cube_answers(subject: str, values: Mapping[str, float]) -> tuple[Answer, ...
 
 
 def answer_of(text: str, shown: Sequence[Answer]) -> Answer | None:
-    """The answer among those `shown` that a user means by its number, from 1, or by its text; None if it is no
-    answer."""
+    """Return the answer among those `shown` that a user means by its number, from 1, or by its text; None if it is not
+    among them."""
     text = " ".join(text.lower().split())
     if text.isdecimal():
         return shown[int(text) - 1] if 1 <= int(text) <= len(shown) else None

@@ -1,5 +1,5 @@
-"""Rolls out a decision of a match: the play or cube action that was made, the one that an analysis prefers, and near
-plays."""
+"""Rolls out a decision of a match: the play or cube action that was made, the one that an analysis prefers, and plays
+that are almost as good."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from bgdata.matches.acts import NO_DOUBLE, ActKind
 from bgdata.selfplay.cubeful_rollout import CubefulStart, decision_starts, play_starts, roll_out_with_cube
 from bgdata.selfplay.rollout import Limits, RolloutSettings, Values
 
-DIGITS = 9  # of values: sums differ in the last digits between processors
+DIGITS = 9  # digits of values, because the last digits of sums differ between processors
 PLAY, DOUBLE, ANSWER = SUBJECTS = ("play", "double", "answer")
 
 
 class AnalysedDecision(NamedTuple):
     """A decision of an analysis: the XGID for the player on roll, what is decided, the choice that was made and the
-    best one."""
+    best choice."""
 
     xgid: str
     subject: str
     made: str
-    best: str  # by the analysis
+    best: str  # best choice by the analysis
 
     @property
     def seed(self) -> int:
@@ -40,8 +40,8 @@ class AnalysedDecision(NamedTuple):
 
 
 class RolledOutChoice(NamedTuple):
-    """The result of rolling out one choice. Values are points per unit cube, or mwc, to the player who decides; `loss`
-    is in points of normalised equity, behind the best choice; `loss_mwc` is NaN in money play."""
+    """The result of rolling out one choice. Values are in points per unit cube, or mwc, to the player who decides.
+    `loss` is in points of normalised equity, behind the best choice; `loss_mwc` is NaN in money play."""
 
     choice: str
     value: float
@@ -78,12 +78,12 @@ class DecisionRoller:
         if decision.subject != PLAY:
             won = worth_of_result(stakes.cube.value, stakes, self.rules) / (stakes.cube.value if is_money else 1)
             blocks = cube_blocks(decision.subject, result.blocks[0], result.blocks[1], won)
-        if decision.subject != DOUBLE:  # the values so far are the opponent's
+        if decision.subject != DOUBLE:  # before this line, values are the opponent's
             blocks = {name: -values if is_money else 1 - values for name, values in blocks.items()}
         return ranked_choices(blocks, result.point, is_money=is_money), int(result.trials[0])
 
     def _plays(self, decision: AnalysedDecision, found: Xgid) -> dict[str, CubefulStart]:
-        """The positions after the plays to roll out, by name of the play."""
+        """Return the positions after the plays to roll out, by name of the play."""
         assert found.match.roll is not None
         stakes, asked = found.match.stakes, (decision.made, decision.best)
         ranked = LookaheadPlayer(self.player).rank_plays(found.position, found.match.roll, stakes, self.rules)
@@ -93,8 +93,9 @@ class DecisionRoller:
 
 
 def cube_blocks(subject: str, no_double: Values, taken: Values, won: float) -> dict[str, Values]:
-    """The values of a cube decision's choices to the player on roll, by name of the choice. `subject` says whether a
-    double or an answer is decided; `taken` are the values after a double and take, `won` is that of a pass."""
+    """Return the values of a cube decision's choices to the player on roll, by name of the choice. `subject` says
+    whether a double or an answer is decided; `taken` are the values after a double and take, `won` is the value of a
+    pass."""
     passed = np.full_like(taken, won)
     if subject == ANSWER:
         return {ActKind.TAKE.value: taken, ActKind.PASS.value: passed}
@@ -102,8 +103,8 @@ def cube_blocks(subject: str, no_double: Values, taken: Values, won: float) -> d
 
 
 def ranked_choices(blocks: dict[str, Values], point: float, *, is_money: bool) -> list[RolledOutChoice]:
-    """The choices with their values, best first, from blocks of values by name. `point` is the size of a point of
-    normalised equity in the unit of values."""
+    """Return the choices with their values, best first, from blocks of values by name. `point` is the size of a point
+    of normalised equity in the unit of values."""
     best = max(blocks, key=lambda name: float(blocks[name].mean()))
     rows = []
     for name, values in blocks.items():
@@ -118,5 +119,5 @@ def ranked_choices(blocks: dict[str, Values], point: float, *, is_money: bool) -
 
 
 def standard_error(values: Values) -> float:
-    """The standard error of the mean of float64[n] values."""
+    """Return the standard error of the mean of float64[n] values."""
     return float(values.std(ddof=1)) / sqrt(len(values))

@@ -13,7 +13,7 @@ from bgdata.store.names import sql_text
 from bgdata.training.rows import Chart, Line
 
 RATING, LUCK = Quantity(1), Quantity(3, sign="+")
-# parts of a report: what the rows of each are named by
+# parts of a report, with the column that names the rows of each part
 PARTS = {
     "all": "'all'",
     "match": "format('{:03d} against {}', match + 1, if(is_own, other_name, player_name))",
@@ -34,15 +34,15 @@ FIGURES = (
     Column("luck", LUCK),
     Column("field_rating", RATING, heading="others' rating"),
 )
-SURE = 1.96  # standard errors of an interval that holds in 95 of 100 cases
-AVERAGE = 5  # matches of a moving average
+SURE = 1.96  # half of a 95 % interval, in standard errors
+AVERAGE = 5  # number of matches in a moving average
 
 
 def decisions_of(names: Sequence[str], analysis: str, source: str, since: str = "") -> str:
-    """The SQL of all decisions of an analysis, a variant of match_analysis. Its column `is_own` marks those of the
-    player who has these names. `away` is what the player who decides needs, so for answers it is the taker's. `date` is
-    the date of the match by the import `source`, as by `import_of`; null if the file gives none. `since` leaves out
-    matches before this date, and those without a date."""
+    """Return the SQL of all decisions of an analysis, a variant of match_analysis. The column `is_own` marks those of
+    the player who has these names. `away` is the number of points that the player who decides needs; for answers, this
+    is the player who takes or passes. `date` is the date of the match by the import `source`, as by `import_of`; null
+    if the file gives none. `since` leaves out matches before this date, and matches without a date."""
     own = ", ".join(f"player_named({sql_text(name)})" for name in names)
     return f"""
         select match_analysis.* replace (
@@ -57,14 +57,40 @@ def decisions_of(names: Sequence[str], analysis: str, source: str, since: str = 
 
 
 def report_rows(rows_of: RowsOf, decisions: str) -> list[Row]:
-    """The rows of all parts of the report on a player, and rows about all players; empty if the player made no
-    decision. `decisions` is the SQL of `decisions_of`."""
-    found = [row for part in PARTS for row in part_rows(rows_of, decisions, part)]
+    """Return the rows of all parts of the report on a player, with the greatest losses of each part first, and rows
+    about all players; empty if the player made no decision. The rows of matches are ordered by date, then by number.
+    `margin` is half of the 95 % interval of the rating. `decisions` is the SQL of `decisions_of`."""
+    named = ", ".join(f"{{part: '{part}', name: {name}}}" for part, name in PARTS.items())
+    found = rows_of(
+        f"""with decisions as materialized ({decisions}),
+        named as (select *, unnest([{named}], recursive := true) from decisions),
+        summed as (
+            select part, name, is_own, min(date) as date,
+                count(*) filter (where is_decision) as decisions,
+                sum(loss) as loss,
+                1000 * {SURE} * stddev_samp(loss) filter (where is_decision)
+                    / sqrt(count(*) filter (where is_decision)) as margin,
+                count(*) filter (where counts_for_pr) as pr_decisions,
+                sum(loss) filter (where counts_for_pr) as pr_loss,
+                coalesce(sum(luck), 0) as luck
+            from named group by all
+        )
+        select own.part, own.name, own.decisions, own.loss,
+            1000 * own.loss / nullif(own.decisions, 0) as performance_rating,
+            own.margin,
+            500 * own.pr_loss / nullif(own.pr_decisions, 0) as pr,
+            own.luck,
+            1000 * other.loss / nullif(other.decisions, 0) as field_rating
+        from summed own left join (from summed where not is_own) other using (part, name)
+        where own.is_own
+        order by list_position({list(PARTS)}, own.part), if(own.part = 'match', own.date, null) nulls last,
+            if(own.part = 'match', 0, own.loss) desc, own.name"""
+    )
     return [*found, *field_rows(rows_of, decisions)] if found else []
 
 
 def worst_rows(rows_of: RowsOf, decisions: str, count: int) -> Sequence[Row]:
-    """The player's decisions that lost most, at most `count`, with their rollouts where errors were rolled out.
+    """Return the player's decisions that lost most, at most `count`, with their rollouts if errors were rolled out.
     `decisions` is the SQL of `decisions_of`."""
     return rows_of(
         f"""select d.*, rollout_best, rollout_loss, rollout_standard_error, rollout_level
@@ -75,8 +101,8 @@ def worst_rows(rows_of: RowsOf, decisions: str, count: int) -> Sequence[Row]:
 
 
 def answer_board(row: Row, prefix: str, width: int = WIDTH) -> str:
-    """A picture of an answer to a double that was an error, as the player who was doubled sees it; empty for other
-    errors. `prefix` begins the identifiers in the picture."""
+    """Return a picture of an answer to a double that was an error, as the player who was doubled sees it; empty for
+    other errors. `prefix` begins the identifiers in the picture."""
     if row["subject"] != ANSWER:
         return ""
     position, stakes, _ = Question(str(row["xgid"]), ANSWER, 0.0, "").view
@@ -84,36 +110,8 @@ def answer_board(row: Row, prefix: str, width: int = WIDTH) -> str:
     return format_board_svg(position, stakes=stakes, names=names, prefix=prefix, width=width)
 
 
-def part_rows(rows_of: RowsOf, decisions: str, part: str) -> Sequence[Row]:
-    """The rows of one part of the report, such as `theme`, with the greatest losses first; the rows of matches are
-    ordered by date, then by number. `margin` is half of the 95 % interval of the rating. `decisions` is the SQL of
-    `decisions_of`."""
-    order = "own.date nulls last, name" if part == "match" else "loss desc, name"
-    return rows_of(
-        f"""with summed as (
-            select {PARTS[part]} as name, is_own, min(date) as date,
-                count(*) filter (where is_decision) as decisions,
-                sum(loss) as loss,
-                1000 * {SURE} * stddev_samp(loss) filter (where is_decision)
-                    / sqrt(count(*) filter (where is_decision)) as margin,
-                count(*) filter (where counts_for_pr) as pr_decisions,
-                sum(loss) filter (where counts_for_pr) as pr_loss,
-                coalesce(sum(luck), 0) as luck
-            from ({decisions}) group by all
-        )
-        select '{part}' as part, own.name, own.decisions, own.loss,
-            1000 * own.loss / nullif(own.decisions, 0) as performance_rating,
-            own.margin,
-            500 * own.pr_loss / nullif(own.pr_decisions, 0) as pr,
-            own.luck,
-            1000 * other.loss / nullif(other.decisions, 0) as field_rating
-        from summed own left join (from summed where not is_own) other using (name)
-        where own.is_own order by {order}""",
-    )
-
-
 def field_rows(rows_of: RowsOf, decisions: str) -> Sequence[Row]:
-    """A row for each player in the analysis, the best first. `decisions` is the SQL of `decisions_of`."""
+    """Return a row for each player in the analysis, the best first. `decisions` is the SQL of `decisions_of`."""
     return rows_of(
         f"""select 'field' as part, player_name as name,
             count(*) filter (where is_decision) as decisions,
@@ -129,8 +127,8 @@ def field_rows(rows_of: RowsOf, decisions: str) -> Sequence[Row]:
 
 
 def trend_charts(matches: Sequence[Row]) -> list[Chart]:
-    """Charts over a player's matches in the given order: the ratings with their intervals and a moving average, and the
-    sum of the player's luck so far."""
+    """Return charts over a player's matches in the given order: the ratings with their intervals and a moving average,
+    and the sum of the player's luck so far."""
     if len(matches) < 2:
         return []
     places = list(range(1, len(matches) + 1))

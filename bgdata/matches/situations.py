@@ -53,8 +53,8 @@ def replayed_situations(matches: Sequence[Match], source: str, *, is_jacoby: boo
 
 
 def replayed_situation(match: Match, game: Game, source: str, *, is_jacoby: bool) -> Situation:
-    """Replay one game, and return it as acts. Raises InvalidGameError if it breaks a rule or has an invalid score; the
-    message names the game and `source`."""
+    """Replay one game, and return it as acts. Raises InvalidGameError if the game breaks a rule or has an invalid
+    score; the message names the game and `source`."""
     try:
         replayed = replay_game(match, game)
         game = replayed.game
@@ -69,8 +69,9 @@ def replayed_situation(match: Match, game: Game, source: str, *, is_jacoby: bool
 
 
 def with_crawford(match: Match) -> Match:
-    """The match with its Crawford game marked, if the record does not mark it. It is the first game in which only one
-    side needs one point, unless a player doubles in it, because a record may begin after the Crawford game."""
+    """Return the match with its Crawford game marked, if the record does not mark it. The Crawford game is the first
+    game in which only one side needs one point, unless a player doubles in it: then the record begins after the
+    Crawford game."""
     games, is_past = [], False
     for game in match.games:
         is_at_one = bool(match.length) and (match.length - game.score[0] == 1) != (match.length - game.score[1] == 1)
@@ -82,8 +83,8 @@ def with_crawford(match: Match) -> Match:
 
 
 def stakes_of(match: Match, game: Game, cube: Cube, player: int, *, is_jacoby: bool) -> Stakes:
-    """The stakes of a game with `cube`, both from the point of view of `player`. Raises InvalidScoreError if the score
-    cannot occur."""
+    """Return the stakes of a game with `cube`, both from the point of view of `player`. Raises InvalidScoreError if the
+    score cannot occur."""
     if not match.length:
         return Stakes(Money(is_jacoby), cube)
     own, other = game.score[player], game.score[1 - player]
@@ -101,7 +102,7 @@ def acts_of(match: Match, game: Game, turns: Sequence[ReplayedTurn], *, is_jacob
         kind = _KINDS[turn.kind]
         stakes = stakes_of(match, game, replayed.cube, replayed.on_roll, is_jacoby=is_jacoby)
         if kind in (ActKind.ROLL, ActKind.DOUBLE):
-            offered = stakes  # answers keep the stakes before the double, also after beavers
+            offered = stakes  # answers have the stakes before the double, even after beavers
         after = np.array(play.after_play.board, np.int8) if play else None
         board = np.array(replayed.position.board, np.int8)
         yield Act(kind, turn.player, replayed.on_roll, board, offered or stakes, turn.dice, after)

@@ -46,7 +46,8 @@ def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
 
 
 def notes_on(match: Match, games: Sequence[Game]) -> list[list[str]]:
-    """Notes on each replayed game of a match: repairs, lenient readings, and missing games before or after it."""
+    """Return notes on each replayed game of a match: repairs, lenient readings, and missing games before or after
+    it."""
     missing = missing_parts(replace(match, games=tuple(games)))
     return [
         [f"game {game.number}: {note.text}" for note in game.notes] + [note.text for note in others]
@@ -83,8 +84,8 @@ def judge_all(
 
 
 def import_of(warehouse: Warehouse, analysis: str) -> str:
-    """The import whose games a variant of match_analysis is about, as kind/variant; empty if it cannot be read, or was
-    made again since."""
+    """Return the import whose games a variant of match_analysis is about, as kind/variant. The text is empty if the
+    import cannot be read, or was built again since."""
     try:
         source = warehouse.made_from(warehouse.open_reference(f"match_analysis/{analysis}"))["source"].name
         kind, variant, version = source.split("/")

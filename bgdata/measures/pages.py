@@ -31,8 +31,8 @@ def players(site: Site, request: Request) -> Page:
 
 
 def learning_rows(site: Site) -> tuple[list[Row], list[Row]]:
-    """The rows of the ledger of networks, and the first chart of each network's learning curve with the network's
-    name."""
+    """Return the rows of the ledger of networks, and the first chart of each network's learning curve with the
+    network's name."""
     tables = networks(site.warehouse)
     curves = [{"name": table.name, "chart": chart_svg(curve_charts(table)[0])} for table in tables]
     return whole_rows(network_row(table.manifest) for table in tables), curves

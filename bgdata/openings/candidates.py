@@ -1,7 +1,7 @@
 """The candidate plays of a decision, rolled out with the same dice until each is known precisely enough.
 
-The `Objective` is money without a cube, or only winning the game, as at double match point. The rollout then plays both
-sides for wins.
+The `Objective` is points without a cube, as in money play, or only winning the game, as at double match point. In the
+second case the rollout plays both sides for wins.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ from bgdata.selfplay.rollout import (
 )
 from bgdata.selfplay.rollout_decisions import own_blocks
 
-MIN_PLAYS = 2  # candidates, if the roll has as many plays
-SURE = 3.0  # standard errors of a difference beyond which it counts as real
+MIN_PLAYS = 2  # minimum number of candidates, if the roll has as many plays
+SURE = 3.0  # a difference of more than this number of standard errors counts as real
 
 
 class Objective(StrEnum):
     """What both players play for: points, or winning at double match point."""
 
     MONEY = "money"  # points, without a cube
-    GAME = "double-match-point"  # winning, whatever the size
+    GAME = "double-match-point"  # winning; gammons count as much as single games
 
     def chooser(self, chooser: Chooser) -> Chooser:
-        """The same networks, as a player that plays for this objective."""
+        """Return the same networks, as a player that plays for this objective."""
         return chooser if self is Objective.MONEY else win_only_chooser(chooser)
 
     def equities(self, chances: Values) -> Values:
-        """float64[...]: the equities of float64[..., 5] chances for this objective; a game is worth 1 or -1 at double
-        match point."""
+        """Return the equities of float64[..., 5] chances for this objective, as float64[...]. At double match point a
+        game is worth 1 or -1."""
         return equities_of(chances) if self is Objective.MONEY else np.asarray(2.0 * chances[..., 0] - 1.0)
 
 
 class RolloutTarget(NamedTuple):
-    """When rollouts of a candidate may stop: once its standard error is at most `limits.until`, or once it is surely
-    more than `within` points behind the best."""
+    """When rollouts of a candidate may stop: if its standard error is at most `limits.until`, or if it is surely more
+    than `within` points behind the best candidate."""
 
     limits: Limits
     within: float
@@ -62,17 +62,17 @@ class RolledPlays(NamedTuple):
 
     boards: Boards  # [k, 26] after the play, the OPPONENT on roll
     result: RolloutResult  # [k]
-    losses: Values  # [k] points behind the best, 0 and up
+    losses: Values  # [k] points behind the best, 0 or more
     loss_standard_errors: Values  # [k] 0 for the best
 
 
 def candidates_of(
     board: Boards, roll: tuple[int, int], chooser: Chooser, objective: Objective, within: float, most: int
 ) -> tuple[Boards, int]:
-    """The candidates of a roll, as int8[k, 26] boards after the play with the opponent on roll, best first, and the
-    number of legal plays. Candidates are within `within` points of the best one roll ahead, at least MIN_PLAYS and at
-    most `most`. `chooser` plays for the objective. Raises InvalidPositionError for an illegal board, and
-    InvalidRollError for an invalid roll."""
+    """Return the candidates of a roll, best first, and the number of legal plays. Candidates are int8[k, 26] boards
+    after the play with the opponent on roll. They are within `within` points of the best play one roll ahead, at least
+    MIN_PLAYS and at most `most`. `chooser` plays for the objective. Raises InvalidPositionError for an illegal board,
+    and InvalidRollError for an invalid roll."""
     _, after_play = batch_plays(np.ascontiguousarray(board[None]), np.array([roll], np.int8))
     after = np.ascontiguousarray(flip_boards(after_play))
     chances = evaluations_ahead(chooser.networks, chooser.tables, after, 1, likely_plays()).chances
@@ -109,8 +109,8 @@ def roll_out_candidates(
 
 
 def rolled_plays(boards: Boards, blocks: list[Values], objective: Objective) -> RolledPlays:
-    """The results of the candidates in the order of `boards`, from float64[blocks, 2, 5] of the opponent after each.
-    Candidates may have different numbers of blocks, at least two."""
+    """Return the results of the candidates in the order of `boards`, from float64[blocks, 2, 5] of the opponent after
+    each candidate. Candidates may have different numbers of blocks, at least two."""
     own = [own_blocks(each) for each in blocks]
     result = RolloutResult.join([result_of(each[None], objective.equities) for each in own])
     worth, best = [objective.equities(each[:, 0] - each[:, 1]) for each in own], int(np.argmax(result.equities))
@@ -119,6 +119,6 @@ def rolled_plays(boards: Boards, blocks: list[Values], objective: Objective) -> 
 
 
 def is_known(errors: Values, losses: Values, loss_errors: Values, target: RolloutTarget) -> NDArray[np.bool_]:
-    """bool[k]: which candidates need no more games to reach the target `target`, from the standard errors of their
+    """Return which candidates need no more games to reach the target, as bool[k], from the standard errors of their
     equities, their losses, and the standard errors of the losses."""
     return np.asarray((errors <= target.limits.until) | (losses - SURE * loss_errors > target.within))

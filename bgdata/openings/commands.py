@@ -116,7 +116,7 @@ def openings(
     if after and not second:
         raise UsageError(f"expected a reply with --after, such as 31 64 --after PLAY, got {cite(after)}")
     if after:
-        after = str(parse_play(after, START, parse_roll(first)))  # fails before anything is rolled out
+        after = str(parse_play(after, START, parse_roll(first)))  # raises, if it does, before anything is rolled out
     if plot and options["beside"]:
         raise UsageError("expected either --plot or --beside, got both")
     if second and options["beside"]:
@@ -134,7 +134,7 @@ def openings(
         print_book(tables, (first, after, second), plot, form)
 
 
-Judge: TypeAlias = "Callable[[list[Any]], Iterable[Row]]"  # lists differences from the decisions of a book
+Judge: TypeAlias = "Callable[[list[Any]], Iterable[Row]]"  # a function that lists differences from decisions
 
 
 def build_book(warehouse: Warehouse, first_rolls: Iterable[str], options: dict[str, Any]) -> list[Table]:
@@ -185,7 +185,8 @@ def print_book(tables: Sequence[Table], place: tuple[str, str, str], plot: Path 
 
 
 def best_row(decision: Sequence[Row]) -> dict[str, Any]:
-    """The names and figures of the best and the second best play of a decision, as a row of the view `opening_book`."""
+    """Return the names and figures of the best and the second best play of a decision, as a row of the view
+    `opening_book`."""
     best, second = decision[0], decision[1] if len(decision) > 1 else {}
     return {
         **{name: best[name] for name in ("first_roll", "play", "equity", "standard_error")},
@@ -207,7 +208,7 @@ def candidate_lines(decision: Sequence[Row]) -> Iterator[str]:
 
 
 def missed_lines(tables: Sequence[Table]) -> Iterator[str]:
-    """Yield a line of text if a candidate did not reach its standard error, else none."""
+    """Yield a line of text if a candidate did not reach its standard error; otherwise yield nothing."""
     manifests = [table.manifest for table in tables]
     missed = sum(round(manifest.rows * (1 - manifest.statistics["known_share"])) for manifest in manifests)
     if missed:
@@ -220,8 +221,8 @@ def missed_lines(tables: Sequence[Table]) -> Iterator[str]:
 
 
 def open_judge(warehouse: Warehouse, name: str, objective: str) -> Judge:
-    """A function that takes decisions of the book and lists where a player, or published tables, differ from them.
-    `name` is a player such as gnubg:2, or "published". Raises UsageError if the player only chooses plays, or if
+    """Return a function that takes decisions of the book and lists where a player, or published tables, differ from
+    them. `name` is a player such as gnubg:2, or "published". Raises UsageError if the player only chooses plays, or if
     published tables are compared with another objective than money; and UnknownPlayerError for an unknown player."""
     from bgdata.evaluation.player import open_named_evaluator
     from bgdata.measures.steps.scores import full_name, opponent_of
@@ -255,9 +256,9 @@ def difference_lines(decisions: Sequence[Sequence[Row]], rows: Sequence[Row]) ->
 
 def draw_decisions(title: str, decisions: Sequence[Sequence[Row]], path: Path) -> None:
     """Write a picture, PNG or SVG, of the equities of each roll's candidates, the best in red. Raises StorageError if
-    it cannot be written."""
+    the picture cannot be written."""
     rows = [row for decision in decisions for row in decision]
-    is_single = len(decisions) == 1  # one line per candidate, else one per roll
+    is_single = len(decisions) == 1  # then the picture has one line per candidate, else one per roll
     if is_single:
         labels, places = [row["play"] for row in rows], list(range(len(rows)))
     else:

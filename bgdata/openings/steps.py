@@ -37,8 +37,8 @@ class PublishedEquity(NamedTuple):
 
 @dataclass(frozen=True)
 class PublishedOpenings:
-    """What one source published about first rolls in money play: the best plays of each roll, where roughly equal ones
-    count as equal, and the results of rollouts."""
+    """What one source published about first rolls in money play: the best plays of each roll, with plays that are
+    roughly equal, and the results of rollouts."""
 
     name: str
     source: str
@@ -49,7 +49,7 @@ class PublishedOpenings:
 
 
 def published_sources() -> list[PublishedOpenings]:
-    """The sources in `opening_plays.toml`, in the order of the file."""
+    """Return the sources in `opening_plays.toml`, in the order of the file."""
     found = []
     for record in tomllib.loads(FILE.read_text())["source"]:
         plays = {roll: tuple(plays) for roll, plays in record.pop("plays", {}).items()}
@@ -59,7 +59,8 @@ def published_sources() -> list[PublishedOpenings]:
 
 
 def decisions_of(tables: Iterable[Table]) -> list[Decision]:
-    """All decisions in the tables of a book. A decision is a list of rows of `openings`, one for each candidate."""
+    """Return all decisions in the tables of a book. A decision is a list of rows of `openings`, one for each
+    candidate."""
     names = [column.name for column in DATASET.columns]
     found = []
     for table in tables:
@@ -69,12 +70,12 @@ def decisions_of(tables: Iterable[Table]) -> list[Decision]:
 
 
 def first_rolls(decisions: Iterable[Decision]) -> list[Decision]:
-    """The decisions that are first rolls."""
+    """Return the decisions that are first rolls."""
     return [decision for decision in decisions if decision[0]["reply_roll"] is None]
 
 
 def find_first_roll(decisions: Iterable[Decision], roll: str) -> Decision:
-    """The decision for the first roll `roll`. Raises UsageError if the book does not contain it."""
+    """Return the decision for the first roll `roll`. Raises UsageError if the book does not contain it."""
     firsts = {decision[0]["first_roll"]: decision for decision in first_rolls(decisions)}
     if roll not in firsts:
         raise UsageError(f"expected a first roll of this book ({', '.join(firsts)}), got {roll}")
@@ -82,8 +83,8 @@ def find_first_roll(decisions: Iterable[Decision], roll: str) -> Decision:
 
 
 def find_reply(decisions: Sequence[Decision], first_roll: str, play: str, roll: str) -> Decision:
-    """The decision for a reply to a play of a first roll; if `play` is empty, to the best play. Raises UsageError if
-    the book does not contain it."""
+    """Return the decision for a reply to a play of a first roll; if `play` is empty, to the best play. Raises
+    UsageError if the book does not contain it."""
     candidates = find_first_roll(decisions, first_roll)
     place = {"first_roll": first_roll, "first_play": play or candidates[0]["play"]}
     replies = [each for each in decisions if each[0]["reply_roll"] and place.items() <= each[0].items()]
@@ -129,8 +130,8 @@ def play_difference(decision: Decision, name: str, plays: Sequence[str]) -> Iter
 
 
 def equity_difference(decision: Decision, name: str, play: str, equity: float, error: float) -> Iterator[Row]:
-    """Yield a row if a source's equity of a play minus the book's equity is more than SURE standard errors, either way,
-    or is unknown."""
+    """Yield a row if a source's equity of a play differs from the book's equity by more than SURE standard errors, or
+    if the difference is unknown."""
     found = next((row for row in decision if row["play"] == play), None)
     if found is None:
         yield difference_row(decision, name, play, "equity")
@@ -143,8 +144,8 @@ def equity_difference(decision: Decision, name: str, play: str, equity: float, e
 def difference_row(
     decision: Decision, name: str, play: str, quantity: str, difference: float | None = None, error: float | None = None
 ) -> Row:
-    """A row of the comparison of the book with a source: the decision, the source's name and play, and the difference,
-    None if unknown."""
+    """Return a row of the comparison of the book with a source: the decision, the source's name and play, and the
+    difference; None if it is unknown."""
     best = decision[0]
     return {
         "source": name,

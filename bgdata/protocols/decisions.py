@@ -19,8 +19,8 @@ from bgdata.selfplay.cubeful_rollout import CubefulStart, decision_starts, play_
 from bgdata.selfplay.rollout import Limits
 
 DOUBLES = (Action.DOUBLE_TAKE, Action.DOUBLE_PASS, Action.DOUBLE_BEAVER)
-WITHIN, MAX_PLAYS = 0.16, 5  # which plays are rolled out, as in `bgdata rollout`
-CERTAIN = 1e-4  # chances from tables this close to 0 or 1 count as certain
+WITHIN, MAX_PLAYS = 0.16, 5  # limits of the plays that are rolled out, as in `bgdata rollout`
+CERTAIN = 1e-4  # chances from tables count as certain if they are this close to 0 or 1
 
 
 class Answer(StrEnum):
@@ -47,9 +47,10 @@ class RankedAction(NamedTuple):
 
 @dataclass(frozen=True)
 class Decisions:
-    """The decisions of a player who handles the cube by `rules`, which need a match equity table for matches; beavers
-    are only for money play. With `trials`, a multiple of 36, the player rolls out its decisions with the dice of
-    `seed`, which only players with networks can. Positions and stakes are from the point of view of the player on roll.
+    """The decisions of a player who handles the cube by `rules`. For matches the rules need a match equity table;
+    beavers are only for money play. If `trials`, a multiple of 36, is given, the player rolls out its decisions with
+    the dice of `seed`, which only players with networks can do. Positions and stakes are from the point of view of the
+    player on roll.
 
     Raises the errors of `LookaheadPlayer.rank_plays`, `decide_cube` and `roll_out_with_cube`."""
 
@@ -59,13 +60,13 @@ class Decisions:
     seed: int = 0
 
     def play(self, position: Position, roll: Roll, stakes: Stakes) -> Play:
-        """The play that the player makes: the best one by cubeful equity."""
+        """Return the play that the player makes: the best one by cubeful equity."""
         plays = legal_plays(position, roll)
         return plays[0] if len(plays) == 1 else self.rank(position, roll, stakes)[0].play
 
     def rank(self, position: Position, roll: Roll, stakes: Stakes) -> list[RankedAction]:
-        """The plays of a roll with their values, best first: all of them, or, with rollouts, only those that were
-        rolled out."""
+        """Return the plays of a roll with their values, best first. With rollouts, only the plays that were rolled out
+        are returned."""
         rules = self.rules_for(stakes)
         ranked = self.player.rank_plays(position, roll, stakes, rules)
         if not self.trials:
@@ -80,7 +81,7 @@ class Decisions:
         return sorted(rolled, key=lambda action: -action.worth.value)
 
     def equities(self, position: Position, stakes: Stakes) -> tuple[CubeEquities, float]:
-        """The value of each cube action of the player on roll (NOT_ALLOWED for impossible ones), and the largest
+        """Return the value of each cube action of the player on roll (NOT_ALLOWED for impossible ones), and the largest
         standard error."""
         rules = self.rules_for(stakes)
         decision = self.player.decide_cube(position, stakes, rules)
@@ -95,12 +96,12 @@ class Decisions:
         return CubeEquities(no_double, taken, beaver, decision.equities.double_pass), error
 
     def doubles(self, position: Position, stakes: Stakes) -> bool:
-        """Whether the player on roll doubles."""
+        """Return whether the player on roll doubles."""
         return stakes.may_double and Action(best_action(self.equities(position, stakes)[0])) in DOUBLES
 
     def answer(self, position: Position, stakes: Stakes, *, by_roller: bool = False) -> Answer:
-        """The opponent's answer to a double of the player on roll. If the opponent owns the cube already, the double is
-        a redoubled beaver. If `by_roller` is true, the player on roll answers a beaver."""
+        """Return the opponent's answer to a double of the player on roll. If the opponent owns the cube already, the
+        double is a redoubled beaver. If `by_roller` is true, the player on roll answers a beaver."""
         found, _ = self.equities(position, stakes)
         if stakes.cube.owner == CubeOwner.OPPONENT:
             return Answer.TAKE if (-2 if by_roller else 2) * found.no_double <= 1 else Answer.PASS
@@ -109,8 +110,8 @@ class Decisions:
         return Answer.BEAVER if found.double_beaver < found.double_take else Answer.TAKE
 
     def resignation(self, position: Position, stakes: Stakes) -> int:
-        """The resignation of the player on roll: 0 for none, or 1 to 3 for a single game, gammon or backgammon. The
-        player resigns only what is certainly lost by bearoff tables."""
+        """Return the resignation of the player on roll: 0 for none, or 1 to 3 for a single game, gammon or backgammon.
+        The player resigns only what is certainly lost according to bearoff tables."""
         found = self.player.evaluate(position)
         chances = (found.win, found.lose_gammon, found.lose_backgammon)
         if not found.source.is_final or found.win > CERTAIN or any(CERTAIN < each < 1 - CERTAIN for each in chances):
@@ -119,8 +120,8 @@ class Decisions:
         return min(size, abs(stakes.points(-size)) // stakes.cube.value)
 
     def accepts(self, position: Position, stakes: Stakes, size: int, roll: Roll | None = None) -> bool:
-        """Whether the opponent accepts a resignation of the player on roll, of size 1 to 3 for a single game, gammon or
-        backgammon, before the roll or after `roll`. The opponent accepts if playing on is not worth more."""
+        """Return whether the opponent accepts a resignation of the player on roll, of size 1 to 3 for a single game,
+        gammon or backgammon, before the roll or after `roll`. The opponent accepts if playing on is not worth more."""
         if roll is None:
             kept = best_equity(self.equities(position, stakes)[0])
         else:
@@ -128,15 +129,15 @@ class Decisions:
         points = stakes.points(-size)
         if isinstance(stakes.score, Money):
             return points / stakes.cube.value <= kept + CERTAIN
-        assert self.rules.met is not None  # matches need a table
+        assert self.rules.met is not None  # matches need a match equity table
         return self.rules.met.after(stakes.score, points) <= kept + CERTAIN
 
     def rules_for(self, stakes: Stakes) -> CubeRules:
-        """The cube rules that apply with these stakes."""
+        """Return the cube rules that apply with these stakes."""
         return replace(self.rules, has_beavers=self.rules.has_beavers and isinstance(stakes.score, Money))
 
     def _rollout_values(self, starts: list[CubefulStart], rules: CubeRules) -> list[Worth]:
-        """The values of these positions to their players on roll, by rollouts with the same dice and without
+        """Return the values of these positions to their players on roll, by rollouts with the same dice and without
         beavers."""
         evaluator = self.player.evaluator
         if not isinstance(evaluator, NetworkPlayer):
@@ -147,6 +148,6 @@ class Decisions:
 
 
 def _worth(ranked: RankedPlay) -> float:
-    """The value of a ranked play: mwc in a match, else points."""
+    """Return the value of a ranked play, in mwc in a match, else in points."""
     assert ranked.cubeful_equity is not None  # plays are ranked for stakes
     return ranked.cubeful_equity if ranked.mwc is None else ranked.mwc

@@ -8,8 +8,8 @@ roll; the turn is always the turn of the player on roll. The previous lines say 
 gnubg treats an invalid line as no play.
 
 Between its questions gnubg rolls and plays unseen, so an `ExternalRecord` infers its turns from the boards, for a .mat
-file. Where several rolls and plays lead to the same board it writes the likeliest, and a note counts them. The result
-of a game follows from the score of the next one, so the last result is missing unless we made the last decision.
+file. If several rolls and plays lead to the same board, it writes the likeliest, and a note counts these cases. The
+result of a game follows from the score of the next one, so the last result is missing unless we made the last decision.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from bgdata.protocols.decisions import Answer, Decisions
 from bgdata.protocols.session import Record, State, rules_info
 
 REFUSED = "Error: "  # gnubg's own replies to invalid lines begin like this
-MAX_OTHER_LINES = 100  # in a row; beyond, the other side is not gnubg
+MAX_OTHER_LINES = 100  # limit of invalid lines in a row; with more, the other side is not gnubg
 _REPLIES = {Answer.TAKE: "take", Answer.PASS: "drop", Answer.BEAVER: "beaver"}
-_FIRST = State(0, START)  # state of a game that we begin
+_FIRST = State(0, START)  # state of a game in which we play first
 _MAX_LETTERS = 40  # letters of a name: two names fit a line of a .mat file
 _NOTE = "game {game}: {open} of {rolls} rolls of {name} may have been others that lead to the same board"
 
@@ -44,18 +44,18 @@ class QuestionKind(StrEnum):
 
     PLAY = "play"  # play of the roll
     TURN = "turn"  # a roll, a double or a resignation
-    ANSWER = "answer"  # to a double
+    ANSWER = "answer"  # answer to a double
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """A decision that gnubg asks for. Position and stakes are from the point of view of the player on roll. That is the
-    opponent if it has doubled, unless the question is gnubg's beaver of our double."""
+    opponent if it has doubled, unless gnubg asks about its beaver of our double."""
 
     kind: QuestionKind
     players: tuple[str, str]  # the side asked, then the opponent
     length: int
-    scores: tuple[int, int]  # in the same order
+    scores: tuple[int, int]  # scores in the same order
     position: Position
     stakes: Stakes
     roll: Roll | None
@@ -92,8 +92,8 @@ class ExternalPlayer:
             return Exchange(line, REFUSED + str(error))
 
     def exchanges(self, talk: Talk, patience_seconds: float | None = None) -> Iterator[Exchange]:
-        """Yield every exchange until the other side ends. Raises ExternalProgramError if it is silent for too long,
-        sends too many lines that are not questions, does not read, or ends within a line."""
+        """Yield every exchange until the other side ends. Raises ExternalProgramError if the other side is silent for
+        too long, sends too many lines that are not questions, does not read, or ends within a line."""
         others = 0
         while others < MAX_OTHER_LINES:
             try:
@@ -115,7 +115,7 @@ class ExternalPlayer:
             return _REPLIES[self.decisions.answer(position, stakes, by_roller=question.is_beaver)]
         if question.roll is not None:
             play = self.decisions.play(position, question.roll, stakes)
-            return str(play) if play.moves else ""  # gnubg would read a word as some play
+            return str(play) if play.moves else ""  # gnubg would read any word as a play
         if self.decisions.doubles(position, stakes):
             return "double"
         size = self.decisions.resignation(position, stakes)
@@ -126,7 +126,7 @@ class ExternalPlayer:
 
 
 def color_to_decide(board: FibsBoard, known: int | None = None) -> int:
-    """The color of the player who decides; `known` is the color that previous lines imply."""
+    """Return the color of the player who decides; `known` is the color that previous lines imply."""
     if not board.is_doubled:
         return board.turn
     if board.cube.owner == CubeOwner.OPPONENT and known is not None:
@@ -135,12 +135,12 @@ def color_to_decide(board: FibsBoard, known: int | None = None) -> int:
 
 
 def parse_question(board: FibsBoard, color: int, *, is_jacoby: bool) -> Question:
-    """The decision that gnubg asks from the player of a color, from a board. Raises InvalidPositionError,
+    """Return the decision that gnubg asks from the player of a color, from a board. Raises InvalidPositionError,
     InvalidRollError or InvalidScoreError if position, dice or score are invalid."""
     position, roll = check_in_progress(board.position), board.roll
     kind = QuestionKind.ANSWER if board.is_doubled else QuestionKind.PLAY if roll else QuestionKind.TURN
     is_on_roll = color == board.turn
-    own = int((color == 1) == is_on_roll)  # color 1 is player 1: the second name, or the first where names are swapped
+    own = int((color == 1) == is_on_roll)  # color 1 is player 1: the second name, or the first if names are swapped
     scores = board.scores[own], board.scores[1 - own]
     if not board.length:
         stakes = Stakes(Money(is_jacoby), board.cube)
@@ -190,7 +190,7 @@ class _MatchRecord:
         own, other = map(_name, question.players)
         info = rules_info(question.stakes.score)
         self._names, self._record = question.players, Record((own, other), question.length, info=info)
-        self._rolls: dict[int, list[bool]] = {}  # by game: for each roll of gnubg, whether other rolls fit too
+        self._rolls: dict[int, list[bool]] = {}  # [game] whether other rolls fit too, for each roll of gnubg
         self._state: State | None = None  # state of the last game; None before its first roll
         self._last: Question | None = None
         self._turns_before = 0  # number of turns before the last reply
@@ -213,7 +213,7 @@ class _MatchRecord:
         return replace(match, info=(*match.info, *notes))
 
     def can_continue_with(self, question: Question) -> bool:
-        """Whether a question can belong to this match: scores never fall, and every game has a winner."""
+        """Return whether a question can belong to this match: scores never fall, and every game has a winner."""
         score = self._record.games[-1].score
         if question == self._last:
             return True
@@ -222,7 +222,7 @@ class _MatchRecord:
         if question.scores == score:
             if score != (0, 0) or not self.is_open:
                 return self.is_open
-            wanted = _state_of(question)  # the board of a new game or of the current one
+            wanted = _state_of(question)  # the board of a new game or of the current game
             if (
                 self._state is None
                 or wanted == self._state
@@ -235,7 +235,7 @@ class _MatchRecord:
 
     def begin_next(self, question: Question) -> bool:
         """If the score in a question shows that the game is over, finish the game and begin the next one. Returns
-        whether it did."""
+        whether the game was over."""
         before = self._record.games[-1].score
         gains = [now - then for now, then in zip(question.scores, before, strict=True)]
         if not any(gains):
@@ -249,7 +249,7 @@ class _MatchRecord:
         """Add what gnubg did before this question, and our reply."""
         if question == self._last and not self._ways_to(
             _state_of(question)
-        ):  # gnubg repeats it after an error, or its user went back
+        ):  # gnubg repeats its question after an error, or its user went back
             self._record.take_back(self._turns_before)
             self._state = _state_of(question)
         else:
@@ -263,7 +263,8 @@ class _MatchRecord:
         self._rolls[len(self._record.games)] = []
 
     def _finish(self, winner: int, points: int) -> None:
-        """Finish a game by the score. If we doubled last and won what the cube was worth before, gnubg has passed."""
+        """Finish a game by the score. If we doubled last, and won as much as the cube was worth before, gnubg has
+        passed."""
         turns = self._record.games[-1].turns
         if turns and turns[-1].kind in (TurnKind.DOUBLE, TurnKind.BEAVER) and (turns[-1].player, winner) == (0, 0):
             is_passed = points == (turns[-1].cube_value or 0) // 2
@@ -288,7 +289,8 @@ class _MatchRecord:
             self._record.add_cube(1, TurnKind.BEAVER if is_beaver else TurnKind.DOUBLE, 2 * question.stakes.cube.value)
 
     def _ways_to(self, state: State) -> list[tuple[Roll, Play]]:
-        """The rolls and plays of gnubg that lead to the position and side on roll `state`, likeliest first."""
+        """Return the rolls and plays of gnubg that lead to `state`, the position and the side on roll, likeliest
+        first."""
         if self._state is None:
             return _beginnings(state)
         return list(_ways(self._state.position, state.position)) if (self._state.player, state.player) == (1, 0) else []
@@ -331,13 +333,13 @@ class _MatchRecord:
 
 
 def _state_of(question: Question) -> State:
-    """The side on roll and the position of a question. gnubg is on roll if it has doubled, unless the question is its
-    beaver."""
+    """Return the side on roll and the position of a question. gnubg is on roll if it has doubled, unless the question
+    is about its beaver."""
     return State(int(question.kind is QuestionKind.ANSWER and not question.is_beaver), question.position)
 
 
 def _beginnings(state: State) -> list[tuple[Roll, Play]]:
-    """The first rolls of a game with plays that lead to `state`, where the other side is on roll."""
+    """Return the first rolls of a game with plays that lead to `state`, where the other side is on roll."""
     return [] if state.player else [way for way in _ways(START, state.position) if not way[0].is_double]
 
 
@@ -352,5 +354,5 @@ def _ways(before: Position, after: Position) -> Iterator[tuple[Roll, Play]]:
 
 
 def _name(text: str) -> str:
-    """A player's name in a form that a .mat file can contain."""
+    """Return a player's name in a form that a .mat file can contain."""
     return re.sub(r"[^\w.-]+", "_", text)[:_MAX_LETTERS] or "_"

@@ -5,7 +5,7 @@
     move 13-8 6-5
 
 A board with dice is a request for a play; another line is a request for a roll or a double. Other lines report the acts
-of the opponent, and are checked: the session ends if the server shows a board that does not follow from the last play.
+of the opponent. They are checked: the session ends if the server shows a board that does not follow from the last play.
 Points are counted as on the board that the server sends, upwards from 1 for a player who moves up.
 
 Source: the description of CLIP 1008 (fibs.com/fibs_interface.html); no program text was used.
@@ -46,10 +46,10 @@ from bgdata.protocols.session import Record, State
 CLIENT, PROMPT = "bgdata", "login:"
 _SIZES = ("", "normal", "gammon", "backgammon")
 _CHECKERS = 15
-MAX_BAD_LINES = 100  # in a row
-MAX_TOLD = 20  # bad lines reported in a session
-MAX_LINES = 1000  # valid lines from one turn to the next
-REPLIES = {  # by message kind: fixed replies
+MAX_BAD_LINES = 100  # limit of bad lines in a row
+MAX_TOLD = 20  # limit of bad lines that are reported in a session
+MAX_LINES = 1000  # limit of valid lines from one turn to the next
+REPLIES = {  # fixed replies, by message kind
     "next_game": "join",
     "not_ready": "toggle ready",
     "not_asked": "toggle double",
@@ -114,15 +114,15 @@ class Message(NamedTuple):
 class Ending(StrEnum):
     """How a session with the server ended."""
 
-    PLAYED = "played"  # the match is over, or the wanted number of games
+    PLAYED = "played"  # the match is over, or the wanted number of games was played
     SAVED = "saved"  # the server saved the match when the opponent left
 
 
 @dataclass(frozen=True)
 class MatchRequest:
-    """Which match to play: with `opponent`, or, if that is empty, with anyone who invites. `invites` sends an
-    invitation to `length` points (0: unlimited; None: the saved match). An unlimited match ends after `games` games, 0
-    for no limit."""
+    """Which match to play. The opponent is `opponent`, or, if that is empty, anyone who invites. `invites` sends an
+    invitation to `length` points; 0 is an unlimited match, None the saved match. An unlimited match ends after `games`
+    games, 0 for no limit."""
 
     opponent: str = ""
     invites: bool = False
@@ -131,9 +131,9 @@ class MatchRequest:
 
 
 class FibsPlayer:
-    """Plays one session on a server. `tell` receives reports, line by line; `record` contains what was played, however
-    the session ended; `keep` receives it after every game. Every method raises ExternalProgramError if the server dies
-    or hangs, and InvalidGameError if it breaks the rules."""
+    """Plays one session on a server. `tell` receives reports, line by line. `record` contains what was played, however
+    the session ended; `keep` receives it after every game. Every method raises ExternalProgramError if the server stops
+    or does not answer, and InvalidGameError if it breaks the rules."""
 
     def __init__(
         self,
@@ -150,14 +150,14 @@ class FibsPlayer:
         self.board: FibsBoard | None = None
         self._wish = MatchRequest()
         self._answered = ""  # the last board that we replied to
-        self._expected: State | None = None  # after the last play
+        self._expected: State | None = None  # state after the last play
         self._dice: dict[int, tuple[int, int]] = {}  # the last roll, by player
-        self._refused: Position | None = None  # where our resignation was refused
+        self._refused: Position | None = None  # position in which our resignation was refused
         self._owner: int | None = None  # owner of the cube, after a take
         self._is_new = self._is_resumed = self._is_asked = False
         self._ending: Ending | None = None
-        self._bad_lines = self._lines = 0  # in the session; since the last turn
-        self._turns = (0, 0)  # number of games, number of turns in the last one
+        self._bad_lines = self._lines = 0  # number of bad lines in the session, and of lines since the last turn
+        self._turns = (0, 0)  # number of games, and number of turns in the last game
 
     def log_in(self, password: str) -> None:
         """Log in, and tell the server to send boards. Raises EngineRefusedError if name or password are wrong, or if
@@ -197,7 +197,8 @@ class FibsPlayer:
         self._say("bye")
 
     def _read(self) -> None:
-        """Read and handle the next message of the server. A server that only sends other lines counts as hanging."""
+        """Read and handle the next message of the server. If the server only sends other lines, it counts as not
+        answering."""
         until = self._until()
         while (message := parse_message(line := self._line(until))) is None:
             pass
@@ -228,8 +229,8 @@ class FibsPlayer:
         return time.monotonic() + self.patience_seconds
 
     def _line(self, until: float, prompt: str = "") -> str:
-        """The next valid line of the server. Invalid lines are reported and skipped. Raises ExternalProgramError after
-        too many invalid lines, or once the time is `until`."""
+        """Return the next valid line of the server. Invalid lines are reported and skipped. Raises ExternalProgramError
+        after too many invalid lines, or at the time `until`."""
         for _ in range(MAX_BAD_LINES):
             if time.monotonic() >= until:
                 name, patience = self.talk.name, self.patience_seconds
@@ -334,7 +335,7 @@ class FibsPlayer:
                 self._answered = line
                 roll = roll_of(*board.own_dice)
                 play = self.decisions.play(position, roll, self._stakes(board))
-                if play.moves:  # otherwise the server passes for us
+                if play.moves:  # if no move is possible, the server passes for us
                     self._say(f"move {format_fibs_play(play, is_up=board.direction > 0)}")
                     self._add_play(0, (roll.high, roll.low), play)
         elif self._is_asked:
@@ -342,7 +343,7 @@ class FibsPlayer:
             self._begin_turn(position, board)
 
     def _on_to_roll(self, _: Message) -> None:
-        """Begin a turn from the known board, or ask the server for a new one."""
+        """Begin a turn from the board that is known, or ask the server for a new board."""
         board = self.board
         if board and board.turn == board.color and not any(board.own_dice) and self._expected is None:
             self._begin_turn(board.position, board)
@@ -372,11 +373,11 @@ class FibsPlayer:
         self.tell(f"  {who} {dice[0]}{dice[1]}: {play if play.moves else 'cannot move'}")
 
     def _on_moves(self, message: Message) -> None:
-        """Record a play of the opponent, or one that the server made for us."""
+        """Record a play of the opponent, or a play that the server made for us."""
         player = 0 if message.kind == "forced" else self._player(message)
         board = self._game_board()
         if self._expected and self._expected.player == 1 - player:
-            return  # our own play, repeated
+            return  # the server repeats our own play
         if player != int(board.turn != board.color):
             raise InvalidGameError(
                 f"expected a play of {self._record.players[1 - player]}, got one of {self._record.players[player]}"
@@ -475,15 +476,15 @@ class FibsPlayer:
         return self.board
 
     def _player(self, message: Message) -> int:
-        """The number of the player that a message names: 0 for ourselves, 1 for the opponent. Raises InvalidGameError
-        for any other name."""
+        """Return the number of the player that a message names: 0 for ourselves, 1 for the opponent. Raises
+        InvalidGameError for any other name."""
         who = message.words["who"]
         if who not in (YOU, *self._record.players):
             raise InvalidGameError(f"expected {YOU} or {self._opponent}, got {who}")
         return int(who == self._opponent)
 
     def _stakes(self, board: FibsBoard) -> Stakes:
-        """The stakes for the side whose turn it is. Raises InvalidScoreError if the score cannot occur."""
+        """Return the stakes for the side whose turn it is. Raises InvalidScoreError if the score cannot occur."""
         mine, theirs = board.may_double
         owner = self._owner if mine == theirs else int(theirs)
         player = int(board.turn != board.color)
@@ -500,8 +501,8 @@ class FibsPlayer:
 
 
 def check_position(board: FibsBoard) -> Position:
-    """The position on a board of a game in progress, for the side whose turn it is. Raises InvalidPositionError if it
-    is impossible, or contradicts the number of checkers off."""
+    """Return the position on a board of a game in progress, for the side whose turn it is. Raises InvalidPositionError
+    if the position is impossible, or contradicts the number of checkers off."""
     position = check_in_progress(board.position)
     off = (position.off, position.opponent_off)
     told = board.off if board.turn == board.color else board.off[::-1]
@@ -513,22 +514,23 @@ def check_position(board: FibsBoard) -> Position:
 
 
 def format_fibs_play(play: Play, *, is_up: bool) -> str:
-    """Checker moves in the server's notation: `bar-20 13-8`, or `bar-5 12-17` if the player's points are counted
+    """Return checker moves in the server's notation: `bar-20 13-8`, or `bar-5 12-17` if the player's points are counted
     upwards (`is_up`)."""
     names = {point: str(BAR - point if is_up else point) for point in range(1, BAR)} | {BAR: "bar", OFF: "off"}
     return " ".join(f"{names[start]}-{names[end]}" for start, end, _ in play.moves)
 
 
 def find_fibs_play(text: str, plays: list[Play], *, is_up: bool) -> Play:
-    """The one of the legal `plays` that the server reports as `text`. Raises IllegalPlayError if it is not legal."""
+    """Return the legal play among `plays` that the server reports as `text`. Raises IllegalPlayError if there is no
+    such play."""
     if is_up:
         text = re.sub(r"\d+", lambda found: str(BAR - int(found[0])), text)
     return find_play(text.replace("-", "/"), plays)
 
 
 def parse_own_info(line: str, user: str) -> dict[str, str] | None:
-    """The user's settings on the server, by name; None if the line contains none. Raises EngineRefusedError if the
-    server's protocol has another version."""
+    """Return the user's settings on the server, by name; None if the line contains none. Raises EngineRefusedError if
+    the server's protocol has another version."""
     number_and_name, values = line.split()[:2], line.split()[2:]
     if number_and_name != ["2", user]:
         return None

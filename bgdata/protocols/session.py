@@ -1,8 +1,8 @@
 """Sessions of games between two sides, without the cube, for money, or in a match; and records of what is played.
 
 Side 0, our own side in games against others, is the left column of a .mat file. A session knows the rules and the dice;
-its callers decide. The dice depend on the seed, the game and the number of rolls before, not on cube actions or undo.
-They equal the dice of match 0 with the same seed in `selfplay.cubeful_games`.
+its callers make the decisions. The dice depend on the seed, the game and the number of rolls before, not on cube
+actions or undo. They equal the dice of match 0 with the same seed in `selfplay.cubeful_games`.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class State(NamedTuple):
 
 
 def rules_info(score: MatchScore | Money | None) -> list[tuple[str, str]]:
-    """Pairs (name, value) that state the rules in a match file, such as the Jacoby rule."""
+    """Return pairs (name, value) that state the rules in a match file, such as the Jacoby rule."""
     return [JACOBY] if isinstance(score, Money) and score.is_jacoby else []
 
 
 @dataclass
 class Record:
-    """The part of a match that was observed. `length` 0 is an unlimited match."""
+    """The part of a match that was observed. A `length` of 0 means an unlimited match."""
 
     players: tuple[str, str]
     length: int
@@ -47,7 +47,7 @@ class Record:
     is_open: bool = False  # the last game is unfinished
     _states: list[State | None] = field(
         default_factory=list
-    )  # after each turn of it; None while a double is unanswered
+    )  # state after each turn of the last game; None while a double is unanswered
 
     @property
     def match(self) -> Match:
@@ -88,7 +88,7 @@ class Record:
         if self.is_open and self.games[-1].score == score:
             while known and known[-1] not in (state, None):
                 known.pop()
-            while known and known[-1] is None and not is_doubled:  # an unanswered double
+            while known and known[-1] is None and not is_doubled:  # drop an unanswered double
                 if self.games[-1].turns[len(known) - 1].kind is not TurnKind.DOUBLE:
                     break
                 known.pop()
@@ -100,11 +100,11 @@ class Record:
             self.note_missing_start()
 
     def has_been_in(self, state: State) -> bool:
-        """Whether the last game has been in `state`."""
+        """Return whether the last game has been in `state`."""
         return state in self._states
 
     def go_back(self, state: State) -> bool:
-        """Drop the turns since the last game was in `state`. Returns False if it never was."""
+        """Drop the turns since the last game was in `state`. Returns False if the game was never in this state."""
         if not self.has_been_in(state):
             return False
         self.take_back(len(self._states) - self._states[::-1].index(state))
@@ -129,7 +129,7 @@ class DecisionKind(StrEnum):
     """The kinds of decisions that a side makes."""
 
     TURN = "turn"  # whether to double before the roll
-    ANSWER = "answer"  # to a double
+    ANSWER = "answer"  # answer to a double
     BEAVER = "beaver"  # whether to take a beaver
     PLAY = "play"  # play of the roll
 
@@ -143,8 +143,8 @@ class Moment:
     on_roll: int
     stakes: Stakes | None = None  # None without the cube
     kind: DecisionKind = DecisionKind.PLAY
-    rolls: int = 0  # played before, in this game
-    acts: int = 0  # acts of this game in the record
+    rolls: int = 0  # number of rolls played before, in this game
+    acts: int = 0  # number of acts of this game in the record
 
     @property
     def side(self) -> int:
@@ -163,7 +163,7 @@ class Ending(NamedTuple):
 @dataclass
 class Session:
     """Games between two sides with the dice of a seed. `score` is the score before the first game, from side 0's point
-    of view. If it is None, one game is played without the cube; if it is Money, one with the cube. Raises
+    of view. If it is None, one game is played without the cube; if it is Money, one game with the cube. Raises
     InvalidScoreError for a match with unequal scores, because a record has only one length."""
 
     seed: int
@@ -171,7 +171,7 @@ class Session:
     score: MatchScore | Money | None = None
     has_beavers: bool = False
     points: tuple[int, int] = field(init=False, default=(0, 0))  # points of each side
-    is_left: bool = field(init=False, default=False)  # whether a side left
+    is_left: bool = field(init=False, default=False)  # whether a side left the session
     ending: Ending | None = field(init=False)  # how this game ended
     record: Record = field(init=False)
     now: Moment = field(init=False)
@@ -195,7 +195,8 @@ class Session:
         return self.ending is not None and (not self.record.length or max(self.points) >= self.record.length)
 
     def dice(self) -> tuple[int, int]:
-        """The next dice, as rolled. The first dice of a game are one die of each side, side 0 first, and differ."""
+        """Return the next dice, as rolled. The first dice of a game are one die of each side, side 0 first, and
+        differ."""
         from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
         from bgdata.selfplay.cubeful_games import GAME_TURNS
 
@@ -322,7 +323,7 @@ def _stakes(now: Moment) -> Stakes:
 
 
 def _why_no_turn(stakes: Stakes) -> str:
-    """The reason why the player on roll cannot double before the roll; empty if it can."""
+    """Return the reason why the player on roll cannot double before the roll; empty if it can double."""
     from bgdata.equity.cube import why_no_double
     from bgdata.selfplay.cubeful_games import MAX_CUBE
 

@@ -5,10 +5,10 @@
     go chequer
     bestmove 8/5 6/5
 
-This is version 0.2, which counts plies from 1: its `engine.ply` is one more than ours. Commands of 0.1 work too
+This is version 0.2, which counts plies from 1: its `engine.ply` is one more than bgdata's ply. Commands of 0.1 work too
 (`setoption name engine.ply value 2`, `go role chequer`). There are three extensions: the answer to a double, if the
-position of a gnubg ID or XGID contains one; `go eval`, which replies with the five chances; and `go ... ply N trials N
-seed N`, which are settings for one question. Source: the specification of 0.2.
+position of a gnubg ID or XGID contains one; `go eval`, which replies with the five chances; and
+`go ... ply N trials N seed N`, which are settings for one question. Source: the specification of 0.2.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SHOWN_PLAYS = 5
 
 
 def protocol_error(code: str, detail: str) -> EngineRefusedError:
-    """An error of the protocol, with a code and an explanation."""
+    """Return an error of the protocol, with a code and an explanation."""
     return EngineRefusedError(f"error {code} {detail}")
 
 
@@ -59,8 +59,8 @@ class Key:
     is_minor: bool = False
 
     def parse(self, name: str, text: str) -> int:
-        """Convert the text of a value to a number. Raises EngineRefusedError if it is not a value of this setting,
-        which `name` names in the message."""
+        """Convert the text of a value to a number. Raises EngineRefusedError if the text is not a value of this
+        setting; the message names the setting `name`."""
         number = _SWITCHES.get(text) if self.kind == "bool" else int(text) if _INTEGER.fullmatch(text) else None
         if number is None or not self.least <= number <= self.most:
             expected = "true or false" if self.kind == "bool" else f"{self.least}..{self.most}"
@@ -99,7 +99,7 @@ class UbgiEngine:
         self._new_game([])
 
     def answers(self, line: str) -> list[str]:
-        """The lines that answer a line; none for a blank line or a setting."""
+        """Return the lines that answer a line; empty for a blank line or a setting."""
         command, *words = line.split() or [""]
         if not command:
             return []
@@ -208,7 +208,7 @@ class UbgiEngine:
         return roles[role](self._decisions_for(words), position)
 
     def _decisions_for(self, words: list[str]) -> Decisions:
-        """A player with the engine's settings, except those that the words of this question change."""
+        """Return a player with the engine's settings, except those that the words of this question change."""
         settings = dict(self._settings)
         names = [_OF_GO.get(word) for word in words[::2]]
         if len(words) % 2 or not all(names):
@@ -234,7 +234,7 @@ class UbgiEngine:
         return [*infos, f"bestmove {format_moves(play)}"]
 
     def _rank(self, decisions: Decisions, position: Position) -> tuple[Play, list[str]]:
-        """The best play of the position's roll, and info lines about the best plays."""
+        """Return the best play of the position's roll, and info lines about the best plays."""
         if self._roll is None:
             raise protocol_error("bad_state", "missing dice")
         ranked = decisions.rank(position, self._roll, self._stakes)
@@ -267,7 +267,7 @@ class UbgiEngine:
 
 
 def format_moves(play: Play) -> str:
-    """Checker moves in UBGI notation, each written separately: `bar/22 13/10`; `pass` if there are none."""
+    """Return checker moves in UBGI notation, each written separately: `bar/22 13/10`; `pass` if there are none."""
     names = {BAR: "bar", OFF: "off"}
     moves = [f"{names.get(start, start)}/{names.get(end, end)}" for start, end, _ in play.moves]
     return " ".join(moves) or PASS

@@ -1,5 +1,5 @@
-"""Publishes tables as one folder of files: a dataset of Hugging Face with a card, Parquet in shards by split, and what
-proves it; verifies such a folder, and makes a warehouse of it."""
+"""Publishes tables as one folder of files: a dataset of Hugging Face with a card, Parquet in shards by split, and the
+files that prove it. Also verifies such a folder, and makes a warehouse from it."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def publish(
     `scopes` are KIND, KIND/VARIANT or KIND/VARIANT/VERSION; by default the current version of every variant is
     published. `title` is the name of the dataset, and `about` is Markdown with which its README begins. `scripts` are
     programs that read the tables; they are copied to the folder `scripts/`. `explorer` writes pages about the tables:
-    it is called with a warehouse that contains only them, and the folder `explorer/`. What an interrupted call has
-    finished, and what has not changed since, is kept. The same versions give the same bytes.
+    it is called with a warehouse that contains only these tables, and the folder `explorer/`. After an interruption,
+    the same call continues and writes again only what has changed since. The same versions give the same bytes.
 
-    The list of all files is written last, so an unfinished folder has none. Raises UsageError if the folder contains
+    The list of all files is written last, so an unfinished folder has no list. Raises UsageError if the folder contains
     other files or the title has several lines, MissingTableError if a scope has no versions, the errors of damaged
     versions, and StorageError if a file cannot be written."""
     from bgdata.publishing.folder import publish_folder  # loads PyArrow

@@ -24,7 +24,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 
 def card_text(published: PublishedFolder) -> str:
-    """The text of README.md, the card of a published folder."""
+    """Return the text of README.md, the card of a published folder."""
     sections = (
         _front_matter, _heading, _list_of_tables, _use, _splits, _proof, _licences, _left_out, _kinds, _citation
     )  # fmt: skip
@@ -189,7 +189,7 @@ def _kind(published: PublishedFolder, name: str, tables: Sequence[TableDescripti
 
 
 def _checks(published: PublishedFolder, shape: TableShape) -> Iterator[str]:
-    """Yield the rules that hold in every row of a table: the claims of its SQL checks."""
+    """Yield the rules that hold in every row of a table: what its SQL checks state."""
     for title, _ in published.kinds.sql.checks(shape.name):
         yield title.replace("_", " ")
 
@@ -216,7 +216,8 @@ def _version(published: PublishedFolder, version: PublishedVersion) -> Iterator[
 
 
 def _build_command(published: PublishedFolder, manifest: Manifest) -> str:
-    """The command that builds the version with this manifest; empty if it is imported, or if a parameter is a list."""
+    """Return the command that builds the version with this manifest; empty if the version is imported, or if a
+    parameter is a list."""
     if published.kinds[manifest.dataset].takes_files:
         return ""
     settings = []

@@ -91,7 +91,7 @@ def publish_command(
 
 
 def table_rows(contents: Contents) -> list[Row]:
-    """A row for each split of each published table, for printing."""
+    """Return a row for each split of each published table, for printing."""
     return [
         {
             "config": table.config,

@@ -28,8 +28,8 @@ _SPLIT = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True)
 class File:
-    """A file of a published folder: its path in the folder, size and SHA-256, and the number of rows if it is a
-    shard."""
+    """A file of a published folder: its path in the folder, size and SHA-256. A shard also has the number of its
+    rows."""
 
     name: str
     bytes: int
@@ -57,9 +57,9 @@ class PublishedTable:
     config: str
     table: str  # its name in SQL
     splits: tuple[Split, ...]
-    part_rows: tuple[int, ...]  # of each part of the version, in its order of rows
-    once: str = ""  # column each value of which is in one split: `game`, or else `position_id`
-    row_order: str = ""  # array with the split of each row of the version, by number; empty for a single split
+    part_rows: tuple[int, ...]  # number of rows of each part of the version, in the version's order
+    once: str = ""  # column whose values are each in one split only: `game`, or else `position_id`
+    row_order: str = ""  # array with the number of the split of each row of the version; empty for a single split
 
     @property
     def rows(self) -> int:
@@ -74,15 +74,15 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class PublishedVersion:
-    """A version in a published folder: its tables, its manifest, and how to get each of its arrays, either from columns
-    of the rows or from a file."""
+    """A version in a published folder: its tables, its manifest, and where each of its arrays is: in columns of the
+    rows or in a file."""
 
     name: str  # kind/variant/version
     licence: str
-    writer: str  # what the bytes of its files depend on: see `folder.writing_software`
+    writer: str  # the software on which the bytes of its files depend: see `folder.writing_software`
     tables: tuple[PublishedTable, ...]
-    files: tuple[File, ...]  # of its folder: the manifest, and packed arrays
-    recipes: Mapping[str, Mapping[str, Any]]  # by file of the array, such as `boards.npy`: see `recovery`
+    files: tuple[File, ...]  # files of its folder: the manifest, and packed arrays
+    recipes: Mapping[str, Mapping[str, Any]]  # recipe by file of the array, such as `boards.npy`: see `recovery`
 
     @property
     def folder(self) -> str:
@@ -125,7 +125,7 @@ class Contents:
         return sum(file.bytes for file in self.files)
 
     def to_bytes(self) -> bytes:
-        """The content of `published.json`."""
+        """Return the content of `published.json`."""
         return canonical_json({"format": FORMAT, **asdict(self)}, indent=2)
 
 
@@ -139,7 +139,7 @@ def visible_files(folder: Path) -> Iterator[str]:
 
 
 def read_contents(folder: Path) -> Contents:
-    """Read `published.json`, the list of a published folder. Raises MissingFileError if it does not exist, and
+    """Read `published.json`, the list of a published folder. Raises MissingFileError if the list does not exist, and
     ManifestFormatError if it is damaged."""
     path = folder / LISTING
     try:
@@ -152,7 +152,7 @@ def read_contents(folder: Path) -> Contents:
 
 def parse_contents(written: bytes, where: Path | str) -> Contents:
     """Parse the content of `published.json`; `where` is its path or address, for errors. Raises ManifestFormatError if
-    it is damaged, or if the path of a file leads out of the folder."""
+    the content is damaged, or if the path of a file leads out of the folder."""
     try:
         data = parse_json(written)
         if data["format"] != FORMAT:

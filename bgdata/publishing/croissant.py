@@ -14,7 +14,7 @@ from bgdata.version import __version__
 
 CONFORMS = "http://mlcommons.org/croissant/1.1"
 PARQUET = "application/x-parquet"  # the name that mlcroissant reads
-# of a path; a split, to which mlcroissant applies it again, stays as it is
+# the split in a path; mlcroissant applies it to the split again, which must stay unchanged
 _SPLIT_OF_FILE = "^(?:data/[^/]+/)?([a-z0-9_]+)(?:-[0-9]+-of-[0-9]+[.]parquet)?$"
 _CONTEXT = {
     "@language": "en",
@@ -62,8 +62,8 @@ _CONTEXT = {
 
 
 def croissant(published: PublishedFolder) -> bytes:
-    """The content of croissant.json, which describes a published folder. The patterns of its file sets are relative to
-    the file itself, so they name no container."""
+    """Return the content of croissant.json, which describes a published folder. The patterns of its file sets are
+    relative to the file itself, so they name no container."""
     tables = published.tables
     found = {
         "@context": _CONTEXT,
@@ -83,7 +83,7 @@ def croissant(published: PublishedFolder) -> bytes:
 
 
 def _files(each: TableDescription) -> Iterator[dict[str, Any]]:
-    """Yield the entries for the files of a table: one for each file with its hash, and one for the set of all."""
+    """Yield the entries for the files of a table: one for each file with its hash, and one for the set of all files."""
     for file in each.table.files:
         yield {
             "@type": "cr:FileObject",
@@ -152,7 +152,7 @@ def _record_sets(each: TableDescription) -> Iterator[dict[str, Any]]:
 
 
 def _data_type(type_: pa.DataType) -> dict[str, Any]:
-    """The Croissant type of a column; for lists, also the shape of the array."""
+    """Return the Croissant type of a column; for lists, also the shape of the array."""
     if pa.types.is_list(type_) or pa.types.is_fixed_size_list(type_):
         size = type_.list_size if pa.types.is_fixed_size_list(type_) else -1
         return {**_data_type(type_.value_type), "isArray": True, "arrayShape": str(size)}

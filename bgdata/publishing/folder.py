@@ -1,5 +1,5 @@
-"""Publishes versions into a folder: each is finished beside its place and renamed, and the list of all is written
-last."""
+"""Publishes versions as a folder. Each version is written to a working folder and then renamed to its path, and the
+list of all files is written last."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes
 from bgdata.warehouse import Warehouse
 
-WORKING = ".publishing"  # folder of what is not finished, and of records of what is
-EXPLORER, SCRIPTS = "explorer", "scripts"  # folders that are written anew each time
+WORKING = ".publishing"  # folder of unfinished versions, and of records of finished versions
+EXPLORER, SCRIPTS = "explorer", "scripts"  # folders that are written again each time
 HINT = "choose another folder"
-LAYOUT = 2  # 1 had no dictionaries of numbers
+LAYOUT = 2  # version of the layout of files; 1 had no dictionaries of numbers
 
 
 def publish_folder(
@@ -126,9 +126,9 @@ def publish_folder(
 
 
 def select_versions(warehouse: Warehouse, scopes: Sequence[str]) -> list[Table]:
-    """The versions in the scopes, or in the whole warehouse if there are none. Of each variant this is the current
-    version, unless the scope names another. Raises UnknownKindError for an unknown kind, InvalidNameError if a scope
-    has another form, and MissingTableError if a scope contains no version."""
+    """Return the versions in the scopes, or in the whole warehouse if there are no scopes. For each variant this is the
+    current version, unless the scope names another. Raises UnknownKindError for an unknown kind, InvalidNameError if a
+    scope has another form, and MissingTableError if a scope contains no version."""
     found: dict[str, Table] = {}
     for scope in scopes or (None,):
         kind, variant, version = parse_scope(scope)
@@ -157,7 +157,7 @@ def check_folder(folder: Path) -> None:
 
 
 def reason_not_to_publish(warehouse: Warehouse, table: Table) -> str:
-    """Why a version cannot be published, for the user; empty if it can."""
+    """Return the reason why a version cannot be published, for the user; empty if it can be."""
     manifest = table.manifest
     kind = warehouse.kind(manifest.dataset)
     if manifest.revision != kind.revision:
@@ -179,7 +179,7 @@ def _reopen(folder: Path) -> None:
             for version in read_contents(folder).versions:
                 _write_record(folder, version)
         except BgdataError:
-            pass  # everything is written again
+            pass  # the list is unreadable, so everything is written again
     with storage_errors("write", folder, HINT):
         for name in (LISTING, SUMS):
             (folder / name).unlink(missing_ok=True)
@@ -194,14 +194,14 @@ def _write_record(folder: Path, version: PublishedVersion) -> None:
 
 
 def writing_software() -> str:
-    """The formats and the versions of software on which the bytes of published files depend. A version that was
-    published with others is written again."""
+    """Return the formats and the versions of software on which the bytes of published files depend. A version that was
+    published with other software is written again."""
     return f"format {FORMAT}, layout {LAYOUT}, pyarrow {pa.__version__}"
 
 
 def _find_finished(warehouse: Warehouse, folder: Path, table: Table, progress: Progress) -> PublishedVersion | None:
-    """The version of `table` in the folder, if an earlier call has published it and all of its files are still
-    unchanged; else None."""
+    """Return the published version of `table`, if an earlier call has published it and all of its files are unchanged;
+    else None."""
     try:
         found = parse_version(parse_json(read_whole(_record(folder, table.name))))
         if found.writer != writing_software() or found.licence != licence_of(warehouse, table):
@@ -220,7 +220,7 @@ def _find_finished(warehouse: Warehouse, folder: Path, table: Table, progress: P
 
 
 def _publish(warehouse: Warehouse, folder: Path, table: Table, progress: Progress) -> PublishedVersion:
-    """Write all files of a version into the folder, and a record of them into the working folder."""
+    """Write all files of a version to the folder, and a record of them to the working folder."""
     kind = warehouse.kind(table.manifest.dataset)
     parameters = kind.recipe_of(table.manifest)
     table.check_sizes()
@@ -261,7 +261,7 @@ def _publish_table(
     packed: dict[str, Array],
     progress: Progress,
 ) -> PublishedTable:
-    """Write the Parquet files of one table of a version into the folder. If the table has several splits, the split of
+    """Write the Parquet files of one table of a version to the folder. If the table has several splits, the split of
     each row is added to `packed`, the arrays that are published in a file."""
     manifest, paths = table.manifest, table.check_files(shape.file)
     config = config_name(kind, shape, manifest.variant)
@@ -281,21 +281,21 @@ def _publish_table(
 
 
 def config_name(kind: Dataset[Any], shape: TableShape, variant: str) -> str:
-    """The name of a table's configuration on Hugging Face: `bearoff_two_sided-6x6`,
+    """Return the name of a table's configuration on Hugging Face, such as `bearoff_two_sided-6x6` or
     `selfplay_turns-network-500-seed-2`."""
     name = shape.name if shape.name.startswith(kind.name) else f"{kind.name}_{shape.name}"
     return f"{name}-{variant}"
 
 
 def _begin(working: Path) -> None:
-    """Create the folder `working`, or empty it."""
+    """Create the folder `working`; if it exists, empty it."""
     with storage_errors("write", working, HINT):
         remove_folder(working)
         make_folder(working)
 
 
 def _move(working: Path, target: Path) -> None:
-    """Rename a finished folder to its final path, replacing what is there."""
+    """Rename a finished folder to its final path, and replace the folder that is there."""
     with storage_errors("write", target, HINT):
         remove_folder(target)
         make_folder(target.parent)
@@ -317,7 +317,7 @@ def _remove_others(folder: Path, contents: Contents) -> None:
 
 
 def _write_lists(folder: Path, contents: Contents) -> None:
-    """Write SHA256SUMS with the hashes of all files, and last `published.json`, which marks the folder as complete."""
+    """Write SHA256SUMS with the hashes of all files, and then `published.json`, which marks the folder as complete."""
     known = {file.name: file.sha256 for file in contents.files}
     listed = contents.to_bytes()
     lines = {name: known.get(name) or sha256_file(folder / name) for name in visible_files(folder)}
@@ -328,7 +328,7 @@ def _write_lists(folder: Path, contents: Contents) -> None:
 
 
 def describe(published: PublishedFolder) -> dict[str, bytes]:
-    """The content of each file that describes a published folder, by file name. The same contents give the same
+    """Return the content of each file that describes a published folder, by file name. The same contents give the same
     bytes."""
     return {
         CARD: card_text(published).encode(),

@@ -1,5 +1,5 @@
-"""Licences of published tables: ours are CC0; tables made from other people's files have the licence of the files, or
-are not published."""
+"""Licences of published tables. Tables of bgdata itself are CC0. Tables made from other people's files have the licence
+of these files, or are not published."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ LICENCES = {
 
 
 def licence_of(warehouse: Warehouse, table: Table) -> str:
-    """The licence under which a version can be published: that of the other people's files from which it and its inputs
-    are made, else CC0. Raises UnknownLicenceError if such a file has no known licence, or if they have several."""
+    """Return the licence under which a version can be published. If the version or its inputs are made from other
+    people's files, it is the licence of these files, else CC0. Raises UnknownLicenceError if such a file has no known
+    licence, or if the files have several licences."""
     found = _licences(warehouse, table, set()) - {OURS}
     for licence, name in sorted((licence, _origin(warehouse, table, licence)) for licence in found):
         if licence not in LICENCES:
@@ -51,7 +52,7 @@ def licence_of(warehouse: Warehouse, table: Table) -> str:
 
 
 def _origin(warehouse: Warehouse, table: Table, licence: str) -> str:
-    """The name of the version that brings in this licence: `table` itself, or one of its inputs."""
+    """Return the name of the version from which this licence comes: `table` itself, or one of its inputs."""
     for each in (table, *_inputs(warehouse, table)):
         if licence in _own(each):
             return each.name
@@ -59,21 +60,21 @@ def _origin(warehouse: Warehouse, table: Table, licence: str) -> str:
 
 
 def _own(table: Table) -> set[str]:
-    """The licences of the files from which a version was imported, or else the licence in its manifest."""
+    """Return the licences of the files from which a version was imported, or else the licence in its manifest."""
     files = {file.licence for file in table.manifest.raw_files if file.licence}
     return files or {table.manifest.licence}
 
 
 def _inputs(warehouse: Warehouse, table: Table) -> list[Table]:
-    """The inputs of a version; empty if one of them is not in the warehouse."""
+    """Return the inputs of a version; empty if one of them is not in the warehouse."""
     with suppress(BgdataError):
         return list(warehouse.made_from(table).values())
     return []
 
 
 def _licences(warehouse: Warehouse, table: Table, seen: set[str]) -> set[str]:
-    """The licences of a version and of all its direct and indirect inputs, except inputs in `seen`. For an input that
-    is not in the warehouse, the licence that its kind declares."""
+    """Return the licences of a version and of all its direct and indirect inputs, except inputs in `seen`. For an input
+    that is not in the warehouse, it is the licence that the kind declares."""
     found = _own(table)
     for name in table.manifest.inputs.values():
         if name in seen:

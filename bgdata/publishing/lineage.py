@@ -14,12 +14,12 @@ from bgdata.version import DISTRIBUTION, __version__
 SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 _FACETS = "https://openlineage.io/spec/facets"
 NAMESPACE = "bgdata"
-_RUNS = uuid.uuid5(uuid.NAMESPACE_URL, "https://openlineage.io/bgdata")  # of run identifiers
+_RUNS = uuid.uuid5(uuid.NAMESPACE_URL, "https://openlineage.io/bgdata")  # namespace of run identifiers
 
 
 def lineage_events(published: PublishedFolder) -> bytes:
-    """The content of openlineage.jsonl: for each version an event that says how it was made, from which inputs, and
-    which tables it has."""
+    """Return the content of openlineage.jsonl. For each version it has an event that says how the version was made,
+    from which inputs, and which tables it has."""
     return b"".join(
         canonical_json(_event(published, version, published.manifests[version.name]))
         for version in published.contents.versions
@@ -62,7 +62,7 @@ def _event(published: PublishedFolder, version: PublishedVersion, manifest: Mani
 
 
 def _producer(manifest: Manifest) -> str:
-    """The software that made a version, as a URL, as OpenLineage requires."""
+    """Return the software that made a version, as a URL, as OpenLineage requires."""
     return f"https://pypi.org/project/{DISTRIBUTION}/{manifest.software.get('bgdata', __version__)}"
 
 

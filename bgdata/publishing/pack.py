@@ -1,4 +1,4 @@
-"""The pack: the tables that an author of an engine wants, built if they are missing, in one published folder."""
+"""The pack: one published folder with the tables that an author of an engine wants. Missing tables are built first."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from bgdata.store.progress import Progress, Silence
 from bgdata.warehouse import Warehouse
 
 _HERE = Path(__file__).parent
-# beside the documentation in a checkout, and inside the package in a wheel (see pyproject.toml)
+# the folder is beside the documentation in a checkout, and inside the package in a wheel (see pyproject.toml)
 SCRIPTS = next(place for place in (_HERE / "scripts", _HERE.parents[1] / "docs" / "scripts") if place.is_dir())
 TITLE = "The bgdata pack"
 ABOUT = """\
@@ -63,7 +63,7 @@ function in it, and `python DIR/scripts/train_a_player.py DIR` trains a network,
 
 
 def _labels(sample: PlaySampleParameters) -> LookaheadParameters:
-    """The parameters of the chances that are computed for the positions of this sample."""
+    """Return the parameters of the chances that are computed for the positions of this sample."""
     source = VersionRef(PLAYS.name, PLAYS.slug(sample))
     return LookaheadParameters(source=source, source_recipe=Given.of(sample.to_json()))
 

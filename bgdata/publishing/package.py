@@ -17,7 +17,7 @@ _PATHS = {"CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/"}
 
 
 def data_package(published: PublishedFolder) -> bytes:
-    """The content of datapackage.json, which describes a published folder."""
+    """Return the content of datapackage.json, which describes a published folder."""
     found = {
         "$schema": PROFILE,
         "name": "bgdata-tables",
@@ -31,7 +31,7 @@ def data_package(published: PublishedFolder) -> bytes:
 
 
 def licence_entry(name: str) -> dict[str, str]:
-    """The entry of a licence in datapackage.json: its name and URL."""
+    """Return the entry of a licence in datapackage.json: its name and URL."""
     return {"name": name, "path": _PATHS.get(name, f"https://spdx.org/licenses/{name}.html")}
 
 
@@ -57,14 +57,14 @@ def _resources(folder: Path, each: TableDescription) -> Iterator[dict[str, Any]]
                 "description": each.summary,
                 "format": "parquet",
                 "mediatype": "application/vnd.apache.parquet",
-                "sha256": file.sha256,  # as `hash` its validator refuses Parquet, whose bytes it does not count
+                "sha256": file.sha256,  # as `hash`, the validator would refuse Parquet, whose bytes it does not count
                 "licenses": [licence_entry(each.version.licence)],
                 "schema": schema,
             }
 
 
 def columns_with_gaps(paths: Sequence[Path]) -> set[str]:
-    """The columns of Parquet files in which at least one row has no value, by the statistics of the files."""
+    """Return the columns of Parquet files in which at least one row has no value, by the statistics of the files."""
     found = set()
     for path in paths:
         metadata = pq.read_metadata(path)
@@ -78,10 +78,10 @@ def columns_with_gaps(paths: Sequence[Path]) -> set[str]:
 
 
 def _type(type_: pa.DataType, *, has_gaps: bool) -> str:
-    """The Frictionless type of a column. An integer column with missing values is a number, because the validator reads
-    it so."""
+    """Return the Frictionless type of a column. An integer column with missing values is a number, because the
+    validator reads it so."""
     if pa.types.is_list(type_) or pa.types.is_fixed_size_list(type_):
-        return "any"  # its validator takes lists of Parquet for another type than `array`
+        return "any"  # the validator does not read lists of Parquet as `array`
     if pa.types.is_boolean(type_):
         return "boolean"
     if pa.types.is_integer(type_):

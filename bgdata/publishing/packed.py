@@ -14,7 +14,7 @@ from bgdata.store.arrays import Array, read_header
 from bgdata.store.storage import open_regular, storage_errors, sync
 
 ARRAYS = "arrays.npz"
-_DATE = (1980, 1, 1, 0, 0, 0)  # the same bytes at any time
+_DATE = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that files have the same bytes at any time
 _ERRORS = (zipfile.BadZipFile, ValueError, LookupError, EOFError, NotImplementedError, RuntimeError)
 
 

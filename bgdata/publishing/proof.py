@@ -1,4 +1,5 @@
-"""Proof of a published folder for a stranger: hashes, rows, schemas, splits, and the values by their digests."""
+"""Proof of a published folder for a stranger: checks of hashes, rows, schemas and splits, and of the values by their
+digests."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ from bgdata.store.verify import Check, Finding, finding_of
 def verify_published(folder: Path, kinds: Kinds, progress: Progress) -> Iterator[Finding]:
     """Check a published folder and each of its versions, and yield the results. After a failure, the other checks of
     the folder or of that version are left out. Raises MissingFileError if the folder has no `published.json`, and
-    ManifestFormatError if that is damaged."""
+    ManifestFormatError if the file is damaged."""
     contents = read_contents(folder)
     name = str(folder)
     hashes = finding_of(name, "hashes", partial(check_file_hashes, folder, contents))
@@ -104,7 +105,7 @@ def _checks(folder: Path, version: PublishedVersion, kinds: Kinds, progress: Pro
 
 def check_tables(folder: Path, version: PublishedVersion, manifest: Manifest, kinds: Kinds) -> str:
     """Check that every Parquet file has the number of rows in `published.json`, and that all files of a table have the
-    declared columns; returns a description. Raises CheckFailedError if one does not."""
+    declared columns; returns a description. Raises CheckFailedError if a file does not."""
     kind = kinds.get(manifest.dataset)
     declared = {shape.name: [column.name for column in shape.columns] for shape in kind.tables} if kind else {}
     is_known = kind is not None and kind.revision == manifest.revision
@@ -127,9 +128,9 @@ def check_tables(folder: Path, version: PublishedVersion, manifest: Manifest, ki
 
 
 def check_splits(folder: Path, version: PublishedVersion) -> str:
-    """Check that no game has rows in two splits of a table, or, in a table without games, that no position is in two;
-    returns a description of what was compared. Raises CheckFailedError if one is, and CheckSkippedError if no table has
-    several splits."""
+    """Check that no game has rows in two splits of a table. In a table without games, check that no position is in two
+    splits. Returns a description of what was compared. Raises CheckFailedError if a game or position is in two splits,
+    and CheckSkippedError if no table has several splits."""
     compared = []
     for table in version.tables:
         column = table.once
@@ -155,8 +156,9 @@ def check_splits(folder: Path, version: PublishedVersion) -> str:
 
 
 def check_rows(folder: Path, version: PublishedVersion, manifest: Manifest, kinds: Kinds, progress: Progress) -> str:
-    """Make all rows of a version from its arrays again, and compare them with the published rows; returns their number
-    as text. Raises CheckFailedError if they differ, and CheckSkippedError if this bgdata does not know the kind."""
+    """Make all rows of a version from its arrays again, and compare them with the published rows. Returns the number of
+    rows as text. Raises CheckFailedError if they differ, and CheckSkippedError if this bgdata does not know the
+    kind."""
     kind = kinds.get(manifest.dataset)
     if kind is None or kind.revision != manifest.revision:
         raise CheckSkippedError(f"this bgdata does not know revision {manifest.revision} of {manifest.dataset}")

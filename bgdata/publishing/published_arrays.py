@@ -1,4 +1,5 @@
-"""The arrays of a published version: restored from rows by recipe, or unpacked; and the digest that they must have."""
+"""The arrays of a published version, which are restored from rows by a recipe or unpacked, and the digest that they
+must have."""
 
 from __future__ import annotations
 
@@ -16,11 +17,12 @@ from bgdata.publishing.shards import row_groups
 from bgdata.store.arrays import ROW_HASHES, Array, damaged_rows, values_digest
 from bgdata.store.manifest import Manifest, is_part_file, part_file, parts_digest
 
-_HEADER_BYTES = 4096  # more than any header of a .npy file
+_HEADER_BYTES = 4096  # more than the header of any .npy file
 
 
 def part_number(file: str) -> int:
-    """The number of the part to which a file of a version belongs, by its name; 0 if the version has no parts."""
+    """Return the number of the part to which a file of a version belongs, by its name; 0 if the version has no
+    parts."""
     return int(file[5:10]) if is_part_file(file) else 0
 
 
@@ -38,8 +40,8 @@ class PublishedArrays:
         return unpack_array(self._packed, name, rows + _HEADER_BYTES)
 
     def codes(self, table: PublishedTable) -> NDArray[np.uint8] | None:
-        """uint8[rows]: the split of each row of a table, as an index into its splits; None if it has only one. Raises
-        CorruptFileError if the numbers of rows do not agree."""
+        """Return the split of each row of a table, as an index into its splits (uint8[rows]); None if the table has
+        only one split. Raises CorruptFileError if the numbers of rows do not agree."""
         if not table.row_order:
             return None
         codes = self._order(table.row_order)
@@ -61,17 +63,17 @@ class PublishedArrays:
         return [name for name in self._sizes if not is_part_file(name)]
 
     def part(self, number: int) -> dict[str, Array]:
-        """The arrays of part `number`, by name. Arrays that all parts share are left out."""
+        """Return the arrays of part `number`, by name. Arrays that all parts share are left out."""
         prefix = part_file("", number)
         names = [name for name in self._sizes if name.startswith(prefix)]
         return {name.removeprefix(prefix).removesuffix(".npy"): self.file(name) for name in names}
 
     def common(self) -> dict[str, Array]:
-        """The arrays that all parts share, by name; all arrays if the version has no parts."""
+        """Return the arrays that all parts share, by name; all arrays if the version has no parts."""
         return {name.removesuffix(".npy"): self.file(name) for name in self.shared_files}
 
     def check_digest(self) -> str:
-        """Compare the digest of all arrays with the one in the manifest; returns a description of what was compared.
+        """Compare the digest of all arrays with the digest in the manifest. Returns a description of what was compared.
         Raises DigestMismatchError if they differ."""
         parts = self.manifest.parts
         for number, part in enumerate(parts):
@@ -90,8 +92,8 @@ class PublishedArrays:
 
 
 def _digest(arrays: dict[str, Array]) -> str:
-    """The digest of arrays. Where rows have hashes, each row is compared with its own. Raises DigestMismatchError if a
-    row differs."""
+    """Return the digest of arrays. If rows have hashes, each row is compared with its hash. Raises DigestMismatchError
+    if a row differs."""
     for name, values in arrays.items():
         if name + ROW_HASHES in arrays and damaged_rows(values, arrays[name + ROW_HASHES]):
             raise DigestMismatchError(f"expected the rows of {name} as their hashes say, found others")
@@ -106,7 +108,7 @@ class RowStream:
         self._waiting: pa.Table | None = None
 
     def take(self, count: int) -> pa.Table:
-        """Read the next `count` rows, or those that are left."""
+        """Read the next `count` rows, or all remaining rows if there are fewer."""
         found, missing = [], count
         while missing:
             rows = self._waiting if self._waiting is not None and len(self._waiting) else next(self._groups, None)

@@ -19,7 +19,7 @@ from bgdata.store.manifest import Manifest, load_manifest
 if TYPE_CHECKING:
     from bgdata.store.registry import Kinds
 
-BOUNDS = ("error", "bound", "difference", "largest")  # in the names of figures about accuracy
+BOUNDS = ("error", "bound", "difference", "largest")  # words in the names of figures about accuracy
 
 
 class TableDescription(NamedTuple):

@@ -1,4 +1,4 @@
-"""A warehouse from a published folder: arrays are restored from rows or unpacked, compared with the digest in the
+"""Makes a warehouse from a published folder: arrays are restored from rows or unpacked, compared with the digest in the
 manifest, and Parquet is written again."""
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from bgdata.warehouse import Warehouse
 
 
 def published_contents(place: Place) -> Contents | None:
-    """The contents of a published folder in a place; None if the place is not a published folder. Raises DownloadError
-    if they cannot be downloaded, and ManifestFormatError if they are damaged."""
+    """Return the contents of a published folder in a place; None if the place is not a published folder. Raises
+    DownloadError if they cannot be downloaded, and ManifestFormatError if they are damaged."""
     try:
         return parse_contents(place.part(LISTING, 0, MAX_BYTES).data, place.where(LISTING))
     except MissingFileError:
@@ -53,7 +53,7 @@ class PublishedPull:
     place: Place
     contents: Contents
     progress: Progress
-    use: bool = False  # whether they become current although others are
+    use: bool = False  # whether the copied versions become current even if others are current
     is_dry: bool = False
 
     def pull(self, scopes: Sequence[str] = ()) -> list[Moved]:
@@ -120,8 +120,8 @@ class PublishedPull:
         return True
 
     def _fetch(self, version: PublishedVersion, folder: Path) -> Path:
-        """The folder that contains the files of a version, after checking each against its hash: the published folder
-        itself, or the folder into which they were downloaded."""
+        """Return the folder that contains the files of a version, after checking each file against its hash. It is the
+        published folder itself, or the folder into which the files were downloaded."""
         if isinstance(self.place, Folder):
             for file in version.all_files:
                 check_hash(self.place.root / file.name, file.sha256)

@@ -1,10 +1,10 @@
-"""Arrays of versions from published rows: most arrays have the values of columns, so that they need no file of their
+"""Arrays of versions from published rows. Most arrays have the values of columns, so that they need no file of their
 own.
 
 A recipe says how an array follows: from columns (`columns`), from the entries of lists (`entries`), or from their
 number in each row (`ends`, `zeros`). `values` says how the numbers of the array follow from the values of the column:
-equal ones, `scale` and `offset` of a quantised number, or the place in a list of `texts`. A recipe is kept only if it
-gives the same bytes.
+they are equal, they have the `scale` and `offset` of a quantised number, or they are indexes into a list of `texts`. A
+recipe is used only if it gives the same bytes.
 
     {"table": "bearoff_two_sided", "columns": ["cubeless", "owned"], "dtype": "<u2", "shape": [924, 924, 2],
      "values": [{"scale": 32767.5, "offset": 32767.5}, {"scale": 32767.5, "offset": 32767.5}]}
@@ -28,19 +28,19 @@ from bgdata.publishing.shards import row_groups
 from bgdata.store.arrays import Array
 
 Recipe: TypeAlias = Mapping[str, Any]
-MIN_BYTES = 4096  # of an array that is worth a recipe
-_SAMPLE = 2000  # values by which most columns are excluded
+MIN_BYTES = 4096  # smaller arrays are stored without looking for a recipe
+_SAMPLE = 2000  # number of values that suffice to exclude most columns
 _MAX_TEXTS = 64
-_MANY_ROWS = 2_000_000  # of a version of which few columns are in memory at a time
+_MANY_ROWS = 2_000_000  # rows of a version from which on few columns are in memory at a time
 
 
 class Values(NamedTuple):
-    """The values of a column: either one for each row, or those of all rows' lists together with the length of each
+    """The values of a column: one value for each row, or the values of all rows' lists together with the length of each
     list. A string is an index into `texts`; a missing number is NaN."""
 
     flat: Array
     texts: list[str] | None
-    counts: Array | None  # entries of each row; None for single values
+    counts: Array | None  # number of entries of each row; None for single values
 
 
 class PublishedRows:
@@ -55,19 +55,20 @@ class PublishedRows:
         self.column = lru_cache(16 if rows > _MANY_ROWS else 256)(self._column)
 
     def names(self, table: str) -> list[str]:
-        """The names of a table's columns."""
+        """Return the names of a table's columns."""
         import pyarrow.parquet as pq
 
         return list(pq.read_schema(self._folder / self.tables[table].files[0].name).names)
 
     def rows(self, table: str, part: int) -> tuple[int, int]:
-        """The first row of a part of the version, and the row after its last, in a table."""
+        """Return the first row of a part of the version, and the row after its last, in a table."""
         counts = self.tables[table].part_rows
         begin = sum(counts[:part])
         return begin, begin + counts[part]
 
     def part(self, table: str, name: str, part: int) -> Values | None:
-        """The values of the column `name` in the rows of one part; None if no array could have values of that type."""
+        """Return the values of the column `name` in the rows of one part; None if no array could have values of its
+        type."""
         found = self.column(table, name)
         if found is None or len(self.tables[table].part_rows) == 1:
             return found
@@ -90,15 +91,15 @@ class PublishedRows:
 
 
 def row_places(codes: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """int64[rows]: for each row of a version, its index among the published rows, which are sorted by split. `codes`
-    has the split of each row."""
+    """Return for each row of a version its index among the published rows, which are sorted by split, as int64[rows].
+    `codes` contains the split of each row."""
     places = np.empty(len(codes), np.int64)
     places[np.argsort(codes, kind="stable")] = np.arange(len(codes))
     return places
 
 
 def _values(values: Any) -> Values | None:
-    """The values of an Arrow array; None if no array of a version could have values of its type."""
+    """Return the values of an Arrow array; None if no array of a version could have values of its type."""
     counts = None
     if pa.types.is_list(values.type) or pa.types.is_fixed_size_list(values.type):
         if values.null_count:
@@ -114,8 +115,8 @@ def _values(values: Any) -> Values | None:
 
 
 def find_recipe(values: Array, rows: PublishedRows, part: int) -> Recipe | None:
-    """Find a recipe by which an array can be restored from the columns of published rows of a part. None if there is
-    none, or if the array is so small that it is simply stored."""
+    """Find a recipe by which an array can be restored from the columns of published rows of a part. Returns None if
+    there is no recipe, or if the array is so small that it is simply stored."""
     if values.nbytes < MIN_BYTES:
         return None
     kind = {"dtype": values.dtype.newbyteorder("<").str, "shape": list(values.shape)}
@@ -128,7 +129,7 @@ def find_recipe(values: Array, rows: PublishedRows, part: int) -> Recipe | None:
 
 
 def same_bytes(first: Array, second: Array) -> bool:
-    """Whether two arrays have equal dtypes, shapes and bytes. NaN then equals NaN, and 0 does not equal -0."""
+    """Return whether two arrays have equal dtypes, shapes and bytes. NaN then equals NaN, and 0 does not equal -0."""
     if (first.shape, first.dtype) != (second.shape, second.dtype):
         return False
     ours, theirs = (np.ascontiguousarray(each).reshape(-1).view(np.uint8) for each in (first, second))
@@ -136,7 +137,7 @@ def same_bytes(first: Array, second: Array) -> bool:
 
 
 def _candidates(values: Array, table: str, rows: PublishedRows, part: int) -> Iterator[dict[str, Any]]:
-    """Yield recipes that might restore an array from the columns of a table. They still have to be tried."""
+    """Yield recipes that might restore an array from the columns of a table. The caller has to try them."""
     begin, end = rows.rows(table, part)
     count, flat = end - begin, values.reshape(-1)
     if not count:
@@ -168,8 +169,8 @@ def _candidates(values: Array, table: str, rows: PublishedRows, part: int) -> It
 def _column_of(
     values: Array, table: str, names: Sequence[str], rows: PublishedRows, part: int
 ) -> tuple[str, dict[str, Any]] | None:
-    """Find the first column of a table from which the values can be computed; returns its name and the rule for
-    computing them. None if there is none."""
+    """Find the first column of a table from which the values can be computed. Returns its name and the rule for
+    computing them; None if there is no such column."""
     for name in names:
         column = rows.part(table, name, part)
         if column is not None and column.counts is None:
@@ -180,7 +181,7 @@ def _column_of(
 
 
 def _rule(values: Array, column: Values) -> dict[str, Any] | None:
-    """Find a rule that computes the values from a column; None if there is none."""
+    """Find a rule that computes the values from a column. Returns None if there is no such rule."""
     sample = np.unique(np.linspace(0, len(values) - 1, _SAMPLE).astype(np.int64))
     for rule in _rules(values, column):
         if all(same_bytes(_apply(rule, column._replace(flat=column.flat[at]), values.dtype), np.asarray(values[at]))

@@ -29,19 +29,18 @@ from bgdata.store.storage import sha256_file, storage_errors, sync
 SHARD_BYTES = 300_000_000  # largest expected size of a shard
 GROUP_ROWS = 122_880
 GROUP_BYTES = 64_000_000  # largest expected size of a row group in memory
-_DICTIONARY = {"RLE_DICTIONARY", "PLAIN_DICTIONARY"}  # names of its encoding in Parquet
+_DICTIONARY = {"RLE_DICTIONARY", "PLAIN_DICTIONARY"}  # encodings of dictionaries in Parquet
 _PLAIN = {pa.uint64(): pa.int64(), pa.float16(): pa.float32(), pa.large_string(): pa.string()}
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table that is to be published: its Parquet files, one for each part of the version, and the split of each
-    row."""
+    """A table to publish: its Parquet files, one for each part of the version, and the split of each row."""
 
     shape: TableShape
     paths: Sequence[Path]
     splits: Sequence[str]  # names, in order
-    codes: NDArray[np.uint8] | None = None  # uint8[rows]: places in `splits`; None for a single split
+    codes: NDArray[np.uint8] | None = None  # uint8[rows]: indexes into `splits`; None for a single split
     variant: str = ""
     missing: Mapping[str, str] = field(default_factory=dict)  # SQL of the derived columns that older files lack
 
@@ -56,12 +55,12 @@ class Source:
             return connection.sql(query).arrow().read_all()
 
     def counts(self, rows: int) -> list[int]:
-        """The number of rows in each split. `rows` is the number of rows in all splits."""
+        """Return the number of rows in each split. `rows` is the number of rows in all splits."""
         return [rows] if self.codes is None else np.bincount(self.codes, minlength=len(self.splits)).tolist()
 
 
 def row_counts(paths: Sequence[Path]) -> list[int]:
-    """The number of rows in each of these Parquet files. Raises CorruptFileError if a file is damaged."""
+    """Return the number of rows in each of these Parquet files. Raises CorruptFileError if a file is damaged."""
     found = []
     for path in paths:
         with parquet_errors(path), pq.ParquetFile(path) as file:
@@ -79,8 +78,8 @@ def row_groups(paths: Sequence[Path], columns: Sequence[str] | None = None) -> I
 
 
 def missing_columns(derived: Mapping[str, str], shape: TableShape, paths: Sequence[Path]) -> dict[str, str]:
-    """The SQL of those `derived` columns of a table that at least one of its Parquet files lacks, by name. Raises
-    CorruptFileError if a file is damaged."""
+    """Return the SQL of those `derived` columns of a table that at least one of its Parquet files lacks, by name.
+    Raises CorruptFileError if a file is damaged."""
     there = {column.name for column in shape.columns}
     for path in paths if derived else ():
         with parquet_errors(path):
@@ -90,8 +89,9 @@ def missing_columns(derived: Mapping[str, str], shape: TableShape, paths: Sequen
 
 
 def plain_schema(source: Source) -> pa.Schema:
-    """The schema in which a table is published: without dictionary types and other types that few programs read. A list
-    whose length is the same in every row becomes a fixed-size list. Raises CorruptFileError if a file is damaged."""
+    """Return the schema in which a table is published: without dictionary types and other types that few programs read.
+    A list whose length is the same in every row becomes a fixed-size list. Raises CorruptFileError if a file is
+    damaged."""
     paths = source.paths
     with parquet_errors(paths[0]):
         schema = source.fill(pq.read_schema(paths[0]).empty_table()).schema
@@ -115,14 +115,14 @@ def _plain_type(type_: pa.DataType, lengths: set[int | None]) -> pa.DataType:
 
 @dataclass(frozen=True)
 class Layout:
-    """How columns are laid out in Parquet files: which have a dictionary, and the largest number of rows in a row
+    """How columns are stored in Parquet files: which columns have a dictionary, and the largest number of rows in a row
     group."""
 
     dictionaries: frozenset[str] = frozenset()
     group_rows: int = GROUP_ROWS
 
     def options(self, schema: pa.Schema) -> dict[str, Any]:
-        """The options with which PyArrow writes rows of this schema."""
+        """Return the options with which PyArrow writes rows of this schema."""
         found = encodings(schema)
         coded = [*(found["use_dictionary"] or ()), *sorted(self.dictionaries)]
         others = {path: name for path, name in (found["column_encoding"] or {}).items() if path not in coded}
@@ -130,9 +130,9 @@ class Layout:
 
 
 def source_layout(paths: Sequence[Path], schema: pa.Schema) -> Layout:
-    """The layout in which a table is published. A column of numbers that has a dictionary in every row group of the
-    original files keeps it. Row groups then have as many rows as in these files, because each has a dictionary of its
-    own. Raises CorruptFileError if a file is damaged."""
+    """Return the layout in which a table is published. A column of numbers has a dictionary if it has one in every row
+    group of the original files. Row groups then have as many rows as in these files, because each has a dictionary of
+    its own. Raises CorruptFileError if a file is damaged."""
     typed = set(encodings(schema)["column_encoding"] or ())
     dictionaries, most = typed, 0
     for path in paths:
@@ -164,7 +164,7 @@ def _cast(values: Any, type_: pa.DataType) -> Any:
 def write_splits(
     source: Source, folder: Path, home: str, about: Mapping[str, str], progress: Progress
 ) -> tuple[Split, ...]:
-    """Write the rows of a table, split by split, as Parquet files into a folder, and sync them. Returns the splits; the
+    """Write the rows of a table, split by split, as Parquet files to a folder, and sync them. Returns the splits; the
     paths of their files begin with `home`. Raises CorruptFileError if the original files are damaged, and StorageError
     if a file cannot be written."""
     rows = sum(row_counts(source.paths))
@@ -208,13 +208,13 @@ class ShardWriter:
         self.paths = [folder / f"{split}-{number:05d}-of-{count:05d}.parquet" for number in range(count)]
         per_shard = -(-rows // count)
         self.shard_rows = [min(per_shard, max(0, rows - number * per_shard)) for number in range(count)]
-        self._number, self._left = 0, self.shard_rows[0]  # of the open shard: its number, and rows to come
+        self._number, self._left = 0, self.shard_rows[0]  # number of the open shard, and rows that it still needs
         self._writer: pq.ParquetWriter | None = None
         self._waiting: list[pa.Table] = []
         self._group_rows = layout.group_rows
 
     def append(self, rows: pa.Table) -> None:
-        """Write these rows after the previous ones, as soon as they fill a row group."""
+        """Append rows. They are written as soon as they fill a row group."""
         if rows.nbytes and len(rows):
             self._group_rows = min(self._group_rows, max(1, GROUP_BYTES * len(rows) // rows.nbytes))
         self._waiting.append(rows)
@@ -254,8 +254,8 @@ class ShardWriter:
         self._writer = None
 
     def close(self) -> None:
-        """Write what is left, and close the last file. A split without rows has one empty file. Raises CorruptFileError
-        if there were fewer rows than expected."""
+        """Write the remaining rows, and close the last file. A split without rows has one empty file. Raises
+        CorruptFileError if there were fewer rows than expected."""
         if self._count or self._left:
             raise CorruptFileError(f"expected {self._left} more rows of {self._shape.name}, found {self._count}")
         self._close_shard()

@@ -1,4 +1,4 @@
-"""The split of each row of a published table: by game, so that no game has rows in two."""
+"""The split of each row of a published table. Rows of one game are all in the same split."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SPLIT, GAME, POSITION = "split", "game", "position_id"
 
 
 def split_source(kind: Dataset[Any], parameters: Parameters, shape: TableShape, paths: Sequence[Path]) -> Source:
-    """A table for publishing, with the split of each row. If there is a column `split`, it decides. If the rows belong
-    to games that were played with a seed, a game has the same split as in training. Decisions and positions by which
-    players are scored are all in `test`. Any other table has only the split `train`, which hubs use for a table without
-    splits."""
+    """Return a table to publish, with the split of each row. A column `split` decides, if there is one. If the rows
+    belong to games that were played with a seed, a game has the same split as in training. Decisions and positions on
+    which players are scored are all in `test`. Any other table has only the split `train`, which hubs use for a table
+    without splits."""
     names = [column.name for column in shape.columns]
     if SPLIT in names:
         return _by_column(shape, paths)
@@ -35,14 +35,14 @@ def split_source(kind: Dataset[Any], parameters: Parameters, shape: TableShape, 
 
 
 def column_in_one_split(shape: TableShape) -> str:
-    """The column whose values must never occur in two splits of a table: the game, or else the position; empty if it
-    has neither."""
+    """Return the column whose values must never occur in two splits of a table: the game, or else the position; empty
+    if the table has neither."""
     names = [column.name for column in shape.columns]
     return GAME if shape.key[0] == GAME else POSITION if POSITION in names else ""
 
 
 def _by_column(shape: TableShape, paths: Sequence[Path]) -> Source:
-    """A table for publishing, with the splits in its column `split`. The splits of training come first."""
+    """Return a table to publish, with the splits in its column `split`. The splits of training come first."""
     found = [np.asarray(group[SPLIT].combine_chunks().cast("string")) for group in row_groups(paths, [SPLIT])]
     texts = np.concatenate(found) if found else np.array([], object)
     names, codes = np.unique(texts.astype(str), return_inverse=True)
@@ -56,7 +56,7 @@ def _rank(name: str) -> int:
 
 
 def _source(shape: TableShape, paths: Sequence[Path], codes: Any, names: Sequence[str]) -> Source:
-    """A table for publishing, whose rows have the splits `names[codes]`. Splits without rows are left out."""
+    """Return a table to publish, whose rows have the splits `names[codes]`. Splits without rows are left out."""
     if codes is None or not len(codes):
         return Source(shape, paths, (TRAIN,))
     there = np.unique(codes)

@@ -1,15 +1,16 @@
 """Games with the cube, money games and whole matches: a network plays both sides, each with a cube model of its own.
 
-A side chooses its plays by cubeless money equity, whatever the cube and the score, or by the value of the position with
-the cube by its own model. In money play this value is exact where the two-sided table covers the position. Both sides
-look the same number of rolls ahead. At 0-ply the search for the best play also finds the chances before the opponent's
-roll. The opponent decides about the cube by these chances, so the cube costs almost no time. At higher plies these
-chances are found at that ply. There are no beavers, and the cube goes up to MAX_CUBE. There is no double before the
-first roll of a game, which decides who begins.
+A side chooses its plays in one of two ways: by cubeless money equity, whatever the cube and the score, or by the value
+of the position with the cube according to its own model. In money play the second value is exact where the two-sided
+table covers the position. Both sides look the same number of rolls ahead.
+
+At 0-ply the search for the best play also finds the chances before the opponent's roll. The opponent decides about the
+cube by these chances, so the cube costs almost no time. At higher plies they are found at that ply. There are no
+beavers, and the cube goes up to MAX_CUBE. Nobody can double before the first roll of a game, which decides who begins.
 
 For luck-adjusted results, the luck of every roll is measured: the value of the position after the best play, with the
 cube and the score, minus the mean of that value over all rolls, by static evaluation at every ply. Luck is zero on
-average with any evaluation (`luck`); an accurate one removes most of the noise.
+average with any evaluation (see `luck`); an accurate one removes most of the noise.
 
 Match m of a seed has a stream of dice of its own. The dice of turn t of its game g are at GAME_TURNS * g + t, so they
 do not depend on earlier games. A money game is a match of one game.
@@ -61,7 +62,7 @@ NOBODY = -1  # who owns a centered cube
 _NO_OFFER, _TAKEN, _PASSED = range(3)
 _DOUBLE_TAKE, _DOUBLE_PASS = int(Action.DOUBLE_TAKE), int(Action.DOUBLE_PASS)
 _START = np.array(START_BOARD, np.int8)
-_LIKELY = likely_plays(6)  # for volatility: all plays of two rolls would take four times as long
+_LIKELY = likely_plays(6)  # plays considered for volatility: all plays of two rolls would take four times as long
 LIKELY_FOR_LUCK = likely_plays(OF_LUCK)
 _LIKELY_AHEAD = likely_plays()
 
@@ -74,7 +75,7 @@ class Terms(NamedTuple):
     sides: NDArray[np.float64]
     cells: Cells  # cells of both sides' match equity table; ignored in money play
     length: int  # points that win the match, 0 for a money game
-    is_jacoby: bool  # in money play
+    is_jacoby: bool  # whether the Jacoby rule applies, in money play
     with_luck: bool  # whether luck is measured
     ply: int  # rolls that both sides look ahead
 
@@ -83,7 +84,7 @@ class Book(NamedTuple):
     """Records of the turns of a match. Turns beyond the size of the arrays are not recorded."""
 
     boards: Boards  # [turn, 26] before the turn, for the player on roll
-    after_play: Boards  # [turn, 26] after the turn, still for the same player; equals `boards` without a play
+    after_play: Boards  # [turn, 26] after the turn, for the same player; equals `boards` if the turn has no play
     records: NDArray[np.int8]  # [turn, (player, action, on roll, die, other die, cube value, owner code)]
     equities: NDArray[np.float32]  # [turn] cubeless equity of the player on roll, at the ply of the game
 
@@ -91,14 +92,14 @@ class Book(NamedTuple):
 class GameScratch(NamedTuple):
     """Scratch memory in which one thread plays games."""
 
-    position: TreeScratch  # for chances; its `rolls` also for static plays and luck
+    position: TreeScratch  # for chances; its `rolls` are also used for static plays and luck
     plays: CubeTree
     local: VolatilityScratch
 
 
 @kernel()
 def new_game_scratch(networks: Networks, ply: int) -> GameScratch:
-    """Scratch memory for one thread whose players look `ply` rolls ahead."""
+    """Allocate scratch memory for one thread whose players look `ply` rolls ahead."""
     return GameScratch(new_tree_scratch(networks, ply), new_cube_tree(networks, ply), new_volatility_scratch(networks))
 
 
@@ -112,19 +113,19 @@ class Moment(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """The result of one finished game, in numbers that are stored as they are."""
+    """The result of one finished game, in the numbers that are stored."""
 
     winner: int
     points: int
     cube_value: int
     way: int  # PASSED, or 1, 2 or 3
-    turns: int  # its rows in the book
+    turns: int  # number of its rows in the book
     luck: float  # luck of player 0, in points, or from -1 (lost) to 1 (won) in a match; 0 unless measured
 
 
 @kernel(borrows=True)
 def owner_code(moment: Moment) -> int:
-    """Who owns the cube, seen from the player on roll: CENTERED, ON_ROLL or OPPONENT."""
+    """Return who owns the cube, seen from the player on roll: CENTERED, ON_ROLL or OPPONENT."""
     if moment.owner == NOBODY:
         return CENTERED
     return ON_ROLL if moment.owner == moment.on_roll else OPPONENT
@@ -132,15 +133,15 @@ def owner_code(moment: Moment) -> int:
 
 @kernel(borrows=True)
 def goes_by_score(terms: Terms, player: int) -> bool:
-    """Whether the cube model of `player` uses the match score. Other models handle the cube as in money play, within
-    the rules of the match."""
+    """Return whether the cube model of `player` uses the match score. Other models handle the cube as in money play,
+    within the rules of the match."""
     return terms.length > 0 and terms.sides[player, 3] != 0.0
 
 
 @kernel(borrows=True)
 def stakes_of(terms: Terms, moment: Moment, player: int, local: float) -> CubeStakes:
-    """The stakes at `moment` for the player on roll, as the cube model of `player` sees them. `local` is the volatility
-    of the position."""
+    """Return the stakes at `moment` for the player on roll, as the cube model of `player` sees them. `local` is the
+    volatility of the position."""
     side = terms.sides[player]
     strategy = Strategy(int(side[0]), side[1], side[1], side[2], local, 0.0)
     unit = MATCH if goes_by_score(terms, player) else MONEY
@@ -149,8 +150,8 @@ def stakes_of(terms: Terms, moment: Moment, player: int, local: float) -> CubeSt
 
 @kernel(borrows=True)
 def play_stakes(terms: Terms, moment: Moment, player: int) -> CubeStakes:
-    """The stakes by which `player` chooses among plays that lead to `moment`. A model that ignores the score has no
-    cube in the Crawford game."""
+    """Return the stakes by which `player` chooses among plays that lead to `moment`. If its model ignores the score,
+    the Crawford game counts as a game without a cube."""
     stakes = stakes_of(terms, moment, player, terms.sides[player, 2])
     is_dead = terms.length > 0 and moment.game.is_crawford and stakes.unit == MONEY
     unit = CUBELESS if is_dead or terms.sides[player, 5] == 0.0 else stakes.unit
@@ -161,14 +162,14 @@ def play_stakes(terms: Terms, moment: Moment, player: int) -> CubeStakes:
 
 @kernel(borrows=True)
 def cube_equities(terms: Terms, moment: Moment, player: int, chances: Chances, local: float) -> CubeEquities:
-    """The equity of each cube action for the player on roll, by the cube model of `player`, from the player on roll's
-    chances[0:5]. `local` is the volatility of the position."""
+    """Return the equity of each cube action for the player on roll, by the cube model of `player`, from the
+    chances[0:5] of the player on roll. `local` is the volatility of the position."""
     return model_equities(stakes_of(terms, moment, player, local), chances)
 
 
 @kernel(borrows=True)
 def doubles(terms: Terms, moment: Moment, chances: Chances, local: float) -> bool:
-    """Whether the player on roll doubles, given its chances[0:5] and the volatility of the position, `local`."""
+    """Return whether the player on roll doubles, given its chances[0:5] and the volatility of the position, `local`."""
     if moment.owner == 1 - moment.on_roll or moment.cube_value >= MAX_CUBE:
         return False
     if terms.length > 0 and moment.game.is_crawford:
@@ -181,8 +182,9 @@ def doubles(terms: Terms, moment: Moment, chances: Chances, local: float) -> boo
 def doubles_here(
     chooser: Chooser, terms: Terms, moment: Moment, board: Boards, chances: Chances, scratch: VolatilityScratch
 ) -> bool:
-    """Whether the player on roll doubles at board[0:26]. If the player's model uses the volatility of the position, it
-    is estimated only where it decides: the more the chances jump, the less it is worth to wait."""
+    """Return whether the player on roll doubles at board[0:26]. If the player's model uses the volatility of the
+    position, the volatility is estimated only where the decision depends on it: the more the chances jump, the less one
+    gains by waiting."""
     side = terms.sides[moment.on_roll]
     if side[4] == 0.0:
         return doubles(terms, moment, chances, side[2])
@@ -196,8 +198,8 @@ def doubles_here(
 
 @kernel(borrows=True)
 def takes(terms: Terms, moment: Moment, chances: Chances) -> bool:
-    """Whether the opponent takes a double, given the chances[0:5] of the player who doubles. It passes if take and pass
-    are equal."""
+    """Return whether the opponent takes a double, given the chances[0:5] of the player who doubles. The opponent passes
+    if take and pass are equal."""
     taker = 1 - moment.on_roll
     if goes_by_score(terms, taker) and moment.game.away <= moment.cube_value:
         return True  # passing would lose the match
@@ -207,8 +209,8 @@ def takes(terms: Terms, moment: Moment, chances: Chances) -> bool:
 
 @kernel(borrows=True)
 def way_of(terms: Terms, owner: int, outcome: int) -> int:
-    """How a won game is scored: as a single game, gammon or backgammon (1 to 3). If the Jacoby rule applies and nobody
-    has doubled, every outcome is scored as a single game."""
+    """Return how a won game is scored: as a single game, gammon or backgammon (1 to 3). If the Jacoby rule applies and
+    nobody has doubled, every outcome is scored as a single game."""
     return 1 if terms.length == 0 and terms.is_jacoby and owner == NOBODY else outcome
 
 
@@ -246,7 +248,7 @@ def offer(
     turn: int,
 ) -> int:
     """Decide whether the player on roll doubles and the opponent takes. A double is recorded in book[turn], the answer
-    in book[turn + 1]. Returns the code of what happened: no offer, taken or passed."""
+    in book[turn + 1]. Returns a code for what happened: no offer, taken or passed."""
     if not doubles_here(chooser, terms, moment, board, chances, scratch):
         return _NO_OFFER
     is_taken = takes(terms, moment, chances)
@@ -257,8 +259,9 @@ def offer(
 
 @kernel(borrows=True)
 def worth(terms: Terms, moment: Moment, chances: Chances) -> float:
-    """The value of the position for the player on roll before its roll, by Janowski's model with the default cube life
-    index for both sides, in points per unit cube, or from -1 (lost) to 1 (won) in a match."""
+    """Return the value of the position for the player on roll before its roll, in points per unit cube, or from -1
+    (lost) to 1 (won) in a match. The value is that of Janowski's model with the default cube life index for both
+    sides."""
     unit, owner = MATCH if terms.length > 0 else MONEY, owner_code(moment)
     stakes = CubeStakes(unit, CONSTANT_STRATEGY, terms.is_jacoby, terms.cells, moment.game, moment.cube_value, owner)
     found = best_equity(model_equities(stakes, chances))
@@ -267,8 +270,8 @@ def worth(terms: Terms, moment: Moment, chances: Chances) -> float:
 
 @kernel(borrows=True)
 def roll_luck(terms: Terms, opponent: Moment, scratch: RollScratch, place: int, is_opening: bool) -> float:
-    """The luck of the roll with index `place`, for the player who rolled it. `scratch.values[roll, 0:5]` contains the
-    chances after the best play of each roll, and `opponent` is the moment after the roll."""
+    """Return the luck of the roll with index `place`, for the player who rolled it. `scratch.values[roll, 0:5]`
+    contains the chances after the best play of each roll, and `opponent` is the moment after the roll."""
     total, ways, found = 0.0, 0.0, 0.0
     for roll in range(len(WAYS)):
         fill_turned(scratch.values[roll], scratch.evaluation.chances[1])
@@ -294,8 +297,8 @@ def play_roll(
     chosen: Boards,
 ) -> tuple[float, bool]:
     """Choose the play of `dice` at board[0:26], and write the board after it to chosen[0:26]. `opponent` is the moment
-    after the play; the two filters in `likely` say which plays of this roll are considered for luck, and which plays of
-    the next roll.
+    after the play. The two filters in `likely` say which plays are considered for luck: those of this roll, and those
+    of the next roll.
 
     Returns the luck of the roll, 0 unless it is measured, and whether the opponent's chances after the play are in
     rolls.evaluation.chances[0, 0:5]. `tree.rolls` may be `rolls`."""
@@ -331,8 +334,8 @@ def play_game(
     book: Book,
     first: int,
 ) -> Ending:
-    """Play one game and record its turns in book[first], book[first + 1] and so on. `games` is the match score from
-    each player's side; `bits` are the stream of the game's dice and the counter of the first roll."""
+    """Play one game and record its turns in book[first], book[first + 1] and so on. `games` is the match score, once
+    from each player's side. `bits` are the stream of the game's dice and the counter of the first roll."""
     networks, tables, position = chooser.networks, chooser.tables, scratch.position
     likely = LIKELY_FOR_LUCK, _LIKELY_AHEAD
     chances, board, chosen = position.rolls.evaluation.chances[0], _START.copy(), np.empty(26, np.int8)
@@ -414,7 +417,7 @@ def fill_matches(
 ) -> None:
     """Play matches[row] of a seed for rows begin:end. Fills counts[row, (games, turns)], lucks[row], games[row, number,
     0:8] (see `play_match`) and, as far as there is room, books[row, turn]. If `is_paired`, matches 2k and 2k + 1 use
-    the dice of pair k, and the sides change seats in 2k + 1."""
+    the dice of pair k, and the sides change seats in match 2k + 1."""
     swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(chooser.networks, terms.ply)
     for row in range(begin, end):
         match = matches[row]

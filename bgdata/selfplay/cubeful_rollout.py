@@ -1,10 +1,10 @@
 """Rollouts with the cube: the value of a position when a player with networks plays both sides to the end, and both
-handle the cube by a model.
+sides handle the cube by a model.
 
 Both sides choose plays by their value with the cube, statically or one roll ahead, and double by static chances. The
-luck of every roll, in points of the game or in mwc, is subtracted. It averages to zero with any model, so the mean
-stays the same and the standard error falls. First and second rolls are stratified as in `rollout`, and positions of one
-item get the same dice.
+luck of every roll, in points of the game or in match winning chance, is subtracted. Luck is zero on average with any
+model, so the mean stays the same and the standard error falls. First and second rolls are stratified as in `rollout`.
+Positions of one item get the same dice.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class CubefulStart(NamedTuple):
 
     board: Boards  # [26]
     stakes: Stakes
-    may_double: bool = True  # whether it may turn the cube before the first roll
+    may_double: bool = True  # whether the player on roll may turn the cube before the first roll
 
 
 def decision_starts(position: Position, stakes: Stakes) -> dict[str, CubefulStart]:
-    """The positions to roll out to compare the cube actions of the player on roll, by name of the action."""
+    """Return the positions to roll out to compare the cube actions of the player on roll, by name of the action."""
     board = np.array(position.board, np.int8)
     starts = {"no double": CubefulStart(board, stakes, may_double=False)}
     if stakes.may_double:
@@ -78,9 +78,9 @@ def decision_starts(position: Position, stakes: Stakes) -> dict[str, CubefulStar
 
 
 def play_starts(ranked: list[RankedPlay], stakes: Stakes, within: float, most: int) -> dict[str, CubefulStart]:
-    """The positions to roll out after the better plays of a roll, by name of the play: those that lose at most `within`
-    points, up to `most`, and at least two if the roll has two plays. The opponent is on roll after them, and may
-    double."""
+    """Return the positions to roll out after the better plays of a roll, by name of the play. The better plays lose at
+    most `within` points. There are at most `most` of them, and at least two if the roll has two plays. In the positions
+    the opponent is on roll, and may double."""
     chosen = [row for place, row in enumerate(ranked[:most]) if place < 2 or row.loss <= within]
     return {
         str(row.play): CubefulStart(np.array(row.play.next_position.board, np.int8), stakes.flip()) for row in chosen
@@ -88,15 +88,15 @@ def play_starts(ranked: list[RankedPlay], stakes: Stakes, within: float, most: i
 
 
 class CubefulRollout(NamedTuple):
-    """The result of a rollout with the cube. There is one row for each position, for its player on roll, in points per
-    unit of the first position's cube, or in mwc. `point` is the size of one point of normalised equity in that unit: 1,
-    or mwc."""
+    """The result of a rollout with the cube, one row for each position. Values are for the player on roll in that
+    position, in points per unit of the first position's cube, or in match winning chance (mwc). `point` is the size of
+    one point of normalised equity in that unit: 1 in money play."""
 
     values: Values  # [n]
     standard_errors: Values  # [n]
     plain_standard_errors: Values  # [n] standard errors without subtracting luck
     trials: NDArray[np.int64]  # [n]
-    blocks: Values  # [n, blocks] means of 36 trials minus luck: differences between rows are more accurate
+    blocks: Values  # [n, blocks] means of 36 trials minus luck, for accurate differences between rows
     point: float
 
 
@@ -109,9 +109,9 @@ def roll_out_with_cube(
     settings: RolloutSettings = PLAIN,
     item: int = 0,
 ) -> CubefulRollout:
-    """Roll out one or more positions at the same score, in rounds of `limits.trials`, until every standard error is at
-    most `limits.until` points of normalised equity or each position has `limits.most_trials`. In matches both sides use
-    the score unless `rules` are as for money.
+    """Roll out one or more positions at the same score. Rounds of `limits.trials` are played until every standard error
+    is at most `limits.until` points of normalised equity, or each position has `limits.most_trials`. In matches both
+    sides use the score unless `rules` are as for money.
 
     All positions get the same dice, those of `item` of the seed. The result does not depend on the number of threads.
     Games are played to the end, to an exact table in money play, or to one of the `solved_endings`; `settings` must not
@@ -138,9 +138,11 @@ def rolled_with_cube(
     settings: RolloutSettings = PLAIN,
     item: int = 0,
 ) -> Callable[[NDArray[np.int64], int, int], Values]:
-    """A function that rolls out blocks of 36 trials. It takes int64[k] rows of `starts`, the first block and the number
-    of blocks, and returns float64[k, count, (value, luck)] for `result_of`. Raises the errors of
-    `roll_out_with_cube`."""
+    """Return a function that rolls out blocks of 36 trials. The function takes rows of `starts` as int64[k], the first
+    block and the number of blocks. It returns float64[k, count, (value, luck)] for `result_of`.
+
+    Raises UsageError if the stakes cannot be rolled out, numbers are out of range or the player has no networks;
+    InvalidParameterError if rules do not fit the stakes; and InvalidPositionError if a position is invalid."""
     if (settings.stop, settings.turns) != (PLAIN.stop, PLAIN.turns):
         raise UsageError(
             "expected neither --stop nor --truncate with the cube in play, whose games go to an end; try: --cubeless"
@@ -159,7 +161,7 @@ def rolled_with_cube(
 
     def roll_out_blocks(rows: NDArray[np.int64], first: int, count: int) -> Values:
         found = np.empty((len(rows), count, 2))
-        endings = endings_of(lowest, rules, chooser.tables)  # not kept with a rollout: they are large
+        endings = endings_of(lowest, rules, chooser.tables)  # not stored with a rollout, because they are large
         arrays = np.ascontiguousarray(boards[rows]), own[rows], item, first, found
         in_threads(fill_cubeful_blocks, len(rows) * count, chooser, terms, endings, kernel_settings, *arrays)
         return found
@@ -168,9 +170,9 @@ def rolled_with_cube(
 
 
 def rollout_terms(stakes: Stakes, rules: CubeRules, *, with_luck: bool, ply: int) -> Terms:
-    """The rules and stakes of the games of a rollout, where both sides look `ply` rolls ahead. Raises UsageError if the
-    stakes cannot be rolled out, and InvalidParameterError if `rules` do not fit them, or have beavers, two cube life
-    indexes or a local volatility."""
+    """Return the rules and stakes of the games of a rollout, where both sides look `ply` rolls ahead. Raises UsageError
+    if the stakes cannot be rolled out. Raises InvalidParameterError if `rules` do not fit the stakes, or have beavers,
+    two cube life indexes or a local volatility."""
     check_rules(stakes, rules)
     if rules.has_beavers:
         raise InvalidParameterError("expected rollouts without beavers, got them")
@@ -190,8 +192,8 @@ def rollout_terms(stakes: Stakes, rules: CubeRules, *, with_luck: bool, ply: int
 
 
 def result_of(blocks: Values, stakes: Stakes, rules: CubeRules) -> CubefulRollout:
-    """The means and standard errors from float64[n, blocks, (value, luck)] in the unit of trials. The result is in
-    points per unit of the cube of `stakes`, or in mwc."""
+    """Return the means and standard errors of the trials in float64[n, blocks, (value, luck)] `blocks`, which are in
+    the unit of trials. The result is in points per unit of the cube of `stakes`, or in mwc."""
     n, count = blocks.shape[:2]
     plain, luck = (blocks[:, :, place] for place in (0, 1))
     is_money = isinstance(stakes.score, Money)
@@ -204,14 +206,14 @@ def result_of(blocks: Values, stakes: Stakes, rules: CubeRules) -> CubefulRollou
 
 
 def values_of(trials: Values, stakes: Stakes) -> Values:
-    """The values of trials, converted to points per unit of the cube of `stakes`, or to mwc."""
+    """Return the values of trials, converted to points per unit of the cube of `stakes`, or to mwc."""
     scale, shift = (1.0 / stakes.cube.value, 0.0) if isinstance(stakes.score, Money) else (0.5, 0.5)
     return scale * trials + shift
 
 
 def difference(result: CubefulRollout, row: int, other: int) -> tuple[float, float]:
-    """The value of position `row` minus the value of position `other` in a result, and the standard error of this
-    difference, block by block."""
+    """Return the value of position `row` minus the value of position `other` in a result, and the standard error of
+    this difference, which comes from the differences of blocks."""
     gaps = result.blocks[row] - result.blocks[other]
     return float(gaps.mean()), float(gaps.std(ddof=1) / math.sqrt(len(gaps)))
 
@@ -232,11 +234,13 @@ def fill_cubeful_blocks(
 ) -> None:
     """Roll out positions with the cube, in blocks of 36 trials. Fills blocks[row, block, 0] with the mean value of
     block first + block of an item, for the player on roll, and blocks[row, block, 1] with the mean of that player's
-    luck. The positions are boards[row, slot] with starts[row, (cube value, owner, whether it may double, fields of a
+    luck.
+
+    Row `row` is the position boards[row, slot] with starts[row, (cube value, owner, whether it may double, fields of a
     `MatchGame`)]. begin:end are pairs of row and block, in order."""
     tree, order = new_cube_tree(chooser.networks, terms.ply), np.empty(BLOCK, np.int64)
     board, chosen = np.empty(26, np.int8), np.empty(26, np.int8)
-    stream: Any = random_stream(settings.seed, item)  # itself a seed of streams
+    stream: Any = random_stream(settings.seed, item)  # the seed of one stream for each trial
     for place in range(begin, end):
         row, column = place // blocks.shape[1], place % blocks.shape[1]
         block, given = first + column, starts[row]
@@ -266,9 +270,9 @@ def trial_of(
     chosen: Boards,
 ) -> tuple[float, float]:
     """Play one game from board[0:26] to the end. Returns its value and the luck of all rolls, both for player 0, who is
-    on roll first, in points, or from -1 (lost) to 1 (won) in a match. board[0:26] and chosen[0:26] are overwritten.
-    `dice` are the stream of rolls, and the indexes of the first two rolls among all 36. In money play a game ends where
-    the two-sided table covers it."""
+    on roll first, in points, or from -1 (lost) to 1 (won) in a match. In money play a game ends where the two-sided
+    table covers it. `dice` are the stream of rolls, and the indexes of the first two rolls among all 36. board[0:26]
+    and chosen[0:26] are overwritten."""
     seen = start.game, MatchGame(start.game.opponent_away, start.game.away, start.game.is_crawford)
     over = outcome_of(board, CHECKERS)
     if over != 0:  # after a play that ends the game
@@ -305,7 +309,7 @@ def trial_of(
 
 @kernel(borrows=True)
 def settled_value(terms: Terms, endings: SolvedEndings, board: Boards, moment: Moment) -> float:
-    """The value of one of the endings for the player on roll, who may double, in the unit of `points_value`."""
+    """Return the value of one of the endings for the player on roll, who may double, in the unit of `points_value`."""
     column = endings.columns[moment.on_roll, min(moment.cube_value, MAX_CUBE), owner_code(moment)]
     value = ending_value(endings, board, column)
     if terms.length == 0:
@@ -318,13 +322,13 @@ def settled_value(terms: Terms, endings: SolvedEndings, board: Boards, moment: M
 
 @kernel(borrows=True)
 def win_value(terms: Terms, moment: Moment, outcome: int) -> float:
-    """The value of winning the game, for the player on roll. `outcome` is a single game, gammon or backgammon (1 to
-    3)."""
+    """Return the value of winning the game, for the player on roll. `outcome` is a single game, gammon or backgammon (1
+    to 3)."""
     return points_value(terms, moment, way_of(terms, moment.owner, outcome) * moment.cube_value)
 
 
 @kernel(borrows=True)
 def points_value(terms: Terms, moment: Moment, points: int) -> float:
-    """The value of winning `points`, for the player on roll: points, or a value from -1 (lost) to 1 (won) in a
-    match."""
+    """Return the value of winning `points`, for the player on roll: the points, or a value from -1 (lost) to 1 (won) in
+    a match."""
     return 2.0 * mwc_after(terms.cells, moment.game, points) - 1.0 if terms.length > 0 else float(points)

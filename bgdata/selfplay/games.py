@@ -1,7 +1,7 @@
 """Whole games between two players, with every position, roll and play, and optionally the luck of the dice.
 
-In a pair each sequence of dice is played twice with the sides swapped: the dice of turn t are the same in games 2k and
-2k + 1; the player named first begins game 2k, the other one game 2k + 1. A pair is one observation of skill
+In a pair each sequence of dice is played twice with the sides swapped. The dice of turn t are the same in games 2k and
+2k + 1; the player named first begins game 2k, the other player begins game 2k + 1. A pair is one observation of skill
 (`result_of`), and a player against itself scores exactly 0.
 
 The luck-adjusted result is the points won minus the luck of every roll. The luck of each roll is 0 on average for any
@@ -55,15 +55,15 @@ if TYPE_CHECKING:
 
 Dice = NDArray[np.int8]
 MAX_TURNS = 1 << 30  # more than any game has
-LOCKSTEP = 1 << 14  # games played side by side by players outside kernels: limits the memory
-ROOM = 96  # turns kept while a game is played; the few longer games are played twice
+LOCKSTEP = 1 << 14  # games played at the same time by players outside kernels; this limits the memory
+ROOM = 96  # turns recorded while a game is played; the few longer games are played twice
 START = read_only(np.array(START_BOARD, np.int8))
 
 
 class Games(NamedTuple):
     """Results of games, one row for each game."""
 
-    numbers: NDArray[np.int64]  # [n] of the game in its seed; 2k and 2k + 1 have the same dice
+    numbers: NDArray[np.int64]  # [n] number of the game in its seed; games 2k and 2k + 1 have the same dice
     outcomes: NDArray[np.int8]  # [n] points to the player named first, -3 to 3, never 0
     turns: NDArray[np.int32]  # [n] rolls of both players
     begins: NDArray[np.bool_]  # [n] whether the player named first began
@@ -88,11 +88,12 @@ def play_games(first_player: Player, second_player: Player, count: int, seed: in
 def play_games_with_luck(
     first_player: Player, second_player: Player, estimator: Chooser, count: int, seed: int, first: int = 0
 ) -> tuple[Games, NDArray[np.float64]]:
-    """Play the games of `play_games`, and estimate the luck of every roll. Returns the games, and float64[count] net
-    luck in points: the luck of the player named first minus the luck of the other player.
+    """Play the games of `play_games`, and estimate the luck of every roll. Returns the games and their net luck in
+    points, as float64[count]: the luck of the player named first minus the luck of the other player.
 
     Results are the same on any number of threads and in any batch. Estimating luck takes about 20 times as long as
-    games of kernel players. Raises UsageError if the estimator has no networks, and the errors of `play_games`."""
+    games of kernel players. Raises UsageError if the estimator has no networks or a number is outside 0 to 2^63 - 1,
+    and InvalidPositionError if a player returns boards that are not positions."""
     require_networks(estimator, "to estimate luck")
     return _play_in_lockstep((first_player, second_player), estimator, count, seed, first)
 
@@ -109,7 +110,7 @@ def _play_in_lockstep(
     for start in range(0, count, LOCKSTEP):
         rows, turns = slice(start, start + LOCKSTEP), []
         for number, turn in enumerate(turns_in_lockstep(players, seed, numbers[rows]), start=1):
-            games.outcomes[rows][turn.rows], games.turns[rows][turn.rows] = turn.outcomes, number  # the last turn stays
+            games.outcomes[rows][turn.rows], games.turns[rows][turn.rows] = turn.outcomes, number  # until the last turn
             if estimator is not None:
                 turns.append(turn)
         if estimator is not None:
@@ -132,7 +133,7 @@ class Corpus(NamedTuple):
     offsets: NDArray[np.int64]  # [games + 1]
     boards: Boards  # [turns, 26] before the roll, for the player on roll
     dice: Dice  # [turns, 2]
-    after_play: Boards  # [turns, 26] still for the player who moved
+    after_play: Boards  # [turns, 26] after the play, for the player who moved
     equities: NDArray[np.float32]  # [turns] static cubeless equity of the player on roll; NaN without networks
     lucks: NDArray[np.float32]  # [turns] luck of the roll for the player on roll; NaN unless measured
 
@@ -178,9 +179,9 @@ def self_play(
 def _play_pages(
     choosers: tuple[Chooser, Chooser], is_paired: bool, seed: int, games: NDArray[np.int64], room: int
 ) -> tuple[NDArray[Any], ...]:
-    """Play games of a seed. Returns for each game its outcome, who begins and the number of turns, and for each turn
-    the board, the dice and the board after the play, [game, turn, ...]. Each game keeps up to `room` turns; later turns
-    are played but not kept."""
+    """Play games of a seed. Returns the outcome, who begins and the number of turns of each game, and the board, the
+    dice and the board after the play of each turn, [game, turn, ...]. At most `room` turns of a game are recorded;
+    later turns are played but not recorded."""
     n = len(games)
     boards, dice, after_play = (np.empty((n, room, width), np.int8) for width in (26, 2, 26))
     pages = np.empty(n, np.int8), np.empty(n, np.int8), np.empty(n, np.int32), boards, dice, after_play
@@ -191,9 +192,9 @@ def _play_pages(
 def net_lucks(
     begins: NDArray[np.integer], offsets: NDArray[np.int64], lucks: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """float64[games]: the luck of player 0 minus the luck of player 1, in points; NaN where luck was not measured. The
-    points of player 0 minus this net luck are its luck-adjusted result. Luck is added in the order of turns, so that
-    all machines agree."""
+    """Return the luck of player 0 minus the luck of player 1 in each game, in points, as float64[games]; NaN where luck
+    was not measured. The points of player 0 minus this net luck are its luck-adjusted result. Luck is added in the
+    order of turns, so that all machines agree."""
     games = np.repeat(np.arange(len(begins)), np.diff(offsets))
     is_player_0 = (begins[games] + np.arange(len(games)) - offsets[games]) % 2 == 0
     signed = np.where(is_player_0, lucks, -lucks).astype(np.float64)
@@ -203,7 +204,8 @@ def net_lucks(
 def _net_lucks_of_turns(
     estimator: Chooser, numbers: NDArray[np.int64], n_turns: NDArray[np.int32], turns: list[LockstepTurn]
 ) -> NDArray[np.float64]:
-    """float64[games]: the net luck of the player named first, in points, from turns that were played in lockstep."""
+    """Return the net luck of the player named first in each game, in points, as float64[games], from turns that were
+    played in lockstep."""
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_turns, dtype=np.int64)])
     boards, dice = np.empty((offsets[-1], 26), np.int8), np.empty((offsets[-1], 2), np.int8)
     for number, turn in enumerate(turns):
@@ -219,7 +221,7 @@ class Turns(NamedTuple):
 
     boards: Boards  # [turn, 26] before the roll, for the player on roll
     dice: NDArray[np.int8]  # [turn, 2]
-    after_play: Boards  # [turn, 26] still for the player who moved
+    after_play: Boards  # [turn, 26] after the play, for the player who moved
     chances: Chances  # [turn + 1, 5] of the opponent after the play of a turn, as evaluated by the player
     sources: NDArray[np.int8]  # [turn + 1] source of these chances: a number of `evaluator.AnswerSource`
 
@@ -235,7 +237,7 @@ class GameScratch(NamedTuple):
 
 @kernel()
 def new_game_scratch(first_chooser: Chooser, second_chooser: Chooser) -> GameScratch:
-    """Scratch memory in which one thread plays games between these two players."""
+    """Allocate scratch memory in which one thread plays games between these two players."""
     after, notes = np.empty((MAX_PLAYS, 26), np.int8), np.empty(MAX_NOTES, np.int64)
     return GameScratch(after, notes, choice_scratch(first_chooser), choice_scratch(second_chooser))
 
@@ -275,7 +277,7 @@ def fill_games(
 
 @kernel()
 def nothing_recorded() -> Turns:
-    """Empty `Turns`, for games whose turns are not recorded."""
+    """Return empty `Turns`, for games whose turns are not recorded."""
     boards, chances = np.empty((0, 26), np.int8), np.empty((0, 5), np.float32)
     return Turns(boards, np.empty((0, 2), np.int8), boards, chances, np.empty(0, np.int8))
 
@@ -294,8 +296,9 @@ def play_game(
     record: Turns,
 ) -> tuple[int, int]:
     """Play one game from board[0:26], which is overwritten, and record its turns in `record`. `side` begins: 0 for the
-    player named first, 1 for the other one. If `is_opening`, the first roll of the game is not a double. Returns the
-    points of the player named first, and the number of turns. A game is cut after `most_turns`, for 0 points."""
+    player named first, 1 for the other player. If `is_opening`, the first roll of the game is not a double. Returns the
+    points of the player named first, and the number of turns. A game that is longer than `most_turns` stops there, with
+    0 points."""
     outcome, turn = 0, 0
     while outcome == 0 and turn < most_turns:
         die, other_die = dice_at(stream, turn) if is_opening else dice_of(random_bits(stream, turn))
@@ -319,8 +322,8 @@ def play_game(
 def choose_play(
     chooser: Chooser, board: Boards, n: int, game: int, turn: int, after: Boards, scratch: Scratch, record: Turns
 ) -> int:
-    """The row of after[0:n, slot] that a player chooses; see `choices.choose`. If the record has a row for this turn,
-    its chances and sources are filled; then even a forced play is evaluated."""
+    """Return the row of after[0:n, slot] that a player chooses; see `choices.choose`. If the record has a row for this
+    turn, its chances and sources are filled; then even a forced play is evaluated."""
     if len(record.sources) == 0:
         return choose(chooser, board, after, n, game, turn, scratch)
     best, source = choose_by_chances(chooser.networks, chooser.tables, after, n, scratch)
@@ -332,7 +335,7 @@ def choose_play(
 
 @kernel()
 def dice_at(stream: np.uint64, turn: int) -> tuple[int, int]:
-    """The dice of turn `turn` from a game's stream of random numbers. Turn 0 is never a double."""
+    """Return the dice of turn `turn` from a game's stream of random numbers. Turn 0 is never a double."""
     bits = random_bits(stream, turn)
     return dice_of(bits) if turn else opening_dice_of(bits)
 
@@ -387,7 +390,7 @@ def turns_in_lockstep(players: tuple[Player, Player], seed: int, numbers: NDArra
             asked = np.flatnonzero((games + turn) % 2 == side)
             if len(asked):
                 chosen[asked] = checked_choices(player, boards[asked], rolls[asked], games[asked], turn)
-        found = game_outcomes(chosen)  # for the opponent of the player who moved
+        found = game_outcomes(chosen)  # from the side of the opponent of the player who moved
         yield LockstepTurn(rows, boards, rolls, np.where((games + turn) % 2 == 0, -found, found).astype(np.int8))
         goes_on = found == 0
         rows, boards = rows[goes_on], chosen[goes_on]
@@ -396,9 +399,9 @@ def turns_in_lockstep(players: tuple[Player, Player], seed: int, numbers: NDArra
 def checked_choices(
     player: Player, boards: Boards, rolls: NDArray[np.int8], games: NDArray[np.int64], turn: int
 ) -> Boards:
-    """int8[n, 26]: the plays that `Player.choose_plays` returns for this turn of the games, after a check. A kernel
-    player chooses by the number of the game and of the turn, as in `fill_games`. Raises InvalidPositionError if the
-    player returns a board that is not a position."""
+    """Return the plays that `Player.choose_plays` returns for this turn of the games, after a check, as int8[n, 26]. A
+    kernel player chooses by the number of the game and of the turn, as in `fill_games`. Raises InvalidPositionError if
+    the player returns a board that is not a position."""
     if isinstance(player, KernelPlayer):
         return chosen_boards(player.chooser, boards, rolls, games, turn)
     chosen = player.choose_plays(boards, rolls)
@@ -422,20 +425,20 @@ class SeriesResult:
 
     games: int
     points_per_game: float
-    standard_error: float  # error of points_per_game, in points; nan for fewer than two pairs of games
+    standard_error: float  # standard error of points_per_game, in points; nan for fewer than two pairs of games
     win_share: float  # share of games won, 0 to 1
     mean_turns: float  # rolls of a game, of both players
 
     def __str__(self) -> str:
-        """`+0.595 +/- 0.006 points per game in 40,000 games, 62.1 % won`."""
+        """A line such as `+0.595 +/- 0.006 points per game in 40,000 games, 62.1 % won`."""
         points = f"{self.points_per_game:+.3f} +/- {self.standard_error:.3f} points per game"
         return f"{points} in {self.games:,} games, {100 * self.win_share:.1f} % won"
 
 
 def result_of(games: Games) -> SeriesResult:
-    """The result of a series of at least one game. The two games with the same dice (numbers 2k and 2k + 1) are one
-    observation, because the luck of the dice cancels between them. A game without its partner is one observation.
-    Raises UsageError if there are no games."""
+    """Return the result of a series of at least one game. The two games with the same dice (numbers 2k and 2k + 1) are
+    one observation, because the luck of the dice cancels between them. A game without its partner is also one
+    observation. Raises UsageError if there are no games."""
     count = len(games.outcomes)
     if count == 0:
         raise UsageError("expected at least one game, got none")
@@ -445,8 +448,8 @@ def result_of(games: Games) -> SeriesResult:
 
 
 def pair_error(numbers: NDArray[np.int64], points: NDArray[np.number]) -> float:
-    """The standard error of the mean of points[0:n], the results of games with these numbers. Games 2k and 2k + 1 are
-    correlated, so this is the ratio estimator of cluster sampling. NaN for fewer than two pairs."""
+    """Return the standard error of the mean of points[0:n], the results of games with these numbers; NaN for fewer than
+    two pairs. Games 2k and 2k + 1 are correlated, so this is the ratio estimator of cluster sampling."""
     _, place = np.unique(numbers // 2, return_inverse=True)
     sums, sizes = np.bincount(place, points), np.bincount(place)
     if len(sums) < 2:

@@ -1,5 +1,5 @@
-"""Rollouts of plays or cube actions that grow: each choice gets more games at any time, and has an estimate after every
-round. All choices have the same dice, so the number of games alone decides the result of a choice."""
+"""Rollouts of plays or cube actions that can grow: each choice can get more games at any time, and has an estimate
+after every round. All choices have the same dice, so the result of a choice depends on its number of games alone."""
 
 from __future__ import annotations
 
@@ -19,31 +19,32 @@ from bgdata.selfplay.rollout_kernels import BLOCK
 
 POINTS, MWC = "points per unit cube", "mwc"
 RollBlocks = Callable[[int, int, int], Values]
-"""float64[count]: values less luck of `count` blocks of a choice, from a first block on, to the player who decides."""
+"""A function that plays blocks of a choice, from a first block on. It returns float64[count] values minus luck, one for
+each block, for the player who decides."""
 
 
 class ChoiceEstimate(NamedTuple):
-    """The estimate of one play or cube action for the player who decides: the mean over all games so far, and the loss
-    against the best choice, in points per unit cube or mwc."""
+    """The estimate of one play or cube action for the player who decides. It has the mean over all games so far, and
+    the loss against the best choice, in points per unit cube or mwc."""
 
     choice: str
     value: float
-    standard_error: float | None  # None after 36 games
+    standard_error: float | None  # None after only 36 games
     loss: float
-    loss_standard_error: float | None  # 0 for the best
+    loss_standard_error: float | None  # 0 for the best choice
     trials: int
     unit: str
 
 
 class GrowingRollout:
-    """A rollout of several plays or cube actions. Each has as many blocks of 36 games as `grow` has added."""
+    """A rollout of several plays or cube actions. Each choice has as many blocks of 36 games as `grow` has added."""
 
     def __init__(self, names: list[str], roll_blocks: RollBlocks, unit: str) -> None:
         self.names, self.unit, self._roll_blocks = names, unit, roll_blocks
         self._blocks: list[Values] = [np.empty(0) for _ in names]
 
     def trials(self, row: int) -> int:
-        """The number of games that choice `row` has so far."""
+        """Return the number of games that choice `row` has so far."""
         return BLOCK * len(self._blocks[row])
 
     def grow(self, row: int, trials: int) -> None:
@@ -53,7 +54,8 @@ class GrowingRollout:
         self._blocks[row] = np.concatenate([blocks, more])
 
     def estimates(self, most: int | None = None) -> list[ChoiceEstimate]:
-        """The estimates of all choices that have games, best first. At most `most` games of each choice count."""
+        """Return the estimates of all choices that have games, best first. If `most` is given, only the first `most`
+        games of each choice count."""
         count = None if most is None else most // BLOCK
         blocks = {name: own[:count] for name, own in zip(self.names, self._blocks, strict=True) if len(own)}
         values = {name: float(own.mean()) for name, own in blocks.items()}
@@ -71,9 +73,9 @@ class GrowingRollout:
 def rollout_of_plays(
     ranked: list[RankedPlay], stakes: Stakes | None, rules: CubeRules, chooser: Chooser, within: float, most: int
 ) -> GrowingRollout:
-    """A rollout of the better plays of a roll: those within `within` points of the best, at least two and at most
-    `most`. If `stakes` of the player who moves are given, both sides handle the cube by `rules`; otherwise values are
-    cubeless. Raises the errors of `roll_out_with_cube`."""
+    """Return a rollout of the better plays of a roll: those within `within` points of the best, at least two and at
+    most `most`. If `stakes` of the player who moves are given, both sides handle the cube by `rules`; otherwise values
+    are cubeless. Raises the errors of `roll_out_with_cube`."""
     if stakes is None:
         chosen = [row for place, row in enumerate(ranked[:most]) if place < 2 or row.loss <= within]
         boards = np.array([row.play.next_position.board for row in chosen], np.int8)
@@ -97,7 +99,7 @@ def rollout_of_plays(
 
 
 def rollout_of_cube(position: Position, stakes: Stakes, rules: CubeRules, chooser: Chooser) -> GrowingRollout:
-    """A rollout of the cube actions that the player on roll has before its roll. Raises the errors of
+    """Return a rollout of the cube actions that the player on roll has before its roll. Raises the errors of
     `roll_out_with_cube`."""
     starts = decision_starts(position, stakes)
     with_cube = rolled_with_cube([*starts.values()], chooser, rules)

@@ -45,7 +45,7 @@ class TurnValues(NamedTuple):
 
     before: Values  # [n] before the roll: the mean of `best` over all rolls
     best: Values  # [n] after the best play of the roll
-    after: Values  # [n] after the play that was made; equals `best` without a play
+    after: Values  # [n] after the play that was made; equals `best` if no play was made
 
 
 class RecordedGame(NamedTuple):
@@ -54,7 +54,7 @@ class RecordedGame(NamedTuple):
     players: NDArray[np.int8]  # [n] who rolls: 0 or 1
     boards: Boards  # [n, 26] before the roll, for the player who rolls
     dice: NDArray[np.int8]  # [n, 2]
-    after_play: Boards  # [n, 26] after the play, still for the same player; equals `boards` without a play
+    after_play: Boards  # [n, 26] after the play, for the same player; equals `boards` if no play was made
     result: float  # points to player 0 per unit cube; NaN for an unfinished game
 
 
@@ -64,7 +64,7 @@ class GameLuck(NamedTuple):
     values: TurnValues
     luck: Values  # [n]
     skill: Values  # [n] 0 or negative
-    drift: Values  # [n] value before the roll minus that after the previous play; 0 in the first row
+    drift: Values  # [n] value before the roll minus the value after the previous play; 0 in the first row
     settlement: float  # result minus the last value, in points to player 0; NaN for an unfinished game
 
 
@@ -72,7 +72,7 @@ class LuckTotals(NamedTuple):
     """The totals of one game, in points per unit cube. Pairs are (player 0, player 1), each from that player's side;
     single numbers are from the side of player 0."""
 
-    result: float  # NaN for an unfinished game, as are net_drift and luck_adjusted then
+    result: float  # NaN for an unfinished game; net_drift and luck_adjusted are then NaN too
     initial: float  # value before the first roll
     luck: tuple[float, float]
     skill: tuple[float, float]
@@ -83,7 +83,8 @@ class LuckTotals(NamedTuple):
 
 
 def game_luck(evaluator: Evaluator, game: RecordedGame) -> GameLuck:
-    """Luck, skill and drift of every turn of a game. Raises UsageError if the evaluator does not evaluate positions."""
+    """Return luck, skill and drift of every turn of a game. Raises UsageError if the evaluator does not evaluate
+    positions."""
     values = turn_values(evaluator, game.boards, game.dice, game.after_play)
     if len(game.boards) and np.array_equal(game.boards[0], _START):
         values.before[0] = 0.0
@@ -95,7 +96,7 @@ def game_luck(evaluator: Evaluator, game: RecordedGame) -> GameLuck:
 
 
 def luck_totals(game: RecordedGame, found: GameLuck) -> LuckTotals:
-    """The sums of luck, skill and drift over all turns of a game. `found` is the result of `game_luck`."""
+    """Return the sums of luck, skill and drift over all turns of a game. `found` is the result of `game_luck`."""
     sides = player_signs(game.players)
     initial = float(sides[0] * found.values.before[0]) if len(sides) else 0.0
     luck, skill = (
@@ -110,14 +111,14 @@ def luck_totals(game: RecordedGame, found: GameLuck) -> LuckTotals:
 
 
 def player_signs(players: NDArray[np.int8]) -> Values:
-    """float64[n]: 1 where the player is player 0, -1 where it is player 1."""
+    """Return 1 where the player is player 0 and -1 where it is player 1, as float64[n]."""
     return 1.0 - 2.0 * players.astype(np.float64)
 
 
 def turn_values(evaluator: Evaluator, boards: Boards, dice: NDArray[np.int8], after_play: Boards) -> TurnValues:
-    """The values before and after each turn for the player who moves, from int8[n, 26] boards, int8[n, 2] dice, and
-    int8[n, 26] boards after the play. Networks at 0-ply are evaluated in a kernel, about a hundred times faster. Raises
-    UsageError if the evaluator does not evaluate positions."""
+    """Return the values before and after each turn for the player who moves, from int8[n, 26] boards, int8[n, 2] dice,
+    and int8[n, 26] boards after the play. Networks at 0-ply are evaluated in a kernel, about a hundred times faster.
+    Raises UsageError if the evaluator does not evaluate positions."""
     as_evaluator(getattr(evaluator, "label", type(evaluator).__name__), evaluator)
     values = np.empty((3, len(boards)))
     if isinstance(evaluator, NetworkPlayer):

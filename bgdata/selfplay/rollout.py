@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 Values = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Rolled = Callable[[Rows, Rows, int], Values]
-"""float64[rows, blocks, 2, 5]: `count` blocks of int64[rows] boards, from int64[rows] first blocks on."""
+"""A function that plays `count` blocks of the boards with these int64[rows] indexes, from int64[rows] first blocks on.
+It returns float64[rows, blocks, 2, 5]."""
 Wrapper = Callable[[Rolled], Rolled]
 StillOpen = Callable[[list[Values]], NDArray[np.bool_]]
 STOPS = {"end": BearoffSource.NONE, "exact": BearoffSource.EXACT, "tables": BearoffSource.COMBINED}
@@ -63,18 +64,18 @@ class RolloutResult(NamedTuple):
     trials: NDArray[np.int64]  # [n]
 
     def legal_chances(self) -> NDArray[np.float32]:
-        """float32[n, 5]: chances limited to 0 to 1 and put in order (a backgammon is also a gammon), for files of
-        training data."""
+        """Return the chances as float32[n, 5], limited to 0 to 1 and put in order (a backgammon is also a gammon), for
+        files of training data."""
         return ordered_chances(self.chances)
 
     def rows(self, chosen: NDArray[np.int64]) -> Self:
-        """The rows whose indexes are `chosen`, in that order."""
+        """Return the rows whose indexes are `chosen`, in that order."""
         columns: Iterator[Any] = (column[chosen] for column in self)
         return type(self)(*columns)
 
     @classmethod
     def join(cls, results: list[Self]) -> Self:
-        """One result with the rows of all `results`, of which there is at least one."""
+        """Return one result with the rows of all `results`, of which there is at least one."""
         return cls(*map(np.concatenate, zip(*results, strict=True)))
 
 
@@ -88,8 +89,8 @@ class RolloutSettings(NamedTuple):
     play_ply: int = 0  # 0 or 1: ply at which both sides choose plays
 
     def for_kernels(self, seed: int) -> KernelSettings:
-        """The settings as numbers for kernels, with the dice of `seed`. Raises UsageError if a value is out of range or
-        a word unknown."""
+        """Return the settings as numbers for kernels, with the dice of `seed`. Raises UsageError if a value is out of
+        range or a word unknown."""
         if self.stop not in STOPS:
             raise UsageError(f"expected a rollout to stop at one of {', '.join(STOPS)}, got {self.stop!r}")
         if not 0 <= seed < 1 << 63:
@@ -104,7 +105,7 @@ class RolloutSettings(NamedTuple):
 
 
 PLAIN = RolloutSettings()
-MIN_ERROR, MAX_ERROR = 1e-50, 1e3  # limits of `until`, in points: the number of games grows with its square
+MIN_ERROR, MAX_ERROR = 1e-50, 1e3  # limits of `until`, in points: games increase as 1 / until^2
 
 
 class Limits(NamedTuple):
@@ -147,11 +148,11 @@ def roll_out(
     `Limits`.
 
     If `limits.until` is set, rounds of `trials` are added, up to `most_trials` in all, until the standard error of the
-    equity is at most `until` points; a position that does not reach it keeps its larger one. Board i gets the dice of
-    items[i] of the seed (int64[n], 0 or more; by default i). The result of a position does not depend on other
-    positions or on threads, except that, with such a limit, boards of one item get as many rounds as the slowest of
-    them. `wrap` is passed to `rolled_blocks`. Raises UsageError if numbers are out of range or the player has no
-    networks, and InvalidPositionError if a board is illegal."""
+    equity is at most `until` points; a position that does not reach it keeps its larger standard error. Board i gets
+    the dice of items[i] of the seed (int64[n], 0 or more; by default i). The result of a position does not depend on
+    other positions or on threads, with one exception: with `until`, boards of one item get as many rounds as the
+    slowest of them. `wrap` is passed to `rolled_blocks`. Raises UsageError if numbers are out of range or the player
+    has no networks, and InvalidPositionError if a board is illegal."""
     numbers, limits = numbers_of(boards, items), limits if isinstance(limits, Limits) else Limits(limits)
     still_open = open_groups(numbers, limits)
     blocks = rolled_blocks(boards, chooser, seed, settings, limits, numbers, still_open, wrap)
@@ -182,8 +183,8 @@ def rolled_blocks(
     still_open: StillOpen,
     wrap: Wrapper = lambda rolled: rolled,
 ) -> list[Values]:
-    """float64[blocks, 2, 5] for each int8[n, 26] board: means of the final chances and of the luck in blocks of 36
-    trials. Board i has the dice of items[i] of the seed.
+    """Play the blocks of int8[n, 26] boards, and return float64[blocks, 2, 5] for each board: means of the final
+    chances and of the luck in blocks of 36 trials. Board i has the dice of items[i] of the seed.
 
     All boards get one round of `limits.trials`, then open boards get more rounds, up to `limits.most_trials` each.
     `still_open` takes the blocks of all boards and returns bool[n], whether a board needs more games. A closed board
@@ -206,8 +207,8 @@ def rolled_blocks(
 
 
 def open_groups(groups: Rows, limits: Limits) -> StillOpen:
-    """A function for `rolled_blocks` to call as `still_open`, for boards in groups (int64[n]). Boards of a group get
-    the same number of blocks, as many as the slowest board needs for its standard error."""
+    """Return a function for `rolled_blocks` to call as `still_open`, for boards in groups (int64[n]). Boards of a group
+    get the same number of blocks, as many as the slowest board needs for its standard error."""
 
     def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
         errors = np.array([result_of(each[None]).equity_standard_errors[0] for each in blocks])
@@ -219,7 +220,7 @@ def open_groups(groups: Rows, limits: Limits) -> StillOpen:
 def rolled_in_kernel(
     boards: Boards, chooser: Chooser, seed: int, settings: RolloutSettings, items: NDArray[np.int64]
 ) -> Rolled:
-    """A function that rolls out blocks of int8[n, 26] boards with a network for both sides."""
+    """Return a function that rolls out blocks of int8[n, 26] boards with a network for both sides."""
     kernel_settings, boards = settings.for_kernels(seed), np.ascontiguousarray(boards)
 
     def roll_out_block(rows: Rows, begins: Rows, count: int) -> Values:
@@ -234,8 +235,8 @@ def rolled_in_kernel(
 def rolled_by(
     player: Player, boards: Boards, chooser: Chooser, seed: int, settings: RolloutSettings, items: NDArray[np.int64]
 ) -> Rolled:
-    """A function that rolls out blocks of int8[n, 26] boards, for the `wrap` of `rolled_blocks`, with any player for
-    both sides, such as gnubg or bgsage. The player chooses the plays of many games at a time.
+    """Return a function that rolls out blocks of int8[n, 26] boards, for the `wrap` of `rolled_blocks`, with any player
+    for both sides, such as gnubg or bgsage. The player chooses the plays of many games at a time.
 
     `chooser` contains the networks and tables that measure luck and end games. Luck averages to zero with any player.
     Raises UsageError if settings are wrong, and InvalidPositionError if the player's answers are not positions.
@@ -286,8 +287,9 @@ def played_trials(
 
 
 def numbers_of(boards: Boards, items: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """int64[n]: the numbers that choose the dice of each board: `items`, or 0 to n - 1 by default. Raises UsageError if
-    there are too few or too many, or if one is negative, and InvalidPositionError if a board is illegal."""
+    """Return the numbers that choose the dice of each board, as int64[n]: `items`, or 0 to n - 1 by default. Raises
+    UsageError if there are too few or too many, or if one is negative, and InvalidPositionError if a board is
+    illegal."""
     check_legal_boards(np.ascontiguousarray(check_boards(boards)))
     numbers = np.arange(len(boards), dtype=np.int64) if items is None else np.asarray(items, np.int64)
     if numbers.shape != (len(boards),) or (numbers < 0).any():
@@ -296,9 +298,9 @@ def numbers_of(boards: Boards, items: NDArray[np.int64] | None) -> NDArray[np.in
 
 
 def result_of(blocks: Values, worth: Callable[[Values], Values] | None = None) -> RolloutResult:
-    """The means and standard errors of each board, from the float64[n, blocks, 2, 5] of `rolled_blocks`, with at least
-    two blocks for each board. `worth` converts float64[..., 5 or more] chances to equities, by default cubeless ones in
-    money play."""
+    """Return the means and standard errors of each board, from the float64[n, blocks, 2, 5] of `rolled_blocks`, with at
+    least two blocks for each board. `worth` converts chances, float64[..., 5 or more], to equities; by default to
+    cubeless equities in money play."""
     worth = worth or equities_of
     n, count = blocks.shape[:2]
     values, plain = np.empty((n, count, 7)), blocks[:, :, 0]
@@ -311,7 +313,8 @@ def result_of(blocks: Values, worth: Callable[[Values], Values] | None = None) -
 
 
 def equities_of(chances: Values) -> Values:
-    """float64[...]: the cubeless equity of float64[..., 5 or more] chances; terms are added in a fixed order."""
+    """Return the cubeless equity of chances, float64[..., 5 or more], as float64[...]. Terms are added in a fixed
+    order."""
     total = 2.0 * chances[..., 0] - 1.0
     for place in range(1, 5):
         total = total + _EQUITY[place] * chances[..., place]
@@ -319,20 +322,20 @@ def equities_of(chances: Values) -> Values:
 
 
 def mean_and_error(values: Values) -> tuple[Values, Values]:
-    """The mean and its standard error for each column of float64[n, columns], both float64[columns]; values are added
-    in order."""
+    """Return the mean and its standard error for each column of float64[n, columns], both as float64[columns]. Values
+    are added in order."""
     means, errors = np.empty((2, 1, values.shape[1]))
     fill_statistics(np.ascontiguousarray(values[None]), means, errors)
     return means[0], errors[0]
 
 
 def difference_error(first: Values, second: Values) -> float:
-    """The standard error of the mean of float64[n] `first` minus the mean of float64[m] `second`. Values at the same
-    index, up to the smaller of n and m, are pairs with the same dice."""
+    """Return the standard error of the mean of float64[n] `first` minus the mean of float64[m] `second`. Values at the
+    same index, up to the smaller of n and m, are pairs with the same dice."""
     if len(first) < len(second):
         first, second = second, first
     n, m = len(first), len(second)
-    # the mean of the first is m/n times the mean of its pairs, and the rest, which depends on nothing else
+    # the mean of `first` is m/n times the mean of its paired values, plus a rest that is independent of `second`
     _, paired = mean_and_error((first[:m] * (m / n) - second)[:, None])
     _, alone = mean_and_error(first[:, None])
     return float(np.sqrt(paired[0] ** 2 + (n - m) / n * alone[0] ** 2))

@@ -3,9 +3,9 @@
 Standard errors of losses come from differences between plays, block by block. Without variance reduction, the same dice
 make these differences more accurate; with it, most of the common noise is already removed.
 
-Close plays can get most of the games. After every round the plays are compared with the best one. A play that is
-several standard errors of the difference behind is settled: it gets no more games unless the values of the other plays
-fall. So the smallest losses are the most accurate.
+Close plays can get most of the games. After every round the plays are compared with the best one. A play is settled if
+it is several standard errors of the difference behind. It gets no more games unless the values of the other plays fall.
+So the smallest losses are the most accurate.
 """
 
 from __future__ import annotations
@@ -98,24 +98,25 @@ def roll_out_decision(
 
 
 def static_losses(chooser: Chooser, after: Boards, offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-    """float32[k]: how much each play loses against the best play of its decision by static evaluation, in points. Plays
-    are the int8[k, 26] boards after them, for the opponent; plays offsets[i]:offsets[i + 1] belong to decision i."""
+    """Return how much each play loses against the best play of its decision by static evaluation, in points, as
+    float32[k]. Plays are the int8[k, 26] boards after them, for the opponent; plays offsets[i]:offsets[i + 1] belong to
+    decision i."""
     equities = -cubeless_equities(evaluations(chooser.networks, chooser.tables, after).chances)
     return np.asarray(largest_in_group(equities, offsets) - equities)
 
 
 def within_window(losses: NDArray[np.float32], offsets: NDArray[np.int64], window: Window) -> NDArray[np.int64]:
-    """int64[m]: ascending indexes of the plays that `window` keeps. Plays offsets[i]:offsets[i + 1] belong to decision
-    i."""
+    """Return the ascending indexes of the plays that `window` includes, as int64[m]. Plays offsets[i]:offsets[i + 1]
+    belong to decision i."""
     place = ranks_in_group(losses, offsets)
     is_near = (losses <= window.within) & (place < window.most_plays)
     return np.flatnonzero(is_near | (place < window.least_plays))
 
 
 def open_plays(equities: list[Values], until: float, settled_at: float) -> NDArray[np.bool_]:
-    """bool[k]: which plays need more games, from float64[blocks] equities of the opponent after each play. A play is
-    settled if it is more than `settled_at` standard errors behind the best. No play needs more games if at most one is
-    not settled, or if the standard errors of those that are not are at most `until`."""
+    """Return which plays need more games, as bool[k], from float64[blocks] equities of the opponent after each play. A
+    play is settled if it is more than `settled_at` standard errors behind the best. No play needs more games if at most
+    one is not settled, or if the standard errors of all plays that are not settled are at most `until`."""
     means, errors = np.array([rollout.mean_and_error(each[:, None]) for each in equities])[:, :, 0].T
     best = int(np.argmin(means))
     lost_errors = np.array([rollout.difference_error(each, equities[best]) for each in equities])
@@ -136,20 +137,20 @@ def rank_plays(
     if is_paired:
         means, errors = np.empty((2, len(order), 1))
         fill_statistics((np.stack(equities) - equities[0])[:, :, None], means, errors)
-        # a mean of differences may be rounded to below 0
+        # rounding can bring a mean of differences below 0
         return Decision(after[order], result, np.maximum(means[:, 0], 0.0), errors[:, 0], losses[order], n_plays)
     errors = np.array([0.0, *(rollout.difference_error(each, equities[0]) for each in equities[1:])])
     return Decision(after[order], result, result.equities[0] - result.equities, errors, losses[order], n_plays)
 
 
 def equities_less_luck(blocks: Values) -> Values:
-    """float64[blocks]: the OPPONENT's equity minus luck in each block, from its float64[blocks, 2, 5] chances and
-    luck."""
+    """Return the OPPONENT's equity minus luck in each block, as float64[blocks], from its float64[blocks, 2, 5] chances
+    and luck."""
     return rollout.equities_of(blocks[:, 0] - blocks[:, 1])
 
 
 def own_blocks(blocks: Values) -> Values:
-    """float64[..., 2, 5]: chances and luck of the player who moved, from the opponent's blocks."""
+    """Return the chances and luck of the player who moved, as float64[..., 2, 5], from the opponent's blocks."""
     own = blocks[..., [0, 3, 4, 1, 2]]
     own[..., 0, 0] = 1.0 - own[..., 0, 0]
     own[..., 1, 0] = -own[..., 1, 0]

@@ -3,8 +3,8 @@ once.
 
 A trial is one game from the position. Its random numbers depend on (seed, item, trial) alone, so candidate plays rolled
 out as the same item get the same dice. In every SUPERBLOCK trials, each pair of first and second roll occurs once. All
-trials share the first position, and those with the same first roll share the second, so the evaluations of these
-positions are kept.
+trials share the first position, and those with the same first roll share the second position, so the evaluations of
+these positions are stored and used again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BLOCK = 36  # trials
 SUPERBLOCK = BLOCK * BLOCK
 MAX_TRIALS = 1 << 40
 LAST_TURN = 1 << 30
-# limits of the plays that are looked into at 1-ply
+# limits of the plays that are evaluated at 1-ply
 MAX_CANDIDATES, _WINDOW = FILTERS[0].keep, np.float32(FILTERS[0].window)
 _WORST: Any = np.float32(np.inf)  # higher than any equity of the opponent
 _OVER = int(PositionClass.OVER)
@@ -53,7 +53,7 @@ class KernelSettings(NamedTuple):
 
     seed: int
     last_turn: int  # roll after which a trial ends with the static evaluation
-    stop: int  # greatest `BearoffSource` that ends a game; 0: none does
+    stop: int  # greatest `BearoffSource` that ends a game; 0: no table ends it
     with_luck: bool  # whether to subtract luck
     likely: LikelyPlays  # plays of each roll considered for luck
     ahead: LikelyPlays  # plays of the next roll considered at 1-ply
@@ -69,11 +69,11 @@ class Roller(NamedTuple):
 
 
 class FirstTurns(NamedTuple):
-    """Values at the first two rolls from one position, which one thread has computed so far. Index 0 is the position
+    """Values at the first two rolls from one position that one thread has computed so far. Index 0 is the position
     itself; index 1 + r is the position after first roll r."""
 
     is_known: NDArray[np.bool_]  # [22]
-    values: Chances  # [22, 21, 5], with the next as in `RollScratch`
+    values: Chances  # [22, 21, 5] as in `RollScratch`, like `means`
     means: Values  # [22, 5]
     is_played: NDArray[np.bool_]  # [21]
     after: Boards  # [21, 26] after the best play of the first roll, for the opponent
@@ -119,7 +119,7 @@ def fill_blocks(
 
 @kernel()
 def new_rollout_scratch(networks: Networks) -> RolloutScratch:
-    """Scratch memory in which one thread rolls out positions with these networks."""
+    """Allocate scratch memory in which one thread rolls out positions with these networks."""
     count = len(DICE)
     first = FirstTurns(
         np.zeros(1 + count, np.bool_),
@@ -145,7 +145,7 @@ def new_rollout_scratch(networks: Networks) -> RolloutScratch:
 def fill_block(roller: Roller, board: Boards, item: int, block: int, scratch: RolloutScratch, means: Values) -> None:
     """Play one block of trials from board[0:26]. Fills means[0, 0:5] with the mean chances and means[1, 0:5] with the
     mean luck; trials are added in their order."""
-    stream: Any = random_stream(roller.settings.seed, item)  # itself a seed of streams
+    stream: Any = random_stream(roller.settings.seed, item)  # the seed of one stream for each trial
     fill_order(random_stream(stream, MAX_TRIALS + block // BLOCK), scratch.order)
     means[:] = 0.0
     for trial in range(block * BLOCK, (block + 1) * BLOCK):
@@ -160,8 +160,8 @@ def fill_block(roller: Roller, board: Boards, item: int, block: int, scratch: Ro
 
 @kernel(borrows=True)
 def first_rolls(trial: int, order: NDArray[np.int64]) -> tuple[int, int]:
-    """The indexes of the first two rolls of a trial among all 36 rolls. `order` is the order of second rolls in its
-    superblock, from `fill_order`."""
+    """Return the indexes of the first two rolls of a trial among all 36 rolls. `order` is the order of second rolls in
+    its superblock, from `fill_order`."""
     return trial % BLOCK, order[(trial + trial // BLOCK) % BLOCK]
 
 
@@ -211,7 +211,7 @@ def fill_trial(
 @kernel(borrows=True)
 def play_first_turn(roller: Roller, die: int, other_die: int, before: int, scratch: RolloutScratch) -> None:
     """Play one of the first two turns of a trial, and reuse values that earlier trials computed. `before` is the index
-    of the position in `FirstTurns`: 0 at the first roll, and 1 more than the index of the first roll at the second."""
+    of the position in `FirstTurns`: 0 at the first roll, and 1 plus the index of the first roll at the second roll."""
     first, roll = scratch.first, roll_place(die, other_die)
     if roller.settings.with_luck:
         values, mean = first.values[before], first.means[before]
@@ -251,14 +251,14 @@ def fill_end(roller: Roller, board: Boards, turn: int, scratch: RolloutScratch) 
 
 @kernel(borrows=True)
 def roll_at(stream: np.uint64, turn: int) -> int:
-    """The index of the roll of a turn among all 36 rolls."""
+    """Return the index of the roll of a turn among all 36 rolls."""
     return np.int64(high_below(random_bits(stream, turn), BLOCK))  # type: ignore[return-value]  # unsigned otherwise
 
 
 @kernel(borrows=True)
 def is_final(tables: BearoffArrays, stop: int, board: Boards) -> bool:
-    """Whether a trial ends at board[0:26]: the game is over, or a table at which trials stop covers it. `stop` says
-    which tables those are."""
+    """Return whether a trial ends at board[0:26]: the game is over, or a table at which trials stop covers the
+    position. `stop` says which tables those are."""
     position_class = class_of(board)
     if position_class == _OVER:
         return True

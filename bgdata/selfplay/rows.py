@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def describe_limits(worst: float, limits: Limits) -> list[str]:
-    """A line of text that says so if the `worst` standard error, in points, exceeds the one that `limits` ask for; else
-    no lines."""
+    """Return a line of text that says so if the `worst` standard error, in points, exceeds the one that `limits` ask
+    for; else no lines."""
     if worst <= limits.until:
         return []
     return [
@@ -22,7 +22,7 @@ def describe_limits(worst: float, limits: Limits) -> list[str]:
 
 
 def rollout_row(result: RolloutResult, row: int, limits: Limits) -> dict[str, Any]:
-    """The rollout result of one position as a row of data. `row` is its index in `result`."""
+    """Return the rollout result of one position as a row of data. `row` is its index in `result`."""
     from bgdata.evaluation.chances import CHANCES
 
     error = float(result.equity_standard_errors[row])
@@ -38,10 +38,11 @@ def rollout_row(result: RolloutResult, row: int, limits: Limits) -> dict[str, An
 
 
 def player_columns(player: NetworkPlayer) -> dict[str, Any]:
-    """The columns that name the player of a rollout: its network and its bearoff tables, on which results depend."""
+    """Return the columns that name the player of a rollout: its network and its bearoff tables, on which results
+    depend."""
     return {"player": player.label, "version": player.version, "tables": ", ".join(player.table_names)}
 
 
 def describe_player(player: NetworkPlayer) -> str:
-    """A line of text that names the network and the bearoff tables by which a rollout is played."""
+    """Return a line of text that names the network and the bearoff tables by which a rollout is played."""
     return f"by {player.label}, with {', '.join(player.table_names) or 'no tables'}"

@@ -1,5 +1,5 @@
-"""Series of games with the cube, money games and whole matches: by a network in a kernel, with every turn or results in
-pairs, and between any two players that evaluate positions.
+"""Series of games with the cube, money games and whole matches. A network plays them in a kernel, recorded with every
+turn or as results in pairs; any two players that evaluate positions can play them too.
 
 In `play_cubeful` all unfinished matches advance roll by roll, and each player evaluates many positions at a time. A
 player chooses plays by cubeless money equity, and handles the cube by Janowski's model from its own chances, at the
@@ -51,17 +51,17 @@ from bgdata.selfplay.games import START, check_numbers, checked_choices
 
 Numbers: TypeAlias = NDArray[np.int64]
 Rows: TypeAlias = NDArray[np.bool_]
-TURNS = 96  # turns kept while a money game, or a point of a match, is played
+TURNS = 96  # turns recorded while a money game is played; in a match, for each point
 GAME_FIELDS = ("score_0", "score_1", "is_crawford", "winner", "points", "cube_value", "way", "turns")
 
 
 @dataclass(frozen=True)
 class CubeSide:
     """How one side handles the cube and chooses plays. `strategy` is its cube model, with one index for both players.
-    In a match the model uses the score, or, if `as_money` is true, plays as for money within the rules of the match. If
-    `is_local` is true, the jump model uses the volatility of each position, and its own volatility for cubes that have
-    been turned. Plays are chosen by cubeless money equity, or, if `cubeful_plays` is true, by their value with the cube
-    by the same model."""
+    In a match the model uses the score. If `as_money` is true, the side plays as for money within the rules of the
+    match. If `is_local` is true, the jump model uses the volatility of each position, and its own volatility for cubes
+    that have been turned. Plays are chosen by cubeless money equity, or, if `cubeful_plays` is true, by their value
+    with the cube by the same model."""
 
     strategy: Strategy = CONSTANT_STRATEGY
     as_money: bool = False
@@ -115,10 +115,10 @@ class CubefulResults(NamedTuple):
 
     offsets: NDArray[np.int64]  # [matches + 1] first row of the games of each match
     games: NDArray[np.int16]  # [games, (score of player 0, of player 1, is Crawford, winner, points, cube, way, turns)]
-    lucks: NDArray[np.float64]  # [matches] of player 0, see `cubeful_games.Ending`; 0 unless measured
+    lucks: NDArray[np.float64]  # [matches] luck of player 0, see `cubeful_games.Ending`; 0 unless measured
 
     def column(self, name: str) -> NDArray[np.int64]:
-        """int64[games]: the column called `name`, one of GAME_FIELDS."""
+        """Return the column called `name`, one of GAME_FIELDS, as int64[games]."""
         return self.games[:, GAME_FIELDS.index(name)].astype(np.int64)
 
 
@@ -134,7 +134,7 @@ class CubefulCorpus(NamedTuple):
 
 
 def terms_of(sides: tuple[CubeSide, CubeSide], rules: CubefulRules, *, with_luck: bool = False, ply: int = 0) -> Terms:
-    """The rules, and how each side plays, in the form that kernels take."""
+    """Return the rules, and how each side plays, in the form that kernels take."""
     cells = np.zeros((2, 1, 1)) if rules.met is None else rules.met.cells.copy()
     return Terms(np.array([side.row for side in sides]), cells, rules.length, rules.is_jacoby, with_luck, ply)
 
@@ -184,7 +184,7 @@ def cubeful_self_play(
     for row, n in enumerate(turns.tolist()):
         if n <= room:
             parts.append([values[row, :n] for values in books])
-        else:  # the few longer ones are played twice
+        else:  # the few longer matches are played twice
             _, _, longer = _play(chooser, terms, matches[row : row + 1], seed, n)
             parts.append([values[0] for values in longer])
     boards, after_play, records, equities = (np.concatenate(values) for values in zip(*parts, strict=True))
@@ -195,7 +195,7 @@ def cubeful_self_play(
 def _terms(
     chooser: Chooser, sides: tuple[CubeSide, CubeSide], rules: CubefulRules, ply: int, *, with_luck: bool = False
 ) -> Terms:
-    """Check the rules and the ply, and return them in the form that kernels take, with how a network plays by them."""
+    """Check the rules and the ply, and return them, with how each side plays, in the form that kernels take."""
     rules.check(sides)
     if with_luck and rules.length:
         rules.check_met()
@@ -273,8 +273,8 @@ class _Table:
 
     @property
     def moments(self) -> Numbers:
-        """int64[n, 6]: who is on roll, cube value, cube owner, points that the player on roll needs, points that the
-        opponent needs, whether it is the Crawford game."""
+        """The state of each match before a turn, as int64[n, 6]: who is on roll, cube value, cube owner, points that
+        the player on roll needs, points that the opponent needs, whether it is the Crawford game."""
         on_roll = self.state[:, _ON_ROLL]
         away = self.rules.length - self.state[:, _SCORE]
         own, other = (away[np.arange(len(away)), seat] for seat in (on_roll, 1 - on_roll))
@@ -283,13 +283,13 @@ class _Table:
 
     @property
     def is_crawford(self) -> Rows:
-        """bool[n]: whether the current game of each match is the Crawford game."""
+        """Whether the current game of each match is the Crawford game, as bool[n]."""
         away = self.rules.length - self.state[:, _SCORE]
         found: Rows = (self.state[:, _PAST] == 0) & ((away[:, 0] == 1) != (away[:, 1] == 1)) & (self.rules.length > 0)
         return found
 
     def seats(self, rows: Numbers, seats: Numbers) -> Numbers:
-        """int64[n]: the players who have these seats in these rows; 0 is the player named first."""
+        """Return the players who have these seats in these rows, as int64[n]; 0 is the player named first."""
         return (seats + self.matches[self.rows[rows]]) % 2
 
     def begin_games(self) -> None:
@@ -309,7 +309,7 @@ class _Table:
                 setattr(self, name, getattr(self, name)[goes_on])
 
     def results(self) -> CubefulResults:
-        """The results of all games, in the order of their matches."""
+        """Return the results of all games, in the order of their matches."""
         places = np.concatenate([np.zeros(0, np.int64), *(places for places, _ in self.games)])
         games = np.concatenate([np.zeros((0, len(GAME_FIELDS)), np.int64), *(rows for _, rows in self.games)])
         order = np.argsort(places, kind="stable")
@@ -318,8 +318,8 @@ class _Table:
 
 
 def _turn_cubes(table: _Table, judges: list[Evaluator]) -> Rows:
-    """Ask the players on roll whether they double, and their opponents whether they take. Returns bool[n]: in which
-    matches a double was passed."""
+    """Ask the players on roll whether they double, and their opponents whether they take. Returns in which matches a
+    double was passed, as bool[n]."""
     on_roll, owner = table.state[:, _ON_ROLL], table.state[:, _OWNER]
     may = (table.state[:, _ROLLS] > 0) & (owner != 1 - on_roll) & (table.state[:, _CUBE] < MAX_CUBE)
     rows = np.flatnonzero(may & ~table.is_crawford)
@@ -334,8 +334,8 @@ def _turn_cubes(table: _Table, judges: list[Evaluator]) -> Rows:
 
 
 def _decisions(table: _Table, judges: list[Evaluator], rows: Numbers, seats: Numbers, *, is_answer: bool) -> Rows:
-    """bool[n]: whether the players on these seats double in these rows, or, if `is_answer` is true, whether they take.
-    Each decides by the chances of its own evaluator."""
+    """Return whether the players on these seats double in these rows, as bool[n]. If `is_answer` is true, return
+    whether they take. Each player decides by the chances of its own evaluator."""
     found, chances = np.zeros(len(rows), np.bool_), np.empty((len(rows), 5), np.float32)
     players = table.seats(rows, seats)
     for number, judge in enumerate(judges):
@@ -357,14 +357,14 @@ def _play_rolls(table: _Table, players: tuple[Player, Player], estimator: Choose
             choices = checked_choices(player, table.boards[rows[own]], table.dice[rows[own]], table.rows[rows[own]], 0)
             chosen[own] = choices
     table.state[rows, _ON_ROLL], table.state[rows, _ROLLS] = 1 - on_roll, rolls + 1
-    if estimator is not None:  # the opponent of the player who rolled is now on roll
+    if estimator is not None:  # luck belongs to the player who rolled; its opponent is now on roll
         lucks, moments = np.empty(len(rows)), table.moments[rows]
         arrays = table.boards[rows], table.dice[rows], moments, rolls == 0, lucks
         in_threads(fill_lucks, len(rows), estimator, table.terms, *arrays)
         table.lucks[table.rows[rows]] += np.where(moments[:, 0] == 1, lucks, -lucks)
     table.boards[rows] = chosen
     ways = np.zeros(len(table.rows), np.int64)
-    ways[rows] = -game_outcomes(chosen)  # for the player who moved: the opponent is on roll
+    ways[rows] = -game_outcomes(chosen)  # from the side of the player who moved; its opponent is on roll
     cubes = table.state[:, _CUBE]
     ways_won = np.where((table.rules.length == 0) & table.rules.is_jacoby & (table.state[:, _OWNER] == NOBODY), 1, ways)
     _end_games(table, ways != 0, 1 - table.state[:, _ON_ROLL], ways_won * cubes, ways_won)
@@ -397,7 +397,7 @@ def fill_dice(seed: int, pairs: Numbers, games: Numbers, rolls: Numbers, dice: N
 
 @kernel()
 def moment_of(row: Numbers) -> Moment:
-    """The `Moment` that a row of `_Table.moments` describes."""
+    """Return the `Moment` that a row of `_Table.moments` describes."""
     return Moment(row[0], row[1], row[2], MatchGame(row[3], row[4], row[5] != 0))
 
 
@@ -427,8 +427,8 @@ def fill_lucks(
     is_opening: Rows,
     found: Array,
 ) -> None:
-    """Fill found[row] with the luck of dice[row, 0:2] for the player who rolled them in boards[row, slot]. moments[row]
-    is the moment after the roll, for rows begin:end."""
+    """Fill found[row] with the luck of dice[row, 0:2] for the player who rolled them in boards[row, slot], for rows
+    begin:end. moments[row] is the moment after the roll."""
     scratch = new_roll_scratch(chooser.networks)
     for row in range(begin, end):
         place, moment = roll_place(dice[row, 0], dice[row, 1]), moment_of(moments[row])
@@ -439,8 +439,8 @@ def fill_lucks(
 def luck_of(
     chooser: Chooser, terms: Terms, opponent: Moment, board: Boards, place: int, is_opening: bool, scratch: RollScratch
 ) -> float:
-    """The luck of the roll with index `place` at board[0:26], for the player who rolled it; `opponent` is the moment
-    after it."""
+    """Return the luck of the roll with index `place` at board[0:26], for the player who rolled it. `opponent` is the
+    moment after it."""
     stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
     fill_roll_values(chooser.networks, chooser.tables, LIKELY_FOR_LUCK, board, scratch, stakes)
     return roll_luck(terms, opponent, scratch, place, is_opening)

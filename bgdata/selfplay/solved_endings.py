@@ -1,7 +1,7 @@
 """The last rolls of a rollout with the cube: bearoffs of a few checkers a side, solved at the stakes of the rollout.
 
-A trial that reaches one of them ends there with its exact value. So a rollout does not inherit the errors of a model of
-the cube in the last rolls, where they are largest.
+A trial that reaches such a bearoff ends there with its exact value. So a rollout does not inherit the errors of a cube
+model in the last rolls, where they are largest.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DEAD = -1  # in `columns`: the cube is dead for both sides
 
 
 class SolvedEndings(NamedTuple):
-    """All bearoffs of up to `checkers` checkers a side on 6 points; none if `checkers` is 0."""
+    """The values of all bearoffs of up to `checkers` checkers a side on 6 points; none if `checkers` is 0."""
 
     checkers: int
     slots: NDArray[np.int64]  # [position index] the slot of a layout in `cells`
@@ -44,7 +44,8 @@ class SolvedEndings(NamedTuple):
 
 
 def endings_of(stakes: Stakes, rules: CubeRules, tables: BearoffArrays) -> SolvedEndings:
-    """Solve the endings of games at these stakes, of the player who is first on roll, from their cube up.
+    """Solve the endings of games at these stakes, which are those of the player first on roll. The cube begins at its
+    value in `stakes` and may rise.
 
     There are none if `tables` have the exact equities of money play, and none if a match is handled as money play, for
     comparison. Raises InvalidScoreError if in the match equity table a win is worth less than a loss."""
@@ -58,7 +59,7 @@ def endings_of(stakes: Stakes, rules: CubeRules, tables: BearoffArrays) -> Solve
 
 @cache
 def _money_endings() -> SolvedEndings:
-    """The values are (equity per unit cube + 1) / 2."""
+    """Solve the endings for money. Values are (equity per unit cube + 1) / 2."""
     states = money_states()
     columns = np.empty((2, MAX_CUBE + 1, 3), np.int64)
     for column, state in enumerate(states.names, start=1):
@@ -68,7 +69,7 @@ def _money_endings() -> SolvedEndings:
 
 @lru_cache(maxsize=2)
 def _match_endings(score: MatchScore, cube_value: int, met: MatchEquity) -> SolvedEndings:
-    """The values are mwc. Side 0 is the player whose score it is."""
+    """Solve the endings at a match score. Values are mwc. Side 0 is the player whose score it is."""
     cube = MatchCube(score, met.at)
     states = reachable_states(cube, start_states(score, cube_value))
     columns = np.full((2, MAX_CUBE + 1, 3), DEAD)
@@ -86,8 +87,8 @@ def _solve(states: States, columns: NDArray[np.int64]) -> SolvedEndings:
 
 @kernel(borrows=True)
 def is_ending(endings: SolvedEndings, board: Boards) -> bool:
-    """Whether an unfinished game is one of the endings."""
-    ours, theirs = 16 * int(board[25]), 16 * int(board[0])  # a checker on the bar is one too many
+    """Return whether an unfinished game is one of the endings."""
+    ours, theirs = 16 * int(board[25]), 16 * int(board[0])  # 16 for a checker on the bar, more than any ending has
     for point in range(1, 25):
         count = int(board[point])
         if (count > 0 and point > POINTS) or (count < 0 and point < 25 - POINTS):
@@ -98,8 +99,8 @@ def is_ending(endings: SolvedEndings, board: Boards) -> bool:
 
 @kernel(borrows=True)
 def ending_value(endings: SolvedEndings, board: Boards, column: int) -> float:
-    """The value of an ending to the player on roll, who may double, in the unit of `endings`. With the column DEAD it
-    is the chance to win the game."""
+    """Return the value of an ending to the player on roll, who may double, in the unit of `endings`. With the column
+    DEAD the value is the chance to win the game."""
     on_roll, opponent = layout_indexes(board, POINTS)
     slot, other = endings.slots[on_roll], endings.slots[opponent]
     return float(endings.cells[other, slot // LANES, max(column, WIN_CHANCE), slot % LANES])

@@ -77,5 +77,6 @@ def build_rollouts(
 
 
 def network_part(plan: CorpusPlan) -> str:
-    """The name of the plan's player without `network/`. Raises UnknownPlayerError if the player is not a network."""
+    """Return the name of the plan's player without `network/`. Raises UnknownPlayerError if the player is not a
+    network."""
     return network_name(plan.player).partition("/")[2]

@@ -2,14 +2,14 @@
 
 Games begin at the opening, after random plays, or at a position set up by rule. Self-play from the opening rarely
 reaches back games, late hits or broken boards, so a network trained on it alone does not know them. A position set up
-by rule is crude, but the turns played from it resemble those of real games in the same trouble.
+by rule is crude, but the turns played from it resemble those of real games with the same structure.
 
 The 1-ply chances of a position are the mean over all rolls of the static chances after the best play. Its return
 continues from there: the 1-ply chances, plus `td_lambda` times the return of the next position minus the static chances
 of that position. Both contain the roll, so a return contains no luck of the dice except for which positions were
 reached. With a td_lambda of 0 the return is the 1-ply chances. With 1 it is the outcome of the game minus all luck,
 which is unbiased for any networks (Sutton 1988; Zare, "Hedging toward skill"). After a turn that was not the best play
-the return begins anew, because the position is not worth what was played.
+the return begins anew, because later results no longer tell the value of the position before that turn.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from bgdata.selfplay.games import check_numbers
 
 _START = np.array(START_BOARD, np.int8)
 MIN_RANDOM, MAX_RANDOM = 2, 60  # random plays before a game
-_SETUP_STREAM = 1 << 40  # first counter of set-ups, above the counters of any turn
+_SETUP_STREAM = 1 << 40  # first counter of random numbers for set-ups, above the counters of all turns
 
 
 class Start(IntEnum):
@@ -56,8 +56,8 @@ class Start(IntEnum):
     ACE_POINT = 3  # an anchor on the opponent's ace point alone, the opponent coming home or bearing off
     CONTAINMENT = 4  # a late hit: the opponent has one or two checkers back, and has borne some off
     BLITZ = 5  # checkers of the opponent on the bar or alone in our home board
-    PRIMES = 6  # both hold a back anchor and build in front of the other
-    HOLDING = 7  # both hold an advanced anchor
+    PRIMES = 6  # both sides hold a back anchor and build a prime in front of the other's
+    HOLDING = 7  # both sides hold an advanced anchor
     BEAR_IN = 8  # bringing checkers home, or bearing off, against an anchor or a checker on the bar
     CRASHED = 9  # a broken board: many checkers on the lowest points
     ANYWHERE = 10  # checkers of both sides on any points
@@ -71,11 +71,11 @@ class Start(IntEnum):
 _OPENING, _RANDOM_PLAYS, _BACK_GAME, _ACE_POINT, _CONTAINMENT, _BLITZ, *_OTHERS = (int(start) for start in Start)
 _PRIMES, _HOLDING, _BEAR_IN, _CRASHED, _ = _OTHERS
 Counter = NDArray[np.int64]  # [1] the next counter of a stream
-GIVEN = len(Start)  # for games that begin at a given position, not by a rule of `Start`
+GIVEN = len(Start)  # the number of games that begin at a given position, not by a rule of `Start`
 MAX_TURNS = 200  # turns of a game; longer games are cut, and their last return is the 1-ply chances
 _RACE, _NONE, _ONE = int(PositionClass.RACE), np.float32(0), np.float32(1)
 NO_POSITIONS = np.empty((0, 26), np.int8)
-_OVERLOOKS, _CHOICES = 1 << 41, 1 << 42  # first counters of whether plays are overlooked, and of which
+_OVERLOOKS, _CHOICES = 1 << 41, 1 << 42  # first counters that decide whether plays are overlooked, and which
 
 
 class TrainingGames(NamedTuple):
@@ -86,7 +86,7 @@ class TrainingGames(NamedTuple):
     boards: Boards  # [rows, 26]
     static: Chances  # [rows, 5] 0-ply
     lookahead: Chances  # [rows, 5] 1-ply
-    returns: Chances  # [rows, 5] limited by the rules
+    returns: Chances  # [rows, 5] limited to legal chances
 
 
 def training_games(
@@ -193,7 +193,7 @@ def play_game(
 
 @kernel(borrows=True)
 def is_solved(tables: BearoffArrays, board: Boards) -> bool:
-    """Whether the game is over at board[0:26], or a bearoff table contains its chances."""
+    """Return whether the game is over at board[0:26], or a bearoff table contains its chances."""
     if outcome_of(board, CHECKERS) != 0:
         return True
     return may_cover(tables, class_of(board)) and int(bearoff_source(tables, board)) != 0
@@ -210,8 +210,9 @@ def best_noticed_play(
     other_die: int,
     scratch: RollScratch,
 ) -> int:
-    """The play of a player that overlooks each play of a roll with a chance of one half. Fills scratch.after[play,
-    slot] with the noticed plays, and returns the index of the best of them, or 0 if no play was noticed."""
+    """Return the play of a player that overlooks each play of a roll with a chance of one half. Fills
+    scratch.after[play, slot] with the noticed plays, and returns the index of the best of them, or 0 if no play was
+    noticed."""
     n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
     kept = 0
     for play in range(n):
@@ -278,7 +279,8 @@ def fill_start(start: int, stream: np.uint64, board: Boards, counter: Counter, a
 
 @kernel(borrows=True)
 def draw(stream: np.uint64, counter: Counter, count: int) -> int:
-    """The next random number of the stream, from 0 to count - 1. `counter[0]` is the number of draws so far."""
+    """Return the next random number of the stream, from 0 to count - 1. `counter[0]` is the count of numbers taken so
+    far."""
     found = high_below(random_bits(stream, counter[0]), count)
     counter[0] += 1
     return found
@@ -304,7 +306,7 @@ def fill_random_plays(stream: np.uint64, counter: Counter, board: Boards, after:
 
 @kernel(borrows=True)
 def is_closed(board: Boards) -> bool:
-    """Whether both home boards are closed, so that neither side could enter from the bar."""
+    """Return whether both home boards are closed, so that neither side could enter from the bar."""
     ours, theirs = 0, 0
     for point in range(1, HOME_POINTS + 1):
         ours += board[point] >= 2

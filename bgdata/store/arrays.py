@@ -1,5 +1,5 @@
-"""Flat arrays on disk (.npy): written whole or row by row, memory-mapped read-only, and hashed by value. Needs only
-NumPy."""
+"""Flat arrays on disk (.npy files). They are written whole or row by row, memory-mapped read-only, and hashed by value.
+The module needs only NumPy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Array = NDArray[Any]
 _HASHED_AT_ONCE_BYTES = 1 << 24
 ROW_HASHES = "_row_sha256"  # ending of an array with the SHA-256 of each row of another
 _ALIGNMENT = 64  # alignment of the values in a file, as numpy writes it
-LARGE = 1 << 30  # bytes of a file that is rarely in memory as a whole
+LARGE = 1 << 30  # larger files are rarely in memory as a whole
 # as numpy writes it: {'descr': '<f4', 'fortran_order': False, 'shape': (6, 4), }
 _HEADER = re.compile(
     rb"\{'descr': '([<>|=]?[a-zA-Z][\w\[\]]{0,12})', 'fortran_order': (True|False), "
@@ -35,8 +35,8 @@ _HEADER = re.compile(
 
 
 def map_array(path: Path, *, scattered: bool = False) -> Array:
-    """Map a .npy file read-only as a plain array. Values are read from disk when they are used, and the file is closed
-    again at once.
+    """Map a .npy file read-only as a plain array. Values are read from disk when they are used. The file does not stay
+    open.
 
     `scattered` is for access to single rows in random order: a large file is then read page by page. The default reads
     ahead, which helps to read a whole file, but makes each random access a hundred times slower.
@@ -48,7 +48,7 @@ def map_array(path: Path, *, scattered: bool = False) -> Array:
             with open_regular(path) as file:
                 size = os.fstat(file.fileno()).st_size
                 shape, dtype = read_header(file, size)
-                # a plain view: probing through the np.memmap subclass is six times slower
+                # a plain view: look-ups in the subclass np.memmap are six times slower
                 values = np.frombuffer(
                     map_bytes(file.fileno(), size, is_random=scattered and size >= LARGE), dtype, offset=file.tell()
                 )
@@ -66,8 +66,8 @@ def map_array(path: Path, *, scattered: bool = False) -> Array:
 
 def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """The shape and dtype in the header of a .npy file of `size` bytes. Raises ValueError if the header differs in form
-    from the headers that `save_array` writes. NumPy would evaluate the header with Python's parser; here it is matched
-    by a pattern, because it is untrusted and the parser occasionally fails in several threads (cpython issue
+    from the headers that `save_array` writes. NumPy would evaluate the header with Python's parser. Here it is matched
+    by a pattern, because the header is untrusted, and the parser occasionally fails in several threads (cpython issue
     106905)."""
     version = np.lib.format.read_magic(file)
     if version != (1, 0):
@@ -154,7 +154,7 @@ class PartedArray:
 
 class ArrayWriter:
     """Writes a .npy file of known shape with ordinary file writes, so that the array may be larger than memory. If
-    `keep` is true and the file exists with this shape, its rows are kept until they are overwritten."""
+    `keep` is true and the file exists with this shape, it keeps its rows until they are overwritten."""
 
     def __init__(self, path: Path, dtype: DTypeLike, shape: tuple[int, ...], *, keep: bool = False) -> None:
         self.dtype = np.dtype(dtype)
@@ -198,7 +198,7 @@ class GrowingWriter(ArrayWriter):
         super().__init__(path, dtype, (0, *row_shape))
 
     def append(self, values: Array) -> None:
-        """Write the rows of `values`, whose first axis is rows, after the last row of the file."""
+        """Write `values`, an array of rows, after the last row of the file."""
         self.write(self.shape[0], values)
         self.shape = (self.shape[0] + len(values), *self.shape[1:])
 
@@ -212,8 +212,8 @@ class GrowingWriter(ArrayWriter):
 
 
 def release_pages(values: Any) -> None:
-    """Let the operating system reclaim the pages that were read from an array of `map_array` or a `PartedArray`: they
-    may stay in the page cache, but no longer count as memory of this process. Any other array is left alone."""
+    """Let the operating system reclaim the pages that were read from an array of `map_array` or a `PartedArray`. They
+    may stay in the page cache, but no longer count as memory of this process. Nothing happens for other arrays."""
     for part in getattr(values, "parts", [values]):
         base = part
         while isinstance(base, np.ndarray):
@@ -230,8 +230,8 @@ def save_array(path: Path, values: Array) -> None:
 
 
 def damaged_rows(values: Array, hashes: Array) -> list[int]:
-    """The numbers of the rows of `values` whose SHA-256 differs from the one in `hashes`, uint8[rows, 32], in ascending
-    order."""
+    """Return the numbers of the rows of `values` whose SHA-256 differs from the hash in `hashes`, uint8[rows, 32], in
+    ascending order."""
     little = values.dtype.newbyteorder("<")
 
     def is_damaged(row: int) -> bool:
@@ -243,9 +243,9 @@ def damaged_rows(values: Array, hashes: Array) -> list[int]:
 
 
 def values_digest(arrays: Mapping[str, Array]) -> str:
-    """SHA-256, as 64 hex digits, over the names, dtypes, shapes and little-endian values of the arrays, in order of
-    their names. If there is an array `X_row_sha256`, which contains the SHA-256 of each row of the array X, it is
-    hashed in place of the values of X, so that each row can be verified alone."""
+    """Return the SHA-256, as 64 hex digits, over the names, dtypes, shapes and little-endian values of the arrays, in
+    order of their names. If there is an array `X_row_sha256`, which contains the SHA-256 of each row of the array X, it
+    is hashed instead of the values of X. So each row can be verified alone."""
     digest = hashlib.sha256()
     for name in sorted(arrays):
         values = arrays[name]

@@ -1,6 +1,6 @@
 """Builds one version: computes it in a staging folder, hashes, writes Parquet, checks, and renames it into place. The
-staging folder is named by the recipe key, so the next build of the same recipe resumes a killed one, from its last
-checkpoint or from its finished arrays."""
+recipe key is part of the staging folder's name. So after a build was killed, the next build with the same recipe
+resumes it, from its last checkpoint or from its finished arrays."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ from bgdata.store.versions import Versions, deleting, input_digests
 from bgdata.system import peak_memory_bytes
 from bgdata.version import __version__
 
-COMPUTED = "computed.json"  # record in the staging folder that all arrays are saved, with the time it took
+COMPUTED = "computed.json"  # record in the staging folder that all arrays are saved, with the time of computing them
 
 
 def build(
@@ -87,13 +87,13 @@ def build(
     with_catalog: bool = True,
 ) -> Table:
     """Build a version of `kind`, after any missing inputs, or return the existing version with this recipe. The
-    arguments are those of `Warehouse.build`. The version becomes the current one of its variant, as do inputs that were
-    built here; inputs that existed are left as they are."""
+    arguments are those of `Warehouse.build`. The version becomes the current one of its variant, and so do inputs that
+    were built here. Inputs that existed before do not change."""
     parameters.check_types()
     kind.check_parameters(parameters)
     if inputs is None:
         parameters.check_determined()
-    title = f"{kind.name}/{check_name('variant', kind.slug(parameters))}"  # otherwise it could not be found again
+    title = f"{kind.name}/{check_name('variant', kind.slug(parameters))}"  # an invalid name could not be found again
     elsewhere = directory and variant_folder_below(warehouse, title, directory)
     if elsewhere:
         link_again(warehouse, title, elsewhere)
@@ -131,7 +131,7 @@ def _input_table(
         return warehouse.open_reference(wanted)  # raises
     name, parameters = wanted
     kind = warehouse.kind(name)
-    if kind.takes_files:  # files cannot be imported here
+    if kind.takes_files:  # a build cannot import files for its inputs
         found = warehouse.find(kind, parameters)
         if found is not None:
             return found
@@ -153,7 +153,7 @@ def _make(plan: Plan) -> Table:
     if published is None:
         check_estimate(plan)
     with storage.hold_lock(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
-        # without the lock an input could be deleted between this look and the build
+        # without the lock an input could be deleted between this check and the build
         with deleting(warehouse):  # later deletions see that this build is running
             for role, table in plan.inputs.items():
                 if not table.folder.is_dir():
@@ -161,7 +161,7 @@ def _make(plan: Plan) -> Table:
                         f"expected {table.name}, the {role} of {plan.title}, found that it was deleted meanwhile; "
                         "try again"
                     )
-        plan = plan.in_variant_folder()  # another process may have begun on another disk
+        plan = plan.in_variant_folder()  # another process may have begun the variant on another disk
         if plan.elsewhere:
             prepare(warehouse, plan.title, plan.elsewhere)
         found = plan.find()
@@ -170,7 +170,7 @@ def _make(plan: Plan) -> Table:
         elif found is None:
             with keeping(lambda: _kept_part(plan)):
                 found = _build_alone(plan)
-            for staged in plan.staged_builds():  # killed builds, also with other recipes and kernels
+            for staged in plan.staged_builds():  # left by killed builds, also with other recipes and kernels
                 discard(plan.warehouse, staged)
             if not plan.force:
                 keep("what is finished is kept")
@@ -209,14 +209,14 @@ def _check_strict(kind: Dataset[Any], table: Table) -> None:
 def _build_alone(plan: Plan) -> Table:
     """Compute, write, check and publish the version. The caller holds the lock of its variant."""
     begin, staging = time.perf_counter(), plan.staging
-    if not plan.elsewhere and plan.staging_link.is_symlink():  # to a folder that is not ours
+    if not plan.elsewhere and plan.staging_link.is_symlink():  # it leads to a folder that is not ours
         discard(plan.warehouse, plan.staging_link)
     if plan.elsewhere and stage(plan.warehouse, plan.staging_link, staging):
         plan.progress.note(
             f"{plan.title}: begins anew in {plan.elsewhere}; what a stopped build kept elsewhere is deleted"
         )
     with storage.storage_errors("create", staging):
-        if (staging / MANIFEST_NAME).exists():  # killed while publishing: files may already be read-only
+        if (staging / MANIFEST_NAME).exists():  # a build was killed while publishing, and files may be read-only
             if plan.parts and (manifest := _whole_manifest(plan)):
                 return _publish(plan, manifest, begin)
             storage.remove_folder(staging)
@@ -229,7 +229,7 @@ def _build_alone(plan: Plan) -> Table:
     try:
         saved = _compute_arrays(plan)
     except BgdataError:
-        if plan.files and not (staging / COMPUTED).exists():  # nothing is finished yet, and the files may be invalid
+        if plan.files and not (staging / COMPUTED).exists():  # nothing is finished yet, and files may be invalid
             storage.remove_folder(staging)
         raise
     written = _write(plan, saved)
@@ -243,14 +243,14 @@ def _publish(plan: Plan, manifest: Manifest, begin: float) -> Table:
     """Rename the folder of a finished build to its final path. `begin` is the time at which the build began."""
     storage.publish(plan.staging, plan.place / manifest.version)
     where = f", in {plan.place}" if plan.elsewhere else ""
-    seconds = time.perf_counter() - begin  # the manifest has the time of computing alone
+    seconds = time.perf_counter() - begin  # the manifest contains only the time of computing
     plan.progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {seconds:.1f} s{where}")
     return plan.open_published(manifest.version)
 
 
 def _whole_manifest(plan: Plan) -> Manifest | None:
-    """The manifest of a build in parts that was killed just before its folder was renamed. None if there is no such
-    manifest, or if a file does not match it."""
+    """Return the manifest of a build in parts that was killed just before its folder was renamed, None if there is no
+    such manifest, or if a file does not match it."""
     try:
         manifest = load_manifest(plan.staging)
         for entry in manifest.files:
@@ -265,7 +265,7 @@ def _whole_manifest(plan: Plan) -> Manifest | None:
 
 
 class _PartRecord(NamedTuple):
-    """What is recorded of a finished part of a build, so that a later build can skip it."""
+    """The record of a finished part of a build, with which a later build can skip the part."""
 
     part: Part
     files: list[FileEntry]
@@ -294,7 +294,7 @@ def _build_parts(plan: Plan) -> Manifest:
             plan.kind.computation.check_parts(
                 all_arrays, Job(plan.staging, plan.progress, plan.files, title=plan.title)
             )
-        except NoRowsError:  # and the same files never have any
+        except NoRowsError:  # the same files never have rows
             storage.remove_folder(plan.staging)
             raise
     files = list({entry.name: entry for record in records for entry in record.files}.values())
@@ -309,14 +309,14 @@ def _build_parts(plan: Plan) -> Manifest:
 
 
 def _changed_names(first: list[FileEntry], files: list[FileEntry], names: set[str]) -> list[str]:
-    """The file names among `names` whose contents differ between the two lists of files."""
+    """Return the names among `names` of files whose contents differ between the two lists."""
     before, after = ({entry.name: entry.sha256 for entry in each if entry.name in names} for each in (first, files))
     return sorted(name for name in names if before.get(name) != after.get(name))
 
 
 def _finished_record(plan: Plan, number: int) -> _PartRecord | None:
-    """The record of part `number`, if a killed build has finished it; None if it has not, or if its files are
-    damaged."""
+    """Return the record of part `number` if an earlier build finished it, None if it did not, or if the files of the
+    part are damaged."""
     path, whole = plan.staging / f"{part_file('', number)[:-1]}.json", plan.staging.parent
     try:
         data = read_sealed(path)
@@ -337,8 +337,8 @@ def _finished_record(plan: Plan, number: int) -> _PartRecord | None:
 
 
 def _build_part(plan: Plan, number: int, first_row: int, shared: set[str]) -> _PartRecord:
-    """Compute and write part `number` in a folder of its own, then move its files beside those of the other parts, the
-    record last."""
+    """Compute and write part `number` in a separate folder, then move its files beside those of the other parts. The
+    record is moved last."""
     assert plan.part is not None
     staging, whole = plan.staging, plan.staging.parent
     storage.make_folder(staging)
@@ -360,7 +360,8 @@ def _build_part(plan: Plan, number: int, first_row: int, shared: set[str]) -> _P
 
 
 def _kept_part(plan: Plan) -> str:
-    """A clause for the user that says what a stopped build keeps; empty if the next build has to begin anew."""
+    """Return a clause for the user that says which work is kept if the build is stopped. It is empty if the next build
+    has to start again."""
     if (plan.staging / COMPUTED).exists():
         return f"all values of {plan.title} are kept"
     part = killed_build_progress(plan.staging)
@@ -368,8 +369,8 @@ def _kept_part(plan: Plan) -> str:
 
 
 def _install_published(plan: Plan, published: Table) -> Table:
-    """Copy a version that comes with the package into the warehouse. What a killed build of the same recipe has left is
-    kept."""
+    """Copy a version that comes with the package into the warehouse. Files that a killed build of the same recipe has
+    left are kept."""
     version, staged = published.manifest.version, plan.lock.with_suffix(".published")
     if plan.elsewhere:
         stage(plan.warehouse, staged, plan.beside(staged))
@@ -380,8 +381,8 @@ def _install_published(plan: Plan, published: Table) -> Table:
 
 
 def _compute_arrays(plan: Plan) -> dict[str, Any]:
-    """Compute and save all declared arrays in the staging folder, unless a killed build has done so. Returns a record:
-    the `seconds` that it took, and under `arrays` the SHA-256 of each file."""
+    """Compute and save all declared arrays in the staging folder, unless an earlier build has done so. Returns a
+    record: the `seconds` that it took, and under `arrays` the SHA-256 of each file."""
     job = Job(plan.staging, plan.progress, plan.files,
               title=plan.title, strict=plan.strict, recipe=plan.seal, executor=plan.executor)  # fmt: skip
     computed = _load_computed(plan)
@@ -405,8 +406,8 @@ def _compute_arrays(plan: Plan) -> dict[str, Any]:
 
 
 def _load_computed(plan: Plan) -> dict[str, Any] | None:
-    """The record that `_compute_arrays` of a killed build has saved. None if there is none, or if an array no longer
-    matches its hash."""
+    """Return the record that `_compute_arrays` saved in an earlier build, None if there is none, or if an array no
+    longer matches its hash."""
     marker = plan.staging / COMPUTED
     if not marker.exists():
         return None
@@ -436,7 +437,7 @@ class _Written(NamedTuple):
 def _write(plan: Plan, saved: Mapping[str, Any], number: int = -1, first_row: int = 0) -> _Written:
     """Hash the arrays, write the Parquet files, and run the SQL checks: for part `number`, whose first row is
     `first_row`, or for the whole version if it has no parts. If a check fails, the next build computes the arrays
-    anew."""
+    again."""
     kind, staging, parameters, arrays = plan.kind, plan.staging, plan.parameters, plan.arrays()
     try:
         shared = {array.name for array in kind.arrays_of(parameters) if array.is_shared and plan.part}
@@ -453,7 +454,7 @@ def _write(plan: Plan, saved: Mapping[str, Any], number: int = -1, first_row: in
         return _Written(digest, rows, files, dict(kind.computation.statistics(computed)))
     except StorageError:
         raise
-    except Exception:  # values that must not be published
+    except Exception:  # after any error, these values must not be published
         (staging / COMPUTED).unlink(missing_ok=True)
         raise
 
@@ -530,7 +531,7 @@ def write_tables(
     recipe_key: str,
 ) -> int:
     """Write every table of a version as a Parquet file, with metadata that names the version. Returns the number of
-    rows of the main table, also if the variant is too large for Parquet and has this table only as arrays."""
+    rows of the main table, even if the variant is too large for Parquet and stores this table only as arrays."""
     from bgdata.store.parquet import write_parquet
 
     rows = []
@@ -550,7 +551,7 @@ def refresh_catalog(warehouse: Versions) -> None:
 
 
 def mend_catalog(warehouse: Versions) -> None:
-    """Update catalog.duckdb if versions were added or deleted since it was written."""
+    """Update catalog.duckdb if versions were added or deleted after it was written."""
     from bgdata.store import catalog
 
     if catalog.is_stale(warehouse):
@@ -558,8 +559,8 @@ def mend_catalog(warehouse: Versions) -> None:
 
 
 def _source_commit() -> str:
-    """The git commit of the source tree that this package runs from, with `-dirty` if there are local changes. Empty if
-    the package is installed."""
+    """Return the git commit of the source tree from which this package runs, with `-dirty` if there are local changes.
+    The string is empty if the package is installed."""
     folder = Path(__file__).parents[2]
     if not (folder / ".git").exists():
         return ""

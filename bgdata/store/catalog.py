@@ -1,16 +1,18 @@
 """The catalog: every table as a commented view over its Parquet files, with the SQL macros and views.
 
-Connections opened here have it in memory, made from the manifests. Untrusted read-only queries use the file
-catalog.duckdb instead, if this user wrote it and nothing has changed since. A catalog from another user may contain
-anything, so it is never opened for queries (see `seal`). For other DuckDB clients the file is written aside and
-renamed, and can be deleted at any time. Its views read files below the folder where it was written, which a file beside
-it names. Opened from any other place they raise an error, because in a copy they would read the original. After a
-warehouse is moved or copied, bgdata rewrites the catalog when it opens it; until then `set variable warehouse =
-'<folder>'` corrects the views in any client.
+Connections that are opened here make the catalog in memory, from the manifests. Untrusted read-only queries use the
+file catalog.duckdb instead, if this user wrote it and nothing has changed since. A catalog from another user may
+contain anything, so it is never opened for queries (see `seal`).
 
-Writing takes time in proportion to changes: an index (see `survey`) records the state of each variant, and
-`refresh_catalog` copies the file and replaces only rows and views of changed variants. A view over a kind reads a list
-of files, and distinguishes variants by their folders.
+catalog.duckdb is for other DuckDB clients. It is written as a temporary file and renamed, and can be deleted at any
+time. Its views read files below the folder where it was written, which a file beside it names. In any other folder the
+views raise an error, because in a copy they would read the original. After a warehouse was moved or copied, bgdata
+writes the catalog again when it opens the warehouse. Until then, `set variable warehouse = '<folder>'` corrects the
+views in any client.
+
+The time to update the file depends on the number of changes: an index (see `survey`) records the state of each variant,
+and `refresh_catalog` copies the file and replaces only rows and views of changed variants. The view of a kind reads a
+list of files, and takes the variant from their folders.
 """
 
 from __future__ import annotations
@@ -70,7 +72,7 @@ from bgdata.store.survey import (
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
-# the oldest sufficient layout: clients from 1.2 on can open the catalog
+# the oldest layout that has all we need: clients from 1.2 on can open the catalog
 STORAGE_VERSION = "v1.2.0"
 WRITE_ANEW = "try: bgdata catalog"
 DEFINED = {  # everything that a catalog defines, by kind of entry
@@ -90,15 +92,15 @@ _MAX_SEAL_BYTES = 1000
 
 
 def write_catalog(warehouse: Versions) -> None:
-    """Write catalog.duckdb anew from the manifests, while holding a lock. Raises StorageError if it cannot be
+    """Write a new catalog.duckdb from the manifests, while holding a lock. Raises StorageError if it cannot be
     written."""
     _write(warehouse, None, is_anew=True)
 
 
 def refresh_catalog(warehouse: Versions, *, exact: set[str] | None = None) -> None:
-    """Update catalog.duckdb while holding a lock. Only changed variants are written again; if the file was not written
-    by this user in this folder, all are. For the kinds in `exact` (None: all kinds) a change is found by comparing
-    files, for other kinds by the times of folders alone. Raises StorageError if the catalog cannot be written."""
+    """Update catalog.duckdb while holding a lock. Only changed variants are written again, or all variants if the file
+    was not written by this user in this folder. For the kinds in `exact` (None: all kinds) files are compared to find
+    changes, for other kinds only the times of folders. Raises StorageError if the catalog cannot be written."""
     _write(warehouse, exact, is_anew=False)
 
 
@@ -111,7 +113,7 @@ def _write(warehouse: Versions, exact: set[str] | None, *, is_anew: bool) -> Non
             before = None if is_anew or warehouse.is_moved() else _own_index(warehouse, declared)
             if before and not _is_own(warehouse, before.state):
                 before = None
-            # versions published meanwhile may be missing in it
+            # versions that were published meanwhile may be missing in the index
             index = _index_of(warehouse, declared, before, exact=exact)
             if before:
                 _update_catalog_to(partial, warehouse, before, index)
@@ -129,14 +131,15 @@ def _write(warehouse: Versions, exact: set[str] | None, *, is_anew: bool) -> Non
 
 
 def _own_index(warehouse: Versions, declared: str) -> Index | None:
-    """The index of the catalog, if this user wrote it in this folder and `declared`, the digest of the declarations of
-    kinds, is unchanged; else None."""
+    """Return the index of the catalog if this user wrote it in this folder and `declared`, the digest of the
+    declarations of kinds, has not changed; otherwise None."""
     index = read_index(warehouse) if warehouse.kinds.has_modules_alone else None
     return index if index and index.declared == declared else None
 
 
 def _index_of(warehouse: Versions, declared: str, before: Index | None, *, exact: set[str] | None = None) -> Index:
-    """The index of the warehouse as it is now. Variants that have not changed are taken from the index `before`."""
+    """Make the index of the warehouse as it is now. Variants that have not changed are taken from the index
+    `before`."""
     with _Reader(warehouse) as reader:
         variants = survey(warehouse, before.variants if before else {}, reader.read, exact=exact)
     return (before or declared_index(warehouse, declared))._replace(variants=variants)
@@ -165,7 +168,8 @@ class _Reader:
 
     def read(self, kind: str, name: str, seen: FolderFacts) -> Variant:
         """Read the folder of the variant `name` of a kind; `seen` are the facts of its files. Damaged tables are
-        recorded with their error. Raises an error if memory, rights or the disk prevent reading now."""
+        recorded with their error. An error is raised if the folder cannot be read now because memory or rights are
+        missing or a disk fails."""
         warehouse, declared = self._warehouse, self._warehouse.kinds[kind]
         table, flaw = current_version(warehouse, kind, name)
         tables, files, lacking = dict[str, str](), dict[str, list[str]](), dict[str, dict[str, str]]()
@@ -197,7 +201,7 @@ class _Reader:
 
 
 def _reason(table: Table, error: Exception) -> str:
-    """The message that a query of a damaged version gets: the version's name and the error."""
+    """Return the message that a query of a damaged version raises: the version's name and the error."""
     flaw = str(error).splitlines()[0]
     if isinstance(error, OlderTableError | NotFetchedError):
         return flaw
@@ -216,7 +220,7 @@ def _write_catalog_to(path: Path, warehouse: Versions, index: Index) -> None:
 
 
 def _update_catalog_to(path: Path, warehouse: Versions, before: Index, index: Index) -> None:
-    """Copy the catalog, whose index was `before`, to a new file at `path`, and write what differs in `index`. Raises
+    """Copy the catalog, whose index was `before`, to a new file at `path`, and write the differences of `index`. Raises
     duckdb.Error."""
     _remove_database(path)
     shutil.copyfile(warehouse.catalog, path)
@@ -239,8 +243,8 @@ def _update_catalog_to(path: Path, warehouse: Versions, before: Index, index: In
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, path: Path, warehouse: Versions, kinds: set[str]) -> None:
-    """Open the catalog at `path` for writing. The connection may then open only this warehouse, and, where folders of
-    these kinds or of kinds that share tables with them are links, the targets of the links."""
+    """Open the catalog at `path` for writing. The connection may then open only this warehouse, and the targets of
+    links. Only links of these kinds, and of kinds that share tables with them, count."""
     root = warehouse.root.resolve()
     linked = {
         _real_folder(warehouse, kind, name)
@@ -250,11 +254,11 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path, warehouse: Versio
     }
     keep_to(connection, (), folders=[root, path.absolute().parent, *linked])
     connection.execute(f"attach {sql_text(str(path))} as catalog (storage_version '{STORAGE_VERSION}')")
-    connection.execute("use catalog; begin transaction")  # single statements would each wait for the disk
+    connection.execute("use catalog; begin transaction")  # each single statement would wait for the disk
 
 
 def _database_files(path: Path) -> list[Path]:
-    """The path of a DuckDB database, and the paths of the files that DuckDB keeps beside it while it writes."""
+    """Return the path of a DuckDB database, and the paths of the files that DuckDB writes beside it."""
     return [path, *(path.with_name(path.name + end) for end in (".wal", ".wal.checkpoint"))]
 
 
@@ -312,8 +316,8 @@ def connect(
     functions: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     for_query: str = "",
 ) -> duckdb.DuckDBPyConnection:
-    """Open an in-memory DuckDB connection that has the views and macros of the catalog, and may read only the tables of
-    the warehouse.
+    """Open an in-memory DuckDB connection with the views and macros of the catalog. It may read only the tables of the
+    warehouse.
 
     `limits` are for untrusted queries (see `read_only_query`): they lock the configuration of the connection, which
     then uses catalog.duckdb if possible. `allow_files` lets the connection open any file; `outputs` are files that it
@@ -360,12 +364,12 @@ ANY_FILE = re.compile(r"/|parquet|query|json_execute", re.IGNORECASE)  # in quer
 
 
 def _named_by(warehouse: Versions, index: Index, query: str) -> frozenset[str]:
-    """All words of a query, and all words of the views and macros that it uses, directly or indirectly."""
+    """Return all words of a query, and all words of the views and macros that it uses, directly or indirectly."""
     return warehouse.kinds.sql.needed_by(query, map(parse_script, index.generated))
 
 
 def _kinds_of(index: Index, names: frozenset[str]) -> set[str]:
-    """The kinds of which `names` contains a table, or the view of a single variant."""
+    """Return the kinds for which `names` contains a table, or the view of a single variant."""
     return {
         kind
         for kind, tables in index.tables.items()
@@ -404,8 +408,8 @@ def _take_catalog(
     kinds: set[str] | None,
     outputs: Iterable[Path],
 ) -> bool:
-    """Open catalog.duckdb, and allow the connection to read the files behind its views (of these kinds, None: all) and
-    to write `outputs`, but no other files. Returns false if another program prevents it."""
+    """Open catalog.duckdb. The connection may then read the files of the views of these kinds (None: all kinds) and
+    write `outputs`, but open no other files. Returns false if another program prevents it."""
     try:
         connection.execute(f"attach {sql_text(str(warehouse.catalog.resolve()))} as catalog (read_only)")
     except duckdb.Error:
@@ -433,7 +437,7 @@ def is_stale(warehouse: Versions, state: str = "") -> bool:
 def check_catalog(warehouse: Versions) -> None:
     """Check that catalog.duckdb, which other clients open, agrees with the manifests. Raises CheckFailedError, which
     names the differences; CorruptFileError if the file is not a catalog; and CheckSkippedError if it is missing or
-    outdated. In a copied warehouse the views may still name the folder where the catalog was written."""
+    outdated. In a copied warehouse the views may name the folder where the catalog was written."""
     if not warehouse.catalog.is_symlink() and is_stale(warehouse):
         raise CheckSkippedError("there is none that is up to date; the next query writes it")
     with storage_errors("read", warehouse.catalog), open_regular(warehouse.catalog):
@@ -515,9 +519,9 @@ def _is_own(warehouse: Versions, state: str) -> bool:
 
 
 def code_of(warehouse: Versions, state: str, path: Path) -> str:
-    """A keyed hash of the catalog file at `path`, of its state, and of the warehouse's folder, which proves that this
-    user wrote it. Empty if this user has no key. Raises CorruptFileError if the path is not a regular file, and OSError
-    if it cannot be read."""
+    """Return a keyed hash of the catalog file at `path`, of its state, and of the warehouse's folder, which proves that
+    this user wrote it. It is empty if this user has no key. Raises CorruptFileError if the path is not a regular file,
+    and OSError if it cannot be read."""
     key = own_key()
     code = hashlib.blake2b(f"{warehouse.root.resolve()}\0{state}\0".encode(), key=key)
     with open_regular(path) as file:

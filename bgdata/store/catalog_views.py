@@ -40,9 +40,9 @@ create macro files_in(folder, files) as list_transform(
 );
 comment on macro files_in is 'Paths of files, one per line, below a folder or the one that the variable warehouse names'
 """
-OF_THE_FOLDER = "split_part(filename, '/', -3)"  # <variant>/<version>/table.parquet
+OF_THE_FOLDER = "split_part(filename, '/', -3)"  # the variant in <variant>/<version>/table.parquet
 WITH_NAMES = ", filename = true"
-KEEP_FOOTERS = "set parquet_metadata_cache = true"  # versions never change
+KEEP_FOOTERS = "set parquet_metadata_cache = true"  # files of versions never change
 
 
 def fill_catalog(
@@ -58,8 +58,8 @@ def fill_catalog(
 
     In a file (`is_file`), views find the folder of the warehouse by a variable, or else by the path where the file was
     written. If `is_relative` is true, they use the path with which the warehouse was opened. If `wanted` is given, only
-    what has one of these names is created, without comments, and other kinds are not imported. The view of a damaged
-    version raises an error that names the version."""
+    views, macros and tables with these names are created, without comments, and other kinds are not imported. The view
+    of a damaged version raises an error that names the version."""
     sql = warehouse.kinds.sql
     sql.run(connection, "macros", wanted=wanted)
     connection.execute(IS_IN_PLACE)
@@ -73,13 +73,13 @@ def fill_catalog(
         if wanted is None or parse_script(text).creates & wanted:
             connection.execute(text)
     sql.run(connection, "lookups", "views", wanted=wanted)
-    if not is_file:  # not before: footers of all files of views would take much memory
+    if not is_file:  # only here: the footers of the files of all views would take much memory
         connection.execute(KEEP_FOOTERS)
 
 
 def own_views(warehouse: Versions, index: Index) -> dict[str, tuple[str, str]]:
-    """The views that show a single variant, by name of the view: KIND/VARIANT and the table. A name that another table,
-    view or macro has is left out."""
+    """Return the views that show a single variant, by name of the view, as KIND/VARIANT and the table. A view is left
+    out if another table, view or macro has its name."""
     scripts = [*map(parse_script, index.generated), *warehouse.kinds.sql.scripts("lookups", "views")]
     taken = {name for each in index.tables.values() for name, _ in each}
     taken |= {name for script in scripts for name in script.creates}
@@ -102,9 +102,10 @@ def create_views(
     wanted: frozenset[str] | None = None,
     root: Path | None = None,
 ) -> None:
-    """Create the views of each table: one for each variant, and one over all variants. `keys` limits this to variants
-    by KIND/VARIANT and to the tables that they have, and replaces existing views; `wanted` limits it to views by name.
-    Views name their files below the folder `root`; without it, in a way that stays valid when the catalog is moved."""
+    """Create the views of each table: one for each variant, and one over all variants. If `keys` is given, only the
+    views of these variants, KIND/VARIANT, and of their tables are created, and existing views are replaced. If `wanted`
+    is given, only views with these names are created. Views name their files below the folder `root`; without it, they
+    stay valid if the catalog is moved."""
     tables, variants = index.tables, index.variants
     by_kind: dict[str, list[tuple[str, Variant]]] = {}
     for key, variant in variants.items():
@@ -133,8 +134,8 @@ def create_views(
 
 
 def _select(warehouse: Versions, shape: TableShape, variants: Iterable[tuple[str, Variant]], root: Path | None) -> str:
-    """An SQL query for the rows of one table over the given variants of one kind; each damaged variant contributes a
-    query that raises its error. Empty if no variant has the table."""
+    """Return an SQL query for the rows of one table of these variants of a kind. For each damaged variant it contains a
+    query that raises its error. It is empty if no variant has the table."""
     damaged, kind = [], ""
     groups: dict[str, list[str]] = {}  # files by the SQL of their columns
     for key, variant in variants:
@@ -155,12 +156,12 @@ def _select(warehouse: Versions, shape: TableShape, variants: Iterable[tuple[str
 
 
 def _files_of(warehouse: Versions, files: Iterable[str], root: Path | None) -> str:
-    """The SQL expression that reads these Parquet files, below the folder `root` or, if it is None, below the folder of
-    the catalog."""
+    """Return the SQL expression that reads these Parquet files, below the folder `root`, or below the folder of the
+    catalog if it is None."""
     if root is not None:
         paths = f"[{', '.join(sql_text(f'{root}{file}') for file in files)}]"
     else:  # absolute unless a variable is set: DuckDB resolves relative paths against the client's folder
-        # one text: DuckDB takes ten times as long to write and read a list of thousands of them
+        # one string: DuckDB takes ten times as long to write and read a list of thousands of strings
         listed = sql_text("\n".join(files))
         paths = f"files_in({sql_text(str(warehouse.root.resolve()))}, {listed})"
     place = "" if root is not None else f" where is_in_place({sql_text(str(warehouse.root.resolve()))})"
@@ -168,7 +169,7 @@ def _files_of(warehouse: Versions, files: Iterable[str], root: Path | None) -> s
 
 
 def is_readable(table: Table) -> bool:
-    """Whether the manifest of a version can be read. `bgdata verify` reports those that cannot."""
+    """Whether the manifest of a version can be read. `bgdata verify` reports manifests that cannot be read."""
     try:
         return bool(table.manifest)
     except BgdataError:
@@ -188,7 +189,7 @@ def _create_manifests(connection: duckdb.DuckDBPyConnection, root: Path | None) 
         connection.execute(f"comment on {place} is {sql_text(text)}")
 
 
-MAX_MANIFESTS = 256  # in memory at once
+MAX_MANIFESTS = 256  # number of manifests in memory at once
 
 
 def insert_manifests(
@@ -223,26 +224,25 @@ def forget_manifests(connection: duckdb.DuckDBPyConnection, key: str) -> None:
 def _create_view(
     connection: duckdb.DuckDBPyConnection, name: str, shape: TableShape, query: str, comment: str, *, replaced: bool
 ) -> None:
-    """Create a view named `name` from a query; `replaced` allows to replace an existing one. If `comment` is not empty,
-    the view gets it, and its columns get the comments that the table declares."""
+    """Create a view named `name` from a query; If `replaced` is true, it may replace an existing view. If `comment` is
+    not empty, the view gets it as its comment, and its columns get the comments that the table declares."""
     statements = [f"create {'or replace ' * replaced}view {identifier(name)} as {query}"]
     if comment:
         statements.append(f"comment on view {identifier(name)} is {sql_text(comment)}")
         for column in (*_leading_columns(shape), *shape.columns):
             place = f"{identifier(name)}.{identifier(column.name)}"
             statements.append(f"comment on column {place} is {sql_text(column.comment)}")
-    connection.execute("; ".join(statements))  # a call for each would take a third longer
+    connection.execute("; ".join(statements))  # separate calls would take a third longer
 
 
 def _leading_columns(shape: TableShape) -> list[Column]:
-    """The columns that a view has before the declared ones, which name the variant and, for a shared table, the
-    kind."""
+    """Return the columns that a view has before the declared columns: the variant and, for a shared table, the kind."""
     variant = Column("variant", "VARCHAR", "", "Name of the parameters, such as 6x9")
     return [Column("dataset", "VARCHAR", "", "Dataset kind"), variant] if shape.shared else [variant]
 
 
 def _damaged_select(kind: str, shape: TableShape, variant: str, reason: str) -> str:
-    """An SQL query that has the columns of a table, and fails with the message `reason` when it runs."""
+    """Return an SQL query with the columns of a table, which fails with the message `reason` when it runs."""
     columns = {column.name: f"null::{column.type}" for column in shape.columns}
     columns["variant"] = sql_text(variant)
     if shape.shared:

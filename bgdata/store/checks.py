@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def select_columns(
     kind: Dataset[Any], parameters: Parameters, shape: TableShape, missing: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """The SQL select list of a table: `variant`, then the declared columns. `missing` has the SQL by which each column
-    is computed that the Parquet file does not contain."""
+    """Return the SQL select list of a table: `variant`, then the declared columns. For columns that the Parquet file
+    does not contain, `missing` has the SQL that computes them."""
     owner = [f"{sql_text(kind.name)} as dataset"] if shape.shared else []
     return ", ".join([*owner, f"{sql_text(kind.slug(parameters))} as variant", *shape.select_list(missing)])
 
@@ -60,7 +60,7 @@ def check_columns(
     revision, CorruptFileError if they differ in the current revision, and duckdb.Error for an invalid Parquet file."""
     declared = {column.name: column.type for column in shape.columns}
     lacking: dict[str, dict[str, str]] = {}
-    for path in table.check_files(shape.file):  # the path with which the warehouse was opened: errors show it
+    for path in table.check_files(shape.file):  # not the resolved path, because errors show the path
         relation = connection.sql(f"from {parquet_source(path)}")
         found = dict(zip(relation.columns, map(str, relation.types), strict=True))
         if found == declared:
@@ -108,8 +108,8 @@ def run_sql_checks(
 
 @contextmanager
 def connect_tables(kinds: Kinds, tables: Iterable[Table]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A DuckDB connection that has the macros, and a view for each table over the given versions. It may open only the
-    files of these versions."""
+    """Open a DuckDB connection with the macros, and with a view of each table over the given versions. It may open only
+    the files of these versions."""
     from bgdata.store.locked_sql import keep_to, open_memory
 
     sources: dict[str, list[str]] = {}
@@ -133,7 +133,7 @@ def connect_tables(kinds: Kinds, tables: Iterable[Table]) -> Iterator[duckdb.Duc
 
 
 def only_row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:
-    """The values of the one row that an SQL query returns. Raises QueryError if the query fails, returns no row or
+    """Return the values of the only row of an SQL query. Raises QueryError if the query fails, returns no row or
     several rows, or if a value is null."""
     import duckdb
 
@@ -165,7 +165,7 @@ class Comparison(NamedTuple):
     """How one table differs between two versions."""
 
     shape: TableShape
-    only_before: int  # rows, by key
+    only_before: int  # number of rows whose key is only in the first version
     only_after: int
     changes: list[ColumnChange]
 
@@ -196,9 +196,9 @@ def define_version(
 
 def compare_views(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> Comparison:
     """Compare the views `before` and `after`, which show the same table of two versions: the rows whose key is in only
-    one of them, and, for rows in both, each column that both have."""
+    one view, and, for rows in both, each column that both have."""
     keys = [identifier(name) for name in shape.key]
-    same_key = " and ".join(f"before.{name} is not distinct from after.{name}" for name in keys)  # also where null
+    same_key = " and ".join(f"before.{name} is not distinct from after.{name}" for name in keys)  # also if it is null
     alone = []
     for one, other in (("before", "after"), ("after", "before")):
         ((count,),) = connection.sql(f"select count(*) from {one} anti join {other} on {same_key}").fetchall()

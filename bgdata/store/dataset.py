@@ -1,5 +1,5 @@
-"""The contract of a dataset kind: a declaration, from which everything else is derived, and a computation in the module
-beside it, which is imported when needed."""
+"""The base classes of kinds of dataset. A kind is a declaration, from which tables, SQL and reference pages are
+derived, and a computation in the module beside it, which is imported when it is needed."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class Column:
 
 @dataclass(frozen=True)
 class TableShape:
-    """The declaration of a table of a kind: it is one Parquet file in each version, and one SQL view over all variants.
-    If several kinds declare the same table, it is `shared`: one view has the rows of all these kinds, with the kind in
-    the column `dataset`."""
+    """The declaration of a table of a kind. The table is one Parquet file in each version, and one SQL view over all
+    variants. If several kinds declare the same table, it is `shared`: one view shows the rows of all these kinds, with
+    the kind in the column `dataset`."""
 
     name: str
     file: str
@@ -61,7 +61,7 @@ class TableShape:
     columns: tuple[Column, ...]  # in SQL, without `variant`
     key: tuple[str, ...]  # columns that identify a row; the table is sorted by them
     shared: bool = False
-    joins: tuple[str, ...] = ()  # tables that have to do with the same rows, as `TABLE using (COLUMNS)`
+    joins: tuple[str, ...] = ()  # tables about the same rows, as `TABLE using (COLUMNS)`
 
     @property
     def comment(self) -> str:
@@ -70,8 +70,8 @@ class TableShape:
         return f"{self.summary} Joins {', '.join(self.joins)}." if self.joins else self.summary
 
     def select_list(self, missing: Mapping[str, str]) -> list[str]:
-        """The SQL expression of each declared column. `missing` has, by name, the SQL by which a column is computed
-        that the Parquet file does not contain."""
+        """Return the SQL expression of each declared column. For columns that the Parquet file does not contain,
+        `missing` has the SQL that computes them, by name."""
         return [
             f"({missing[column.name]})::{column.type} as {identifier(column.name)}"
             if column.name in missing
@@ -81,7 +81,7 @@ class TableShape:
 
     @property
     def row(self) -> str:
-        """A sentence that says what one row of the table is."""
+        """A sentence that says what a row of the table is about."""
         return f"One row for each {' and '.join(self.key)}, in this order."
 
 
@@ -96,26 +96,25 @@ class FlatArray:
     is_shared: bool = False  # equal in all parts of a version, such as the name of the player
 
 
-CONFIDENCE = 0.99  # probability that a sample finds the stated share of bad rows
+CONFIDENCE = 0.99  # probability with which a sample finds the stated share of bad rows
 
 
 class Estimate(NamedTuple):
-    """What a build is expected to need: rows, bytes on disk and bytes of memory."""
+    """The expected size of a build: its rows, bytes on disk and bytes of memory."""
 
     rows: int
     disk_bytes: int  # size of the finished version
     memory_bytes: int
-    checkpoint_bytes: int = 0  # size of one saved state, or of all shards
+    checkpoint_bytes: int = 0  # size of a checkpoint, or of all shards
 
     @property
     def building_bytes(self) -> int:
-        """The most bytes on disk at any time of the build: a checkpoint together with the next one, or with the
-        finished files."""
+        """The peak disk space of the build, in bytes: two checkpoints, or a checkpoint and the finished files."""
         return self.checkpoint_bytes + max(self.disk_bytes, self.checkpoint_bytes)
 
 
 def sample_text(count: int, total: int, unit: str = "rows") -> str:
-    """What recomputing `count` of `total` random items can find, in words: `1,000 of 10,000 games: finds 1 bad one in
+    """Say what recomputing `count` of `total` random items can find: `1,000 of 10,000 games: finds 1 bad one in
     217`."""
     return (
         f"all {total:,} {unit}" if count >= total else f"{count:,} of {total:,} {unit}: {detection_text(count, total)}"
@@ -123,13 +122,12 @@ def sample_text(count: int, total: int, unit: str = "rows") -> str:
 
 
 def drawn_sample_text(count: int, total: int) -> str:
-    """Like `sample_text`, for `count` rows that are drawn with replacement."""
+    """Say the same as `sample_text` for `count` random rows of `total` that are chosen with replacement."""
     return f"{count:,} rows drawn of {total:,}: {detection_text(count, total)}"
 
 
 def detection_text(count: int, total: int) -> str:
-    """The smallest share of bad items among `total` that a random sample of `count` items finds with probability
-    CONFIDENCE, in words."""
+    """Say which share of bad items among `total` a random sample of `count` items finds with probability CONFIDENCE."""
     rarest = min(total, max(1, int(-1 / math.expm1(math.log(1 - CONFIDENCE) / count)))) if count else 0
     return f"finds 1 bad one in {rarest:,} with {CONFIDENCE:.0%}"
 
@@ -150,7 +148,7 @@ class Context(Generic[P_co]):
     part: range | None = field(default=None, kw_only=True)  # range of its items, None for all: see Dataset.part_items
 
     def items(self, count: int) -> range:
-        """The numbers of the items to compute: the items of the part, or all of `range(count)`."""
+        """Return the items to compute: the items of the part, or all of `range(count)`."""
         return range(count) if self.part is None else self.part
 
 
@@ -158,7 +156,7 @@ class Context(Generic[P_co]):
 class Build(Context[P_co]):
     """A version that is being computed."""
 
-    job: Job  # saves its arrays
+    job: Job  # saves the arrays of the version
 
 
 @dataclass(frozen=True)
@@ -200,18 +198,20 @@ class Dataset(ABC, Generic[P]):
     main_table: ClassVar[str] = ""  # name of the main table; empty if it is the name of the kind
     side_tables: ClassVar[tuple[TableShape, ...]] = ()
     arrays: ClassVar[tuple[FlatArray, ...]]
-    computed_by: ClassVar[str] = ""  # stem of its module of computation; empty for its own name
+    computed_by: ClassVar[str] = ""  # stem of the module that computes it; if empty, NAME_compute is the module
     takes_files: ClassVar[bool] = False  # whether it is imported from files rather than computed
     tags: ClassVar[frozenset[str]] = frozenset()  # for subjects; the store ignores them
-    sample_rows: ClassVar[int] = 1000  # what `verify` recomputes unless told, of tables that take long to compute
-    whole_rows: ClassVar[int] = 0  # tables of up to so many rows take seconds: `verify` computes them again as a whole
-    # items, such as games, of one part of a version: what is computed, written and proven at a time; 0: in one part
+    sample_rows: ClassVar[int] = 1000  # rows that `verify` recomputes by default, of tables that take long to compute
+    whole_rows: ClassVar[int] = 0  # `verify` computes tables of up to so many rows as a whole: they take seconds
+    # items, such as games, of one part of a version: a part is computed, written and proven at a time; 0: versions have
+    # no parts
     part_items: ClassVar[int] = 0
-    row_group_rows: ClassVar[int] = 245_760  # fewer, larger groups: DuckDB spends 20 us on each it skips
+    row_group_rows: ClassVar[int] = 245_760  # few, large groups: DuckDB spends 20 us on each that it skips
 
     parameters: type[P]
     defaults: tuple[P, ...]  # variants in warehouse.lock, whose names imply their parameters
-    more: tuple[P, ...] = ()  # defaults that only `bgdata build --all` builds
+    more: tuple[P, ...] = ()  # defaults that only `bgdata build --all` or `bgdata build KIND` builds
+    named_only = False  # whether `--all` leaves them out too: their inputs take minutes, and few people need them
     smallest: P  # the variant of tests
 
     @property
@@ -220,19 +220,24 @@ class Dataset(ABC, Generic[P]):
         return [parameters for parameters in self.defaults if parameters not in self.more]
 
     @property
+    def of_all(self) -> list[P]:
+        """The parameters of the variants that `bgdata build --all` builds."""
+        return self.basic if self.named_only else [*self.defaults]
+
+    @property
     def tables(self) -> tuple[TableShape, ...]:
         """All tables of the kind: the main table first, then the side tables."""
         main = TableShape(self.main_table or self.name, PARQUET, self.summary, self.columns, self.key, joins=self.joins)
         return (main, *self.side_tables)
 
     def tables_of(self, _parameters: P) -> tuple[TableShape, ...]:
-        """The tables that a variant stores as Parquet files: all tables, or none if the variant is too large for
+        """Return the tables that a variant stores as Parquet files: all tables, or none if the variant is too large for
         Parquet."""
         return self.tables
 
     def derived_columns(self, _parameters: P) -> Mapping[str, str]:
-        """The SQL of columns that can be computed from other columns and `variant`, by name. They were declared later
-        than the others, so older Parquet files lack them, and views compute them."""
+        """Return the SQL of columns that can be computed from other columns and `variant`, by name. These columns were
+        declared later than the others, so older Parquet files lack them, and views compute them."""
         return {}
 
     def arrays_of(self, _parameters: P) -> tuple[FlatArray, ...]:
@@ -249,8 +254,8 @@ class Dataset(ABC, Generic[P]):
         raise MissingTableError(f"expected a default variant of {self.name}: {have}, got {variant}")
 
     def recipe_of(self, manifest: Manifest) -> P:
-        """The parameters that the manifest of a version records. Raises ManifestFormatError if they belong to a variant
-        of another name, and InvalidParameterError if they are invalid."""
+        """Return the parameters that the manifest of a version contains. Raises ManifestFormatError if they belong to a
+        variant with another name, and InvalidParameterError if they are invalid."""
         parameters = self.parameters.from_manifest(manifest.parameters)
         slug = self.slug(parameters)
         if slug != manifest.variant:
@@ -269,22 +274,22 @@ class Dataset(ABC, Generic[P]):
         """Raise InvalidParameterError if no variant can have these parameters."""
 
     def complete(self, parameters: P, _warehouse: Versions) -> P:
-        """The parameters with what the user left out filled in from the warehouse, such as the version of an input that
-        was given by KIND/VARIANT."""
+        """Return the parameters, with missing values filled in from the warehouse, such as the version of an input that
+        the user gave as KIND/VARIANT."""
         return parameters
 
     def inputs(self, _parameters: P) -> Mapping[str, Input]:
-        """The datasets that a variant is computed from, by role."""
+        """Return the datasets from which a variant is computed, by role."""
         return {}
 
     def item_count(self, _parameters: P, _inputs: Mapping[str, Table]) -> int:
-        """The number of items, such as games, that a version is computed from, in the order of its rows. A version with
-        more than `part_items` of them is computed and stored in parts."""
+        """Return the number of items, such as games, from which a version is computed, in the order of its rows. A
+        version with more than `part_items` items is computed and stored in parts."""
         return 0
 
     def published_folder(self, _parameters: P) -> Path | None:
-        """The folder, inside the package, of a finished version with these parameters; None if there is none. The
-        package contains versions that take hours to compute."""
+        """Return the folder, inside the package, of a finished version with these parameters, None if there is none.
+        The package contains versions that take hours to compute."""
         return None
 
     @abstractmethod
@@ -293,8 +298,8 @@ class Dataset(ABC, Generic[P]):
 
     @functools.cached_property
     def computation(self) -> Computation[P]:
-        """The object that computes versions of this kind. First use imports the module `<name>_compute` beside the
-        declaration, with its kernels; a module that serves several kinds has a dictionary of classes by kind."""
+        """The object that computes versions of this kind. The first use imports the module `<name>_compute` beside the
+        declaration, with its kernels. A module that computes several kinds has a dictionary of classes by kind."""
         declaring = next(base for base in type(self).__mro__ if "name" in vars(base))
         package = declaring.__module__.rpartition(".")[0]
         module = import_module(f"{package}.{self.computed_by or self.name}_compute")
@@ -303,26 +308,27 @@ class Dataset(ABC, Generic[P]):
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state for pickling, without the computation: the process that unpickles the kind imports it again."""
+        """Return the state for pickling, without the computation, which the process that unpickles the kind imports
+        again."""
         return {name: value for name, value in vars(self).items() if name != "computation"}
 
 
 class ImportedDataset(Dataset[P]):
-    """Base of kinds that are imported from files of other people, which a build finds in `Job.files`. Equal files give
+    """Base of kinds that are imported from other people's files, which a build finds in `Job.files`. Equal files give
     equal versions."""
 
     takes_files = True
-    endings: ClassVar[tuple[str, ...]] = ()  # endings of the files read from folders; empty: all files
-    is_told_by_content: ClassVar[bool] = False  # whether files of folders and archives are chosen by what they hold
+    endings: ClassVar[tuple[str, ...]] = ()  # endings of the files that are read from folders; if empty, all files
+    is_told_by_content: ClassVar[bool] = False  # whether files of folders and archives are chosen by their content
 
     @abstractmethod
     def parameters_of(self, files: Sequence[Path], name: str | None = None) -> P:
-        """The parameters of the variant that these files are imported as: it is called `name`, or else is named after
-        the files. Raises InvalidParameterError for an invalid name."""
+        """Return the parameters of the variant that the import of these files makes. It is named `name`, or after the
+        files if no name is given. Raises InvalidParameterError for an invalid name."""
 
     def check_files(self, files: Sequence[Path]) -> None:
-        """Raise UsageError if these files cannot be imported together, for example because two have the same name, by
-        which rows identify their file."""
+        """Raise UsageError if these files cannot be imported together, for example because two files have the same
+        name, by which rows identify their file."""
         for name, count in Counter(map(unpacked_name, file_names(files))).items():
             if count > 1:
                 raise UsageError(f"expected files of different names, got {name} {count} times")
@@ -336,19 +342,19 @@ class ImportedDataset(Dataset[P]):
 
 
 class Computation(ABC, Generic[P]):
-    """Base of computations: how versions of a kind are computed, turned into rows, and checked. It is a class of its
-    own, apart from the declaration, so that listing kinds imports neither kernels nor libraries."""
+    """Base of computations: how versions of a kind are computed, converted to rows, and checked. Declaration and
+    computation are separate classes, so that listing kinds imports neither kernels nor libraries."""
 
     kind: Dataset[P]
-    weighed_by: ClassVar[Mapping[str, str]] = {}  # figures that are means over the count in another one
+    weighed_by: ClassVar[Mapping[str, str]] = {}  # figures that are means, by the figure that counts their items
 
     def __init__(self, kind: Dataset[P]) -> None:
         self.kind = kind
 
     @abstractmethod
     def compute(self, build: Build[P]) -> None:
-        """Compute all declared arrays and save them through `build.job`. The values must not depend on the machine or
-        the number of threads."""
+        """Compute all declared arrays, and save them with `build.job`. The values must not depend on the machine or the
+        number of threads."""
 
     @abstractmethod
     def batches(self, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
@@ -370,14 +376,14 @@ class Computation(ABC, Generic[P]):
             yield batch.select(names)
 
     def statistics(self, _computed: Computed[P]) -> Mapping[str, float]:
-        """Summary figures and error bounds of a version, by name, for its manifest."""
+        """Return summary figures and error bounds of a version, by name, for its manifest."""
         return {}
 
     def joined_statistics(self, parts: Sequence[tuple[int, Mapping[str, float]]]) -> Mapping[str, float]:
-        """The statistics of a version, joined from the number of rows and the statistics of each of its parts. The name
-        of a figure says how it is joined: the largest of `largest...`; the mean of means, shares and variances,
-        weighted by rows or by the count that `weighed_by` names; the quadratic mean of `rms_...`; the sum of any other
-        figure."""
+        """Combine the statistics of the parts of a version into those of the version. `parts` contains the number of
+        rows and the statistics of each part. The name of a figure says how it is combined: the largest of `largest...`;
+        the mean of means, shares and variances, weighted by rows or by the count that `weighed_by` names; the quadratic
+        mean of `rms_...`; the sum of any other figure."""
         found = dict[str, float]()
         for name in {name: None for _, figures in parts for name in figures}:
             of = self.weighed_by.get(name, "")
@@ -396,8 +402,8 @@ class Computation(ABC, Generic[P]):
         return found
 
     def warnings(self, _files: Sequence[RawFile]) -> list[str]:
-        """Warnings for the user about the imported files of a version, for example that a file differs from the
-        published one."""
+        """Return warnings for the user about the imported files of a version, for example that a file differs from the
+        published file."""
         return []
 
     def check_strict(self, arrays: Mapping[str, Array]) -> None:
@@ -406,11 +412,11 @@ class Computation(ABC, Generic[P]):
 
     def check_parts(self, parts: Sequence[Mapping[str, Array]], job: Job) -> None:
         """Raise an error if the parts of a version, taken together, have a defect, such as an imported file that gave
-        no row. `parts` has the arrays of each part; `job` has the title, progress and files of the build."""
+        no row. `parts` contains the arrays of each part, and `job` the title, progress and files of the build."""
 
     def repair(self, _parameters: P, _table: Table, _progress: Progress) -> int | None:
-        """Compute again those rows of a damaged version that do not match their hashes. Returns how many there were, or
-        None if the kind has no such hashes, so that the whole version must be built again."""
+        """Compute again those rows of a damaged version that do not match their hashes. Returns the number of these
+        rows, or None if the kind has no such hashes, so that the whole version must be built again."""
         return None
 
     def check_sample(self, recheck: Recheck[P]) -> str:
@@ -425,13 +431,13 @@ class ImportedComputation(Computation[P]):
 
     @abstractmethod
     def read_file(self, path: Path) -> Source:
-        """Read a file: its unpacked content, its hashes, and what is known of the address and licence that it was
-        published with."""
+        """Read a file. Returns its unpacked content and its hashes, with the address and licence under which it was
+        published, as far as they are known."""
 
     @contextmanager
     def read_files(self, paths: Sequence[Path], _folder: Path) -> Iterator[tuple[Source, ...]]:
         """Yield the contents of files, which stay open during the `with` block. Content that does not fit into memory
-        is kept in an unnamed file in `_folder`."""
+        is written to an unnamed file in `_folder`."""
         yield tuple(map(self.read_file, paths))
 
     @abstractmethod

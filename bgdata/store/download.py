@@ -1,4 +1,5 @@
-"""Files from the network: resumed after interruptions, and put into place only when they are complete and checked."""
+"""Downloads files. Downloads are resumed after interruptions, and a file gets its name only when it is complete and
+checked."""
 
 from __future__ import annotations
 
@@ -16,27 +17,27 @@ from bgdata.store.storage import check_room, storage_errors, sync, write_file
 
 CHUNK = 1 << 18
 TIMEOUT_SECONDS = 30
-HAVE_ALL = 416  # range not satisfiable: we already have all bytes
-# ValueError: an invalid address
+HAVE_ALL = 416  # HTTP status "range not satisfiable": we already have all bytes
+# errors of a download; ValueError is for an invalid address
 FAILURES = (urllib.error.URLError, http.client.HTTPException, ssl.SSLError, TimeoutError, ConnectionError, ValueError)
-Check = Callable[[Path], None]  # raises a BgdataError for a file that is not what was expected
+Check = Callable[[Path], None]  # raises a BgdataError for a file that is not as expected
 
 
 def partial_path(path: Path) -> Path:
-    """The path at which the first bytes of a file are kept until its download is complete."""
+    """Return the path of the incomplete file until its download is complete."""
     return path.with_name(f"{path.name}.partial")
 
 
 def download(
     address: str, path: Path, progress: Progress, check: Check = lambda _: None, *, token: str = "", advice: str = ""
 ) -> Path:
-    """Download a file to `path`, and return the path. If the file exists, nothing is downloaded; a `.partial` file
+    """Download a file to `path`, and return the path. If the file exists, nothing is downloaded. A `.partial` file
     beside it is resumed.
 
     A complete file is checked by `check` before it gets its name, and deleted if the check fails. `token` is sent to
-    the host of the address, but not to a host that it redirects to. Raises DownloadError, whose message says that
-    nothing else needs the network, if the download fails; StorageError if the file cannot be written; TooLargeError,
-    which ends with `advice`, if the disk has too little room for the rest of the file; and the errors of `check`."""
+    the host of the address, but not to a host to which it redirects. Raises DownloadError if the download fails, with a
+    message that nothing else needs the network; StorageError if the file cannot be written; TooLargeError, whose
+    message ends with `advice`, if the disk is too small for the rest of the file; and the errors of `check`."""
     if path.exists():
         return path
     partial = partial_path(path)
@@ -74,9 +75,9 @@ def download(
 
 
 def append(address: str, partial: Path, progress: Progress, token: str = "", advice: str = "") -> None:
-    """Download the missing bytes of a file to the end of its partial file. The download starts again if the partial
-    file is longer than the file on the server, or if the file on the server has changed: a file beside the partial one
-    records its ETag, or the time of its last change."""
+    """Download the missing bytes of a file, and append them to its partial file. The download starts again if the
+    partial file is longer than the file on the server, or if the file on the server has changed. To find this out, a
+    file beside the partial file contains the ETag of the file on the server, or the time of its last change."""
     have, kept = (partial.stat().st_size if partial.exists() else 0), partial.with_name(f"{partial.name}.tag")
     tag = kept.read_text(errors="replace") if have and kept.is_file() else ""
     headers = {"Range": f"bytes={have}-"} if have else {}
@@ -126,7 +127,7 @@ def _begin_again(address: str, partial: Path, progress: Progress, token: str, ad
 
 
 def _tag(headers: http.client.HTTPMessage) -> str:
-    """A string that changes with the file on the server: its strong ETag, or the time of its last change, or empty if
-    the server gives neither."""
+    """Return a string that changes with the file on the server: its strong ETag, or the time of its last change. It is
+    empty if the server sends neither."""
     tag = headers.get("ETag") or ""
     return headers.get("Last-Modified") or "" if tag.startswith("W/") or not tag else tag

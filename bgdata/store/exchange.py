@@ -1,9 +1,10 @@
-"""A store between machines that share no disk: it holds the versions that work needs, and returns finished shards.
+"""A store between machines that share no disk: it contains the versions that workers need, and the shards that they
+have finished.
 
     given/<SHA-256 of a manifest>/...   a version, as in a warehouse; the manifest is written last
     shards/<hash of a key>/<name>       a shard, until the process that requested it has fetched it
 
-A version that `bgdata push` wrote into the store is used from there."""
+Versions that `bgdata push` has written into the store are used too."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def write(address: str, name: str, data: bytes) -> None:
 
 
 def read_and_delete(address: str, name: str) -> bytes:
-    """Read a file from the store at an address, then delete it there; returns its bytes. Raises MissingFileError if it
+    """Read a file from the store at an address, delete it there, and return its bytes. Raises MissingFileError if it
     does not exist, and DownloadError or StorageError if the store does not respond."""
     place = open_writable(address)
     data = place.read(name)
@@ -46,7 +47,7 @@ def _places_of(name: str, digest: str) -> tuple[str, str]:
 
 
 def _has(place: Place, folder: str, digest: str) -> bytes | None:
-    """The manifest in a folder of the store, if its SHA-256 is `digest`; else None."""
+    """Return the manifest in a folder of the store if its SHA-256 is `digest`, otherwise None."""
     with suppress(MissingFileError):
         data = place.part(f"{folder}/{MANIFEST}", 0, MAX_BYTES).data
         if hashlib.sha256(data).hexdigest() == digest:
@@ -69,10 +70,10 @@ def send_version(address: str, name: str, digest: str, folder: Path) -> int:
 
 
 def fetch_version(address: str, name: str, digest: str) -> Path:
-    """The folder of the version `name` in this user's cache. If it is not there, it is fetched from the store at an
-    address by one process, while other processes of this machine wait. `digest` is the SHA-256 of its manifest. Raises
-    MissingFileError if the store does not contain it, DownloadError if the store does not respond, DigestMismatchError
-    if a file has another hash, and StorageError if a file cannot be written."""
+    """Return the folder of the version `name` in this user's cache. If the version is not there, one process fetches it
+    from the store at an address, while other processes of this machine wait. `digest` is the SHA-256 of its manifest.
+    Raises MissingFileError if the store does not contain it, DownloadError if the store does not respond,
+    DigestMismatchError if a file has another hash, and StorageError if a file cannot be written."""
     root = cache_folder() / "versions"
     target = root / digest[:32] / name
     if _is_whole(target, digest):

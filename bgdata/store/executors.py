@@ -1,7 +1,7 @@
 """Executors of work in parts: in this process, in processes of this machine, or on a Dask cluster.
 
-All are `concurrent.futures.Executor`s. Processes are spawned, never forked: kernels have threads, which a fork would
-break.
+All are `concurrent.futures.Executor`s. Processes are spawned, never forked, because a fork would break the threads of
+kernels.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ CONNECT_SECONDS = 10
 
 
 class _Worker(multiprocessing.context.SpawnProcess):
-    """A worker process that ignores Ctrl-C from its start. Its parent handles the signal, and ends it."""
+    """A worker process that ignores Ctrl-C from its start. Its parent handles the signal, and ends the worker."""
 
     def start(self) -> None:
-        with blocking({signal.SIGINT}):  # is inherited
+        with blocking({signal.SIGINT}):  # the new process inherits this
             super().start()
 
 
@@ -42,7 +42,7 @@ class _Spawn(multiprocessing.context.SpawnContext):
 
 
 class InProcess(Executor):
-    """Runs each function at once in this process, whose threads its kernels use."""
+    """Runs each function at once in this process. Its kernels use the threads of this process."""
 
     def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Call the function, and return a future that is already done."""
@@ -59,7 +59,7 @@ class Cluster(Executor):
 
     def __init__(self, inner: Executor, store: str = "") -> None:
         self._inner = inner
-        self.store = store  # address of a store that they and this process reach; empty if none
+        self.store = store  # address of a store that workers and this process can reach; may be empty
 
     def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Send the call to a worker, and return a future for its result."""
@@ -67,9 +67,10 @@ class Cluster(Executor):
 
 
 def worker_name() -> str:
-    """Where this process runs, for messages: `the worker tcp://10.0.0.7:40123`, or the name of this machine."""
+    """Return a description of where this process runs, for messages: `the worker tcp://10.0.0.7:40123`, or the name of
+    this machine."""
     if "distributed" in sys.modules:
-        with suppress(ValueError):  # not a worker
+        with suppress(ValueError):  # this process is not a worker
             return f"the worker {sys.modules['distributed'].get_worker().address}"
     return socket.gethostname()
 
@@ -77,9 +78,10 @@ def worker_name() -> str:
 @contextmanager
 def open_executor(name: str, store: str = "") -> Iterator[Executor]:
     """Open the executor `local`, `processes:N` or `dask://host:8786` for the duration of the `with` block. At the end
-    it is shut down, and calls that have not begun are cancelled. `store` is the address of a store through which the
-    machines of a cluster exchange files if they share no disk. Raises UsageError for any other name, or for a store
-    without a cluster; MissingExtraError if Dask is not installed; and WorkerError if the cluster does not respond."""
+    the executor is shut down, and calls that have not begun are cancelled. `store` is the address of a store through
+    which the machines of a cluster exchange files if they share no disk. Raises UsageError for any other name, or for a
+    store without a cluster; MissingExtraError if Dask is not installed; and WorkerError if the cluster does not
+    respond."""
     if store and not name.startswith("dask://"):
         raise UsageError(f"expected the executor dask://HOST:PORT with a store between machines, got {cite(name)}")
     if name == LOCAL:
@@ -93,13 +95,13 @@ def open_executor(name: str, store: str = "") -> Iterator[Executor]:
         raise UsageError(f"expected the executor local, processes:N or dask://HOST:PORT, got {cite(name)}")
 
 
-_chosen: list[Executor] = []  # the innermost last
+_chosen: list[Executor] = []  # executors of `using` blocks, the innermost last
 
 
 @contextmanager
 def using_executor(name: str, store: str = "") -> Iterator[None]:
-    """Inside the `with` block, builds of this process use the named executor, unless they are given another one. The
-    arguments and errors are those of `open_executor`."""
+    """Inside the `with` block, builds of this process use the named executor, unless they are given another one.
+    Arguments and errors are those of `open_executor`."""
     with open_executor(name, store) as executor, using(executor):
         yield
 
@@ -115,8 +117,8 @@ def using(executor: Executor) -> Iterator[None]:
 
 
 def current_executor() -> Executor:
-    """The executor of the innermost `using` or `using_executor` block, or else one that runs everything in this
-    process."""
+    """Return the executor of the innermost `using` or `using_executor` block, or else an executor that runs everything
+    in this process."""
     return _chosen[-1] if _chosen else InProcess()
 
 
@@ -132,8 +134,8 @@ def _processes(count: int) -> Iterator[Executor]:
 
 
 def begin_worker() -> None:
-    """Prepare a new worker process, before kernels are loaded: it uses one thread, and ends when its parent ends for
-    any reason."""
+    """Prepare a new worker process before kernels are loaded: it uses one thread, and ends when its parent ends for any
+    reason."""
     os.environ["NUMBA_NUM_THREADS"] = "1"
     end_with_parent()
 

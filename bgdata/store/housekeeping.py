@@ -19,13 +19,13 @@ from bgdata.store.table import Table
 from bgdata.store.versions import DELETING, VERSION, Versions, deleting, newest
 
 DAMAGED = "damaged-"  # prefix of versions that a repair moved to the staging folder
-MAX_NAMED = 10  # dependents in a message
-STAGED = re.compile(r"(.+?)(-[0-9a-f]{12}-[0-9a-f]{12}|\.published|\.lock)?")  # title of a build, and what is staged
+MAX_NAMED = 10  # greatest number of names in a message
+STAGED = re.compile(r"(.+?)(-[0-9a-f]{12}-[0-9a-f]{12}|\.published|\.lock)?")  # title of a build, and ending
 
 
 class Rubbish(NamedTuple):
-    """A path that `sweep` may delete, a version or an entry of the staging folder, with the reason and its size in
-    bytes."""
+    """A path that `sweep` may delete, of a version or of an entry of the staging folder, with the reason and its size
+    in bytes."""
 
     path: Path
     reason: str
@@ -33,22 +33,22 @@ class Rubbish(NamedTuple):
 
 
 def needed_by(warehouse: Versions, table: Table) -> list[str]:
-    """The names of everything that needs a version: the versions that are made from it, and `warehouse.lock` if it
-    lists the version's digest. Raises ManifestFormatError if the lock is damaged."""
+    """Return the names of everything that needs a version: the versions that were made from it, and `warehouse.lock` if
+    it lists the version's digest. Raises ManifestFormatError if the lock is damaged."""
     wanted = _identities(table)
     return [who for who, needs in _all_needs(warehouse).items() if needs & wanted and who != table.name]
 
 
 def _all_needs(warehouse: Versions) -> dict[str, set[str]]:
-    """What each readable version, and the lock, needs: by name, the set of `kind/variant@digest` of its inputs, and of
-    `rN-digest8` of versions that its parameters name. Raises ManifestFormatError if the lock is damaged."""
+    """Return what each readable version and the lock need, by name: a set with `kind/variant@digest` of each input, and
+    `rN-digest8` of each version that the parameters name. Raises ManifestFormatError if the lock is damaged."""
     found: dict[str, set[str]] = {}
     for table in warehouse.versions():
         try:
             named = re.findall(VERSION.pattern, json.dumps(table.manifest.parameters))
             found[table.name] = {*table.manifest.inputs.values(), *named}
         except BgdataError as error:
-            if is_shortage(error):  # its inputs are unknown
+            if is_shortage(error):  # the inputs of the version are unknown
                 raise
             continue
     if warehouse.lock.exists():
@@ -58,7 +58,8 @@ def _all_needs(warehouse: Versions) -> dict[str, set[str]]:
 
 
 def _identities(table: Table) -> set[str]:
-    """The names by which other versions may refer to a version. A damaged version has only the name of its folder."""
+    """Return the names by which other versions may refer to a version. For a damaged version, this is only the name of
+    its folder."""
     kind, variant, version = table.folder.parts[-3:]
     try:
         return {version, f"{kind}/{variant}@{table.manifest.digest}"}
@@ -69,7 +70,8 @@ def _identities(table: Table) -> set[str]:
 def remove(warehouse: Versions, table: Table) -> Table | None:
     """Delete a version. If it was the current one of its variant, the newest of the other versions becomes current.
     Returns the variant's current version, or None if no version is left. Raises VersionInUseError if another version or
-    the lock needs it, if a running build may need it, or if it lies behind a link that this warehouse did not make."""
+    the lock needs it, if a running build may need it, or if its folder is behind a link that this warehouse did not
+    make."""
     with no_builds(warehouse):
         check_removable(warehouse, table)
         delete_version(warehouse, table)
@@ -90,14 +92,13 @@ def check_removable(warehouse: Versions, table: Table) -> None:
 
 
 def delete_version(warehouse: Versions, table: Table) -> None:
-    """Delete a version without checks. Its folder is first moved away as a whole, so that readers never see half of
-    it."""
+    """Delete a version without checks. Its folder is first renamed as a whole, so that readers never see half of it."""
     kind, variant, version = table.folder.parts[-3:]
     rest = [other for other in warehouse.versions(kind, variant) if other.folder != table.folder]
     with storage_errors("delete", table.folder):
         if rest and is_current(warehouse, table):
             warehouse.use(newest(rest))
-        if not rest:  # otherwise it would name a missing version after a kill
+        if not rest:  # otherwise the file would name a missing version after a kill
             (table.folder.parent / CURRENT).unlink(missing_ok=True)
         discard(warehouse, move_aside(warehouse, table.folder, f"removed-{kind}-{variant}-{version}"))
         if not rest:
@@ -114,10 +115,10 @@ def is_current(warehouse: Versions, table: Table) -> bool:
 
 
 def rubbish(warehouse: Versions, *, damaged: bool = False) -> list[Rubbish]:
-    """The entries that `sweep` may delete: staging folders that no process holds, and undamaged versions that are
-    neither current nor in the lock, nor needed by a version that is. Behind links, only versions that this warehouse
-    put there. If `damaged` is true, damaged versions that a repair moved aside are included. Raises ManifestFormatError
-    if the lock is damaged."""
+    """Return the paths that `sweep` may delete: staging folders that no process has locked, and undamaged versions that
+    are neither current nor in the lock, nor needed by a version that is. Behind links, only versions that this
+    warehouse put there are listed. If `damaged` is true, damaged versions that a repair has moved to the staging folder
+    are listed too. Raises ManifestFormatError if the lock is damaged."""
     unheld = [path for path in _staged_paths(warehouse) if path.suffix != ".lock" and not _is_held(path)]
     aside = [path for path in unheld if path.name.startswith(DAMAGED)]
     found = [Rubbish(path, "no process holds it", size(path)) for path in unheld if path not in aside]
@@ -128,7 +129,8 @@ def rubbish(warehouse: Versions, *, damaged: bool = False) -> list[Rubbish]:
 
 
 def _staged_paths(warehouse: Versions) -> list[Path]:
-    """The entries of the staging folder, sorted. Empty if that folder is a link, because it might lead anywhere."""
+    """Return the entries of the staging folder, sorted. If that folder is a link, there are none, because the link
+    might lead anywhere."""
     return [] if warehouse.staging.is_symlink() else sorted(warehouse.staging.glob("*"))
 
 
@@ -136,7 +138,7 @@ def _kept_versions(warehouse: Versions) -> set[str]:
     """The names of the versions that are current, in the lock, or damaged, and of all their inputs."""
     needs = _all_needs(warehouse)
     kept: set[str] = set()
-    names: dict[str, set[str]] = {}  # by what others name them by: equal values give equal names
+    names: dict[str, set[str]] = {}  # versions by the names that others use: equal values have equal names
     for table in warehouse.versions():
         for identity in _identities(table):
             names.setdefault(identity, set()).add(table.name)
@@ -155,8 +157,8 @@ def _kept_versions(warehouse: Versions) -> set[str]:
 
 
 def sweep(warehouse: Versions, what: list[Rubbish]) -> list[Rubbish]:
-    """Delete those entries of `what` that `rubbish` still lists, and return them. Raises VersionInUseError if a running
-    build may need one of them, and StorageError if one cannot be deleted."""
+    """Delete the paths of `what` that `rubbish` still lists, and return them. Raises VersionInUseError if a running
+    build may need one of them, and StorageError if a path cannot be deleted."""
     with no_builds(warehouse):
         still = {entry.path for entry in rubbish(warehouse, damaged=True)}
         swept = [entry for entry in what if entry.path in still]
@@ -174,8 +176,8 @@ def sweep(warehouse: Versions, what: list[Rubbish]) -> list[Rubbish]:
 
 @contextmanager
 def no_builds(warehouse: Versions) -> Iterator[None]:
-    """Inside the `with` block, in which versions are deleted, no build begins: builds wait, and look for their inputs
-    afterwards. Raises VersionInUseError if a build is already running, because it may need what is about to be
+    """Inside the `with` block, in which versions are deleted, keep builds from starting: they wait, and look for their
+    inputs afterwards. Raises VersionInUseError if a build is already running, because it may need a version that is
     deleted."""
     with deleting(warehouse):
         locks = [path for path in _staged_paths(warehouse) if path.suffix == ".lock"]
@@ -188,7 +190,7 @@ def no_builds(warehouse: Versions) -> Iterator[None]:
 
 
 def _is_held(path: Path) -> bool:
-    """Whether a running process holds the lock that belongs to an entry of the staging folder."""
+    """Whether a running process has locked an entry of the staging folder."""
     match = STAGED.fullmatch(path.name)
     return is_locked(path.with_name(f"{match[1] if match else path.name}.lock"))
 

@@ -1,5 +1,5 @@
-"""A running build: its arrays, its progress, and the checkpoints from which a killed build resumes. Work in independent
-ranges is in `shards`."""
+"""A running build: its arrays, its progress, and the checkpoints from which it resumes after it was killed. `shards` is
+for work in independent ranges."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 Step = TypeVar("Step")
 
 CHECKPOINT_SECONDS = float(os.environ.get("BGDATA_CHECKPOINT_SECONDS", "30"))  # 0: after every step, for tests
-CHECKPOINT_SHARE = 0.05  # limit of the time for checkpoints: a large state is saved less often
+CHECKPOINT_SHARE = 0.05  # greatest share of the time for checkpoints: a large state is saved less often
 SHARDS = "shards"  # the folder of shards
-PART = "part"  # the folder of the present part, and of the records of finished ones
-CHECKPOINT_ERRORS = (BgdataError, KeyError, ValueError, OSError)  # raised for damage, or a missing field or file
+PART = "part"  # the folder of the part that is being built, and of the records of finished parts
+CHECKPOINT_ERRORS = (BgdataError, KeyError, ValueError, OSError)  # raised for damaged or missing files and fields
 _STATE = "state.json"
 _SEAL = "sha256"  # hash of all other fields of the state
 
@@ -43,7 +43,7 @@ class Job:
     """Saves the arrays and checkpoints of a running build in its staging folder, and reports its progress.
     `Computation.compute` works with it."""
 
-    keeps = True  # whether a killed build can resume from the folder
+    keeps = True  # whether a build can resume from the folder after it was killed
 
     def __init__(
         self,
@@ -58,19 +58,19 @@ class Job:
     ) -> None:
         self.folder = folder
         self.progress = progress
-        self.files = files  # to import
+        self.files = files  # files to import
         self.title = title  # kind/variant, for messages
-        self.strict = strict  # whether a row that breaks a rule fails the import instead of being set aside
+        self.strict = strict  # whether the import fails for a row that breaks a rule, instead of setting it aside
         self.recipe = recipe  # key of checkpoints
-        self.executor = executor or current_executor()  # computes shards; values do not depend on it
+        self.executor = executor or current_executor()  # computes shards; the values do not depend on it
 
     def save(self, name: str, values: Array) -> None:
         """Save a finished array, whose `name` the kind declares."""
         save_array(self.folder / f"{name}.npy", values)
 
     def create(self, name: str, dtype: DTypeLike, shape: tuple[int, ...], *, keep: bool = False) -> ArrayWriter:
-        """Open a declared array for writing it row by row, inside a `with` block. If `keep` is true, the rows that a
-        killed build has written are kept."""
+        """Open a declared array for writing it row by row, inside a `with` block. If `keep` is true, the rows that an
+        earlier, killed build has written are kept."""
         return ArrayWriter(self.folder / f"{name}.npy", dtype, shape, keep=keep)
 
     def grow(self, name: str, values: Array) -> GrowingWriter:
@@ -79,18 +79,19 @@ class Job:
         return GrowingWriter(self.folder / f"{name}.npy", values.dtype, values.shape[1:])
 
     def map_saved(self, names: Iterable[str]) -> dict[str, Array]:
-        """The saved arrays of these names, memory-mapped."""
+        """Return the saved arrays with these names, memory-mapped."""
         return {name: map_array(self.folder / f"{name}.npy") for name in names}
 
     def steps(
         self, unit: str, steps: Sequence[Step], sizes: Sequence[int], state: Mapping[str, Array]
     ) -> Iterator[Step]:
-        """Yield the steps that are not yet done, in order. Each finished step counts `sizes[n]` units of progress,
-        which are called `unit`.
+        """Yield the steps that are not done yet, in order. Step n counts as `sizes[n]` units of progress, which are
+        called `unit`.
 
         While the caller works on a step, it changes the arrays of `state` in place. They are saved every
-        CHECKPOINT_SECONDS, or less often if saving would take more than CHECKPOINT_SHARE of the time, so that a killed
-        build resumes from them. Before the first step, the arrays that were last saved are loaded into `state`."""
+        CHECKPOINT_SECONDS, or less often if saving would take more than CHECKPOINT_SHARE of the time, so that a build
+        resumes from them after it was killed. Before the first step, the arrays that were last saved are loaded into
+        `state`."""
         self.progress.start(self.title, sum(sizes), unit)
         done = self._restore(state)
         if done:
@@ -108,8 +109,8 @@ class Job:
                     pause = max(CHECKPOINT_SECONDS, (saved - begin) * (1 / CHECKPOINT_SHARE - 1))
 
     def _checkpoint(self, done: int, state: Mapping[str, Array]) -> None:
-        """Save `state`, as it is after `done` steps, as the newest checkpoint. It is renamed into place when complete,
-        and the older one deleted after that, so that a complete checkpoint is always on disk."""
+        """Save `state`, as it is after `done` steps, as the newest checkpoint. The checkpoint is renamed when it is
+        complete, and only then is the older one deleted, so that a complete checkpoint is always on disk."""
         partial = self.folder / "checkpoint.partial"
         target = self.folder / f"checkpoint-{done:09d}"
         with storage_errors("write a checkpoint to", partial):
@@ -124,7 +125,7 @@ class Job:
                 seal_record({"label": self.title, "done": done, "recipe": self.recipe, "arrays": hashes}),
             )
             partial.rename(target)
-            sync(self.folder)  # before the older one is deleted
+            sync(self.folder)  # before the older checkpoint is deleted
             for old in self.folder.glob("checkpoint-*"):
                 if old != target:
                     remove_folder(old)
@@ -162,8 +163,8 @@ class Job:
 
 
 def tidy(folder: Path) -> None:
-    """Delete from a staging folder what no build writes there: links, which would be followed when writing; pipes,
-    which would block; folders in place of files, and files in place of folders."""
+    """Delete everything from a staging folder that no build writes there: links, which a build would follow when it
+    writes; pipes, which would block; folders in place of files, and files in place of folders."""
     for path in folder.iterdir():
         is_folder = path.is_dir() and not path.is_symlink()
         if path.name == PART and is_folder:
@@ -180,13 +181,13 @@ def tidy(folder: Path) -> None:
 
 
 def seal_record(record: Mapping[str, object]) -> bytes:
-    """The bytes of a JSON object with the fields of `record` and their hash."""
+    """Return the bytes of a JSON object with the fields of `record` and their hash."""
     return canonical_json({**record, _SEAL: hashlib.sha256(canonical_json(record)).hexdigest()})
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """The record in a file whose bytes `seal_record` made. Raises CorruptFileError if the bytes have changed, and
-    OSError if the file cannot be read."""
+    """Read the record from a file that was made by `seal_record`. Raises CorruptFileError if the bytes have changed,
+    and OSError if the file cannot be read."""
     data = path.read_bytes()
     try:
         record = json.loads(data)
@@ -199,8 +200,8 @@ def read_sealed(path: Path) -> dict[str, Any]:
 
 
 def intact_arrays(folder: Path, hashes: Mapping[str, str]) -> dict[str, Array]:
-    """The arrays `<name>.npy` in a folder, memory-mapped, for each name in `hashes`. Raises DigestMismatchError if a
-    file's SHA-256 differs from the one in `hashes`."""
+    """Return the arrays `<name>.npy` in a folder, memory-mapped, for each name in `hashes`. Raises DigestMismatchError
+    if a file's SHA-256 differs from the one in `hashes`."""
     for name, expected in hashes.items():
         found = sha256_file(folder / f"{name}.npy")
         if found != expected:
@@ -210,8 +211,8 @@ def intact_arrays(folder: Path, hashes: Mapping[str, str]) -> dict[str, Array]:
 
 
 def killed_build_progress(folder: Path) -> str:
-    """How far a killed build has come, from its staging folder, in words: `up to step 12` or `in 7 parts`. Empty if
-    nothing is finished."""
+    """Say how much of a killed build is finished, from its staging folder: `up to step 12` or `in 7 parts`. The string
+    is empty if nothing is finished."""
     if parts := len(list((folder / PART).glob("part_*.json"))):
         return f"in {parts} part{'s' * (parts > 1)}"
     for checkpoint in sorted(folder.glob("checkpoint-*"), reverse=True):
@@ -222,15 +223,15 @@ def killed_build_progress(folder: Path) -> str:
 
 def kernel_fingerprint() -> str:
     """The fingerprint of the source of all kernels in this process."""
-    from bgdata.kernel_cache import kernel_fingerprint  # imports Numba, which most commands do not need
+    from bgdata.kernel_cache import kernel_fingerprint  # here: it imports Numba, which most commands do not need
 
     return kernel_fingerprint()
 
 
 def source_fingerprint(kind: Dataset[Any]) -> str:
-    """Twelve hex digits that identify the source code that computes a kind: the module of its computation, and every
-    module of the package that this one imports at its top, directly or indirectly. Manifests record them as `sources`
-    among the software."""
+    """Return twelve hex digits that identify the source code that computes a kind: the module of its computation, and
+    every module of the package that this module imports at its top, directly or indirectly. Manifests contain them as
+    `sources` among the software."""
     from bgdata.kernel_cache import closure_fingerprint
 
     return closure_fingerprint(Path(inspect.getfile(type(kind.computation))))

@@ -1,13 +1,13 @@
-"""Variants on another disk: their versions are in a folder there, to which a link in the warehouse leads.
+"""Variants on another disk. Their versions are in a folder there, and the warehouse contains a link to it.
 
     warehouse/<dataset>/<variant> -> DIR/<dataset>/<variant>
     DIR/<dataset>/<variant>/r<revision>-<digest8>/    a version, as in the warehouse; `current` is there too
     DIR/<dataset>/<variant>/.<name>/                  what is not finished, or about to be deleted
     DIR/<dataset>/<variant>/.warehouse                names the warehouse that put it there, which alone deletes it
 
-Whatever is not finished there has a link in the staging folder of the warehouse: a build resumes by it, and `gc` finds
-it. All other links were made by hand, or came with a warehouse from somebody else: they lead to the versions of another
-warehouse, which are read, and nothing is written or deleted there.
+Unfinished files there have a link in the staging folder of the warehouse, by which a build resumes and `gc` finds them.
+All other links were made by hand, or came with a warehouse from somebody else. They lead to the versions of another
+warehouse, which are only read: nothing is written or deleted there.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def _visible(folder: Path) -> list[str]:
 
 
 def folder_of_versions(warehouse: Versions, title: str, staged: Iterable[Path]) -> Path:
-    """The folder in which the versions of the variant `title` are: on another disk if its folder in the warehouse, or
-    an unfinished build in `staged`, is a link there; else in the warehouse. Raises StorageError if the link leads to a
-    missing folder."""
+    """Return the folder that contains the versions of the variant `title`. It is on another disk if the variant's
+    folder in the warehouse, or an unfinished build in `staged`, is a link there; otherwise it is in the warehouse.
+    Raises StorageError if the link leads to a missing folder."""
     folder = warehouse.root / title
     for path in (folder, *staged):
         if path.is_symlink():
@@ -52,7 +52,7 @@ def folder_of_versions(warehouse: Versions, title: str, staged: Iterable[Path]) 
 
 
 def variant_folder_below(warehouse: Versions, title: str, directory: Path) -> Path:
-    """The folder below `directory` in which the versions of the variant `title` are to be stored. Raises UsageError if
+    """Return the folder below `directory` in which to store the versions of the variant `title`. Raises UsageError if
     `directory` is not an existing folder outside the warehouse, if the variant already has versions in another folder,
     or if another warehouse has versions there."""
     with storage_errors("read", directory):
@@ -82,8 +82,8 @@ def _versions_in(place: Path) -> list[str]:
 
 def link_again(warehouse: Versions, title: str, place: Path) -> None:
     """Link the warehouse to the versions of the variant `title` in the folder `place` on another disk, if there are
-    any. A build may have been killed before it linked them, or the disk or the warehouse may have moved; this warehouse
-    then owns them. Raises StorageError if the link cannot be written."""
+    any. The link may be missing because a build was killed before it made the link, or because the disk or the
+    warehouse was moved. This warehouse then owns the versions. Raises StorageError if the link cannot be written."""
     if _versions_in(place):
         link(warehouse, title, place)
         if _is_abandoned(place):
@@ -134,8 +134,8 @@ def link(warehouse: Versions, title: str, place: Path) -> None:
 
 
 def is_removable(warehouse: Versions, table: Table) -> bool:
-    """Whether this warehouse may delete a version: it lies inside the warehouse, or in a folder on another disk that
-    this warehouse owns."""
+    """Whether this warehouse may delete a version: it is inside the warehouse, or in a folder on another disk that this
+    warehouse owns."""
     variant = table.folder.parent
     if variant.parent.is_symlink():
         return False
@@ -143,7 +143,7 @@ def is_removable(warehouse: Versions, table: Table) -> bool:
 
 
 def move_aside(warehouse: Versions, folder: Path, name: str) -> Path:
-    """Move the folder of a version, as a whole, to where no reader finds it. Returns its new path in the staging
+    """Rename the folder of a version, as a whole, so that no reader finds it. Returns its new path in the staging
     folder, called `name`: the folder itself, or a link to it if the versions are on another disk. Raises OSError if it
     cannot be moved."""
     aside, variant = warehouse.staging / name, folder.parent
@@ -208,7 +208,7 @@ def _drop_empty(warehouse: Versions, place: Path) -> None:
         path.name == OWNER or path.suffix == ".partial" for path in place.iterdir()
     ):
         remove_folder(place)
-        with suppress(OSError):  # other variants exist
+        with suppress(OSError):  # if there are other variants
             place.parent.rmdir()
 
 

@@ -1,9 +1,9 @@
-"""Locked SQL: an untrusted query can read the files that it is given, and do nothing else.
+"""Locked SQL: an untrusted query can read certain files, and do nothing else.
 
-DuckDB lets a connection read *and write* every file that it may open, and a SELECT can write too: `with a as (copy
-...)`. So a query runs as a subquery, which DuckDB limits to reading, on a connection that can open no other files, with
-locked configuration and limits. A single long call of a function such as `sleep_ms` is not interrupted: a public server
-should run queries in a process that it can kill.
+DuckDB lets a connection read *and write* every file that it may open, and even a SELECT can write: `with a as (copy
+...)`. So a query runs as a subquery, which DuckDB limits to reading, on a connection with limits and a locked
+configuration, which can open no other files. A single long call of a function such as `sleep_ms` cannot be interrupted,
+so a public server should run queries in a process that it can kill.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class QueryLimits:
 
 
 def open_memory(*, is_relative: bool = False) -> duckdb.DuckDBPyConnection:
-    """Open a DuckDB connection to an empty database in memory, without extensions. Data that do not fit into memory
-    go to a temporary folder while the connection is open: below the working directory if `is_relative` is true, else in
-    the temporary folder of the system."""
+    """Open a DuckDB connection to an empty database in memory, without extensions. Data that do not fit into memory go
+    to a temporary folder while the connection is open. It is below the working directory if `is_relative` is true,
+    otherwise in the temporary folder of the system."""
     place = Path() if is_relative else Path(tempfile.gettempdir())
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
@@ -52,7 +52,7 @@ def open_memory(*, is_relative: bool = False) -> duckdb.DuckDBPyConnection:
 
 
 def keep_to(connection: duckdb.DuckDBPyConnection, files: Iterable[Path], *, folders: Iterable[Path] = ()) -> None:
-    """Restrict a connection, for good, to these files and to the files in these folders."""
+    """Restrict a connection to these files and to the files in these folders. This cannot be undone."""
     connection.execute("set allowed_paths = $1", [list(map(str, files))])
     if within := list(map(str, folders)):
         connection.execute("set allowed_directories = $1", [within])
@@ -62,7 +62,7 @@ def keep_to(connection: duckdb.DuckDBPyConnection, files: Iterable[Path], *, fol
 def lock(connection: duckdb.DuckDBPyConnection, limits: QueryLimits) -> None:
     """Set the limits of a connection's queries, then lock its configuration, so that no query can change it."""
     memory = limits.memory_bytes or psutil.virtual_memory().total // 2
-    connection.execute("set python_enable_replacements = false")  # Python variables must not become tables
+    connection.execute("set python_enable_replacements = false")  # so that Python variables cannot be used as tables
     connection.execute(f"set memory_limit = '{memory // 1000} kB'")
     if limits.temporary_bytes:
         connection.execute(f"set max_temp_directory_size = '{limits.temporary_bytes // 1000} kB'")
@@ -73,7 +73,7 @@ def lock(connection: duckdb.DuckDBPyConnection, limits: QueryLimits) -> None:
 def run_query(
     connection: duckdb.DuckDBPyConnection, query: str, given: Mapping[str, Any] | None = None
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Run an SQL query, with the values `given` of its parameters; returns the column names and the rows. Raises
+    """Run an SQL query with the values `given` for its parameters, and return the column names and the rows. Raises
     QueryError, with the first lines of DuckDB's message, if the query fails."""
     try:
         found = connection.execute(query, dict(given) if given else None)
@@ -83,8 +83,8 @@ def run_query(
 
 
 def read_only_query(sql: str) -> str:
-    """An SQL query wrapped as a subquery, so that it can only read. Empty if `sql` contains no statement. Raises
-    QueryError if it contains several statements, a statement that is not a query, or invalid SQL."""
+    """Wrap an SQL query as a subquery, so that it can only read. The result is empty if `sql` contains no statement.
+    Raises QueryError if it contains several statements, a statement that is not a query, or invalid SQL."""
     try:
         statements = duckdb.extract_statements(sql)
     except duckdb.Error as error:
@@ -96,7 +96,7 @@ def read_only_query(sql: str) -> str:
     explain, query = "", _without_semicolons(statements[0].query)
     if statements[0].type != duckdb.StatementType.SELECT and (found := EXPLAIN.match(query)):
         explain, query = found[1] + " ", query[found.end() :]
-    # a SELECT can write (`with a as (copy ...)`), and DuckDB allows that at the top level only: as a subquery it cannot
+    # a SELECT can write (`with a as (copy ...)`), but DuckDB allows that only at the top level, not in a subquery
     read = f"from (\n{query}\n)"
     try:
         types = [[statement.type for statement in duckdb.extract_statements(text)] for text in (query, read)]
@@ -108,7 +108,7 @@ def read_only_query(sql: str) -> str:
 
 
 def _without_semicolons(statement: str) -> str:
-    text = statement.encode()  # places count bytes
+    text = statement.encode()  # DuckDB counts bytes
     for place, kind in reversed(duckdb.tokenize(statement)):
         if kind != duckdb.token_type.comment:
             if text[place : place + 1] != b";":
@@ -118,8 +118,8 @@ def _without_semicolons(statement: str) -> str:
 
 
 def first_lines(error: Exception) -> str:
-    """DuckDB's error message in one line, without the excerpt of the query. If the error comes from the view of a
-    damaged table, only the message of that view."""
+    """Return DuckDB's error message in one line, without the excerpt of the query. If the error comes from the view of
+    a damaged table, return only the message of that view."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     kept = [line for line in lines if not line.startswith(("LINE ", "^"))]
     text = " ".join(kept[:3])
@@ -129,8 +129,8 @@ def first_lines(error: Exception) -> str:
 
 @contextmanager
 def query_errors() -> Iterator[None]:
-    """Inside the `with` block, a query of bgdata that fails because a table cannot be read raises QueryError with the
-    first line of DuckDB's message."""
+    """Inside the `with` block, raise QueryError, with the first line of DuckDB's message, if a query of bgdata fails
+    because a table cannot be read."""
     try:
         yield
     except duckdb.Error as error:

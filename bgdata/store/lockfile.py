@@ -96,8 +96,8 @@ class Verdict(NamedTuple):
 
 def lock_verdicts(versions: Versions) -> list[Verdict]:
     """Compare the current version of every variant in the lock with its entry, in the order of the lock. Raises
-    MissingWarehouseError if the folder does not exist, ManifestFormatError if a manifest is damaged, and the errors of
-    `load_lock`."""
+    MissingWarehouseError if the folder does not exist, ManifestFormatError if a manifest or the lock is damaged, and
+    MissingTableError if the lock does not exist or is empty."""
     versions.require()
     return [_verdict_on(versions, entry) for entry in load_lock(versions.lock)]
 
@@ -123,10 +123,11 @@ def is_more(versions: Versions, entry: LockEntry) -> bool:
 
 
 def missing_extra_variants(versions: Versions, kind: str | None = None) -> list[str]:
-    """KIND/VARIANT of each variant that is missing and that `bgdata build` builds only with `--all`; of one kind, or of
-    all kinds if `kind` is None."""
+    """Return KIND/VARIANT of each missing variant that only `bgdata build --all` builds. If `kind` is given, only
+    variants of this kind are returned."""
     kinds = versions.kinds.values() if kind is None else [versions.kind(kind)]
-    slugs = [(each.name, each.slug(parameters)) for each in kinds for parameters in each.more]
+    extra = [(each, parameters) for each in kinds for parameters in each.of_all if parameters in each.more]
+    slugs = [(each.name, each.slug(parameters)) for each, parameters in extra]
     return ["/".join(title) for title in slugs if next(versions.versions(*title), None) is None]
 
 

@@ -37,8 +37,8 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a version, computed from the items (such as games) `begin` to before `end`, with its number of rows in
-    the main table and the digest of its values."""
+    """A part of a version, with its number of rows in the main table and the digest of its values. It is computed from
+    the items (such as games) from `begin` to before `end`."""
 
     begin: int
     end: int
@@ -47,13 +47,13 @@ class Part:
 
     @property
     def items(self) -> range:
-        """The numbers of the items that the part is computed from."""
+        """The numbers of the items from which the part is computed."""
         return range(self.begin, self.end)
 
 
 @dataclass(frozen=True)
 class RawFile:
-    """A file that a version was imported from, and where it came from."""
+    """A file from which a version was imported: its name, size and hashes, and where it came from."""
 
     name: str
     bytes: int
@@ -65,8 +65,8 @@ class RawFile:
 
     @property
     def recipe(self) -> str:
-        """What the recipe of a version records of the file: the hash of its content, and the name by which rows refer
-        to it."""
+        """The part of a recipe that identifies the file: the hash of its content, and the name by which rows refer to
+        it."""
         return f"{self.content_sha256} {unpacked_name(self.name)}"
 
 
@@ -80,13 +80,14 @@ class Source(NamedTuple):
 
 
 def unpacked_name(name: str) -> str:
-    """The file name without an ending that says how the file is compressed, such as `.gz`."""
+    """Return the file name without an ending for compression, such as `.gz`."""
     return name.removesuffix(".gz").removesuffix(".bz2")
 
 
 def file_names(paths: Sequence[Path]) -> list[str]:
-    """The names by which a version refers to the files at these paths: the file name, preceded by as many folders,
-    separated by `:`, as are needed to tell files of equal names apart. Only equal paths get equal names."""
+    """Return the names by which a version refers to the files at these paths. A name is the file name. If several files
+    have the same file name, it is preceded by as many folders, separated by `:`, as are needed to distinguish them.
+    Only equal paths have equal names."""
     names = [path.name for path in paths]
     for count in range(2, max((len(path.parts) for path in paths), default=0) + 1):
         uses = Counter(map(unpacked_name, names))
@@ -99,8 +100,8 @@ def file_names(paths: Sequence[Path]) -> list[str]:
 
 @dataclass(frozen=True)
 class Manifest:
-    """All that is recorded about a version. Time, machine and software are recorded too, but no digest depends on
-    them."""
+    """The manifest of a version: everything that is recorded about it. Time, machine and software are recorded too, but
+    no digest depends on them."""
 
     dataset: str
     variant: str
@@ -124,7 +125,7 @@ class Manifest:
     peak_memory_bytes: int
     machine: str
     format: int = field(default=FORMAT)
-    parts: list[Part] = field(default_factory=list)  # parts of a version that has several, else empty
+    parts: list[Part] = field(default_factory=list)  # parts of the version; empty if it is not stored in parts
 
     @property
     def version(self) -> str:
@@ -148,8 +149,8 @@ class Manifest:
 
 
 def parts_digest(parts: Sequence[Part], shared: str) -> str:
-    """The digest of a version in parts: SHA-256 over the range and digest of each part, in order, and over `shared`,
-    the digest of the arrays that all parts share."""
+    """Return the digest of a version in parts: SHA-256 over the range and digest of each part, in order, and over
+    `shared`, the digest of the arrays that all parts share."""
     return hashlib.sha256(canonical_json([shared, [[part.begin, part.end, part.digest] for part in parts]])).hexdigest()
 
 
@@ -159,7 +160,7 @@ def part_file(name: str, number: int) -> str:
 
 
 def is_part_file(name: str) -> bool:
-    """Whether a file name is one that `part_file` gives."""
+    """Whether a file name has the form of those that `part_file` returns."""
     return re.match(r"part_\d{5}_", name) is not None
 
 
@@ -173,7 +174,7 @@ def _seal(values: dict[str, Any]) -> bytes:
 
 
 def canonical_json(value: object, indent: int | None = None) -> bytes:
-    """A value as JSON with sorted keys, so that equal values give equal bytes. Raises ValueError for NaN and
+    """Write a value as JSON with sorted keys, so that equal values give equal bytes. Raises ValueError for NaN and
     infinity."""
     separators = (",", ":") if indent is None else None
     return (json.dumps(value, sort_keys=True, indent=indent, separators=separators, allow_nan=False) + "\n").encode()
@@ -182,8 +183,8 @@ def canonical_json(value: object, indent: int | None = None) -> bytes:
 def recipe_key(
     dataset: str, revision: int, parameters: dict[str, Any], inputs: dict[str, str], raw_files: Sequence[RawFile] = ()
 ) -> str:
-    """The key of a recipe: SHA-256 over all that determines the values of a version, which are its kind, revision,
-    parameters, the digests of its inputs, and the raw files."""
+    """Return the key of a recipe: the SHA-256 over everything that determines the values of a version: its kind,
+    revision and parameters, the digests of its inputs, and the raw files."""
     recipe: dict[str, Any] = {"dataset": dataset, "revision": revision, "parameters": parameters, "inputs": inputs}
     if raw_files:
         recipe["raw_files"] = [file.recipe for file in raw_files]
@@ -202,8 +203,8 @@ def load_manifest(folder: Path) -> Manifest:
 
 
 def parse_manifest(written: bytes, path: Path | str) -> Manifest:
-    """Parse and check the content of a manifest file; `path` is named in errors. Raises ManifestFormatError if it is
-    not a valid manifest."""
+    """Parse and check the content of a manifest file. Errors name `path`. Raises ManifestFormatError if it is not a
+    valid manifest."""
     try:
         data = parse_json(written)
     except ValueError as error:
@@ -248,9 +249,9 @@ def _is_as_written(written: bytes) -> bool:
 
 
 def read_whole(path: Path) -> bytes:
-    """The content of a manifest or lock file. Raises FileNotFoundError if it does not exist, CorruptFileError if it is
-    not a regular file, ManifestFormatError if it is far larger than any valid one, and StorageError if it cannot be
-    read."""
+    """Read the content of a manifest or lock file. Raises FileNotFoundError if it does not exist, CorruptFileError if
+    it is not a regular file, ManifestFormatError if it is far larger than any valid one, and StorageError if it cannot
+    be read."""
     with storage_errors("read", path):
         try:
             with open_regular(path) as file:
@@ -272,7 +273,7 @@ def parse_json(written: bytes) -> Any:
 
     try:
         value = json.loads(written, parse_constant=refuse)
-        json.dumps(value, ensure_ascii=False).encode()  # lone surrogates, which other readers reject
+        json.dumps(value, ensure_ascii=False).encode()  # raises for lone surrogates, which other readers reject
     except RecursionError:
         raise ValueError("values inside values without end") from None
     return value
@@ -311,7 +312,7 @@ def _is_input(value: object) -> bool:
 
 def _is_mapping(value: object, is_right: Check, names: str = "") -> bool:
     """Whether a value is a mapping in which every value passes the check `is_right`, and every key is a name of the
-    sort `names` (see `names.is_name`), or any string if `names` is empty."""
+    sort `names` (see `names.is_name`). If `names` is empty, keys are any strings."""
     return isinstance(value, dict) and all(
         (not names or is_name(names, name)) and is_right(entry) for name, entry in value.items()
     )
@@ -331,7 +332,7 @@ def _is_record_list(value: Any, checks: Mapping[str, Check]) -> bool:
 _is_digest = partial(is_name, "digest")
 _FILE_FIELDS: dict[str, Check] = {"name": partial(is_name, "file"), "bytes": is_count, "sha256": _is_digest}
 _RAW_FILE_FIELDS: dict[str, Check] = {entry.name: is_text for entry in fields(RawFile)} | {
-    "name": lambda value: is_text(value) and "/" not in value,  # else any text
+    "name": lambda value: is_text(value) and "/" not in value,  # otherwise any string is a valid name
     "bytes": is_count,
     "sha256": _is_digest,
     "content_sha256": _is_digest,

@@ -1,7 +1,7 @@
-"""Checks and quotes external names (of kinds, variants, versions, tables and files) in one place.
+"""Checks and quotes names from outside: of kinds, variants, versions, tables and files.
 
-They are parts of paths and of SQL, so only names in these forms are allowed: a single path component that stays inside
-its folder, needs no quoting in a shell, and is the same on every file system.
+Such names become part of paths and of SQL. So a name must be a single path component that stays inside its folder,
+needs no quoting in a shell, and is the same on every file system.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from pathlib import Path
 from bgdata.errors import InvalidNameError, cite
 
 CURRENT = "current"  # file in the folder of a variant with the name of the default version
-LONGEST = 200  # characters of a variant: staging folders add kind, key and fingerprint, within 255 bytes
+LONGEST = 200  # most characters of a variant: staging folders add kind, key and fingerprint, within 255 bytes
 
-KIND = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")  # tables and arrays too
+KIND = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")  # also for tables and arrays
 VARIANT = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 VERSION = re.compile(r"r[1-9][0-9]{0,8}-[0-9a-f]{8}")
 FILE = re.compile(rf"{KIND.pattern}\.(npy|parquet)")
-ROLE = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")  # role of an input; some contain the name of a variant
+ROLE = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")  # role of an input; some roles contain the name of a variant
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 _RULES = {
@@ -55,8 +55,8 @@ def parse_reference(text: str) -> tuple[str, str, str | None]:
 
 
 def parse_scope(text: str | None) -> tuple[str | None, str | None, str | None]:
-    """Split KIND, KIND/VARIANT or KIND/VARIANT/VERSION into kind, variant and version, with None for what is missing;
-    an empty string gives None three times. Raises InvalidNameError for any other string."""
+    """Split KIND, KIND/VARIANT or KIND/VARIANT/VERSION into kind, variant and version, with None for each part that is
+    missing. An empty string gives None three times. Raises InvalidNameError for any other string."""
     if text is None or "/" not in text:
         return text, None, None
     return parse_reference(text)
@@ -80,14 +80,14 @@ def sql_text(text: str) -> str:
 
 
 def parquet_source(*paths: str | Path) -> str:
-    """SQL that reads the rows of these Parquet files, one file after the other. Folders named `column=value` add no
-    columns, unlike in DuckDB by default."""
+    """Return SQL that reads the rows of these Parquet files, one file after another. Folders named `column=value` add
+    no columns, although they do by default in DuckDB."""
     return read_parquet(*(sql_text(str(path)) for path in paths))
 
 
 def read_parquet(*expressions: str, options: str = "") -> str:
-    """SQL that reads the rows of Parquet files, as `parquet_source` does, where SQL expressions give the paths. A
-    single expression may also give a list of paths."""
+    """Return SQL that reads the rows of Parquet files, as `parquet_source` does, but with paths that are SQL
+    expressions. A single expression may also be a list of paths."""
     paths = expressions[0] if len(expressions) == 1 else f"[{', '.join(expressions)}]"
     return f"read_parquet({paths}, hive_partitioning = false{options})"
 

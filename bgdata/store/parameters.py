@@ -1,4 +1,5 @@
-"""Parameters of variants: frozen dataclasses with few types, which manifests record as JSON and users write as strings.
+"""Parameters of variants: frozen dataclasses with few types, which manifests contain as JSON and users write as
+strings.
 
 A parameter is an integer, a float, a string or a boolean; a tuple of these; a dataclass of these that can be parsed
 from a string, such as `VersionRef`; or None in place of any of them. `Given` contains the parameters of a variant of
@@ -23,7 +24,7 @@ WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no":
 
 @dataclass(frozen=True, order=True)
 class VersionRef:
-    """A version that is referred to by kind, variant and version. If `version` is empty, it is the one with the recipe
+    """A reference to a version by kind, variant and version. If `version` is empty, it is the version with the recipe
     that the variant's name implies."""
 
     kind: str
@@ -50,8 +51,8 @@ class VersionRef:
 
 @dataclass(frozen=True)
 class Given:
-    """The parameters of a variant of another kind, as names with values, where they are a parameter themselves. Empty
-    if the name of the variant implies them."""
+    """A parameter that contains the parameters of a variant of another kind, as names with values. It is empty if the
+    name of that variant implies them."""
 
     values: tuple[tuple[str, Any], ...] = ()
 
@@ -101,9 +102,9 @@ def _hints_of(declared: type) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Base of the dataclasses with the parameters of a kind; every parameter has a default. An integer that is given
+    """Base of the dataclasses with the parameters of a kind. Every parameter has a default. An integer that is given
     for a float is converted, so that 1 and 1.0 give the same recipe. Parameters in `later` were added after versions
-    had been published: a recipe omits them where they equal their default, so that older recipes keep their key."""
+    had been published: a recipe omits them if they equal their default, so that older recipes keep their key."""
 
     later: ClassVar[tuple[str, ...]] = ()
     size_names: ClassVar[tuple[str, ...]] = ()  # parameters to reduce if a build is too large
@@ -147,7 +148,7 @@ class Parameters:
 
     def check_determined(self) -> None:
         """Raise InvalidParameterError if a parameter is a name that may later refer to something else, because the same
-        recipe would then give other values. (The manifest of an existing version records what the name referred to.)"""
+        recipe would then give other values. The manifest of an existing version records to what the name referred."""
 
     def to_json(self) -> dict[str, Any]:
         """The parameters by name as JSON values, in the form that manifests and recipes record."""
@@ -190,12 +191,12 @@ class Parameters:
             return _from_text(declared, text)
         except InvalidParameterError:
             raise
-        except ValueError:  # from int and float
+        except ValueError:  # raised by int and float
             raise InvalidParameterError(f"expected {type_text(declared)} for {name}, got {cite(text)}") from None
 
 
 def _with_floats(declared: Any, value: Any) -> Any:
-    """The value with integers converted to floats wherever the declared type has a float."""
+    """Return the value, with integers converted to floats where the declared type has a float."""
     choices = get_args(declared)
     if _is_whole_float(declared, value):
         return float(value)
@@ -210,7 +211,7 @@ def _with_floats(declared: Any, value: Any) -> Any:
 
 
 def _is_whole_float(declared: Any, value: Any) -> bool:
-    """Whether the value is an integer, the declared type is float, and a float can hold it exactly."""
+    """Whether the value is an integer, the declared type is float, and the integer is exact as a float."""
     return declared is float and type(value) is int and abs(value) <= sys.float_info.max
 
 
@@ -269,12 +270,12 @@ def type_text(declared: Any) -> str:
 
 
 def number_text(number: float) -> str:
-    """The shortest string that gives the same number when parsed: `6`, `0.16`."""
+    """Return the shortest string that gives the same number when parsed: `6`, `0.16`."""
     return repr(float(number)).removesuffix(".0")
 
 
 def value_text(value: Any) -> str:
-    """The value of a parameter as a string that `Parameters.parse` turns into the same value."""
+    """Write the value of a parameter as a string that `Parameters.parse` converts to the same value."""
     if isinstance(value, tuple):
         return " ".join(map(value_text, value))
     if isinstance(value, Given):

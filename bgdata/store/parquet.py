@@ -20,9 +20,9 @@ from bgdata.store.storage import is_shortage, storage_errors
 
 def encodings(schema: pa.Schema) -> dict[str, Any]:
     """The options with which PyArrow writes each column, by its type. Integers of more than 8 bits and lists of
-    integers are stored as packed differences, since a dictionary would double the size of 16-bit columns with many
-    distinct values, and floats as byte streams. Small integers, strings, and columns that are given as dictionaries are
-    stored with a dictionary."""
+    integers are stored as packed differences, because a dictionary would double the size of 16-bit columns with many
+    distinct values. Floats are stored as byte streams. Small integers, strings, and columns that are dictionaries in
+    the schema are stored with a dictionary."""
     dictionary, encoding = [], {}
     for column in schema:
         nested = pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type)
@@ -41,8 +41,7 @@ def encodings(schema: pa.Schema) -> dict[str, Any]:
 
 def schema_with_meanings(schema: pa.Schema, shape: TableShape, about: Mapping[str, str]) -> pa.Schema:
     """The schema of a Parquet file with metadata: the unit and meaning of each column, and the entries of `about` for
-    the file, whose names get the prefix `bgdata.`. Numbers that are given as dictionaries have plain number types in
-    it."""
+    the file, whose names get the prefix `bgdata.`. Dictionaries of numbers become plain number types."""
     fields = []
     for column in shape.columns:
         field = schema.field(column.name)
@@ -52,8 +51,8 @@ def schema_with_meanings(schema: pa.Schema, shape: TableShape, about: Mapping[st
 
 
 def stored_type(type_: pa.DataType) -> pa.DataType:
-    """The type of a column in the file: a dictionary of numbers becomes the number type; a dictionary of strings stays,
-    because readers treat it as categories."""
+    """The type of a column in the file: a dictionary of numbers becomes the number type, but a dictionary of strings
+    stays, because readers treat it as categories."""
     is_number = pa.types.is_dictionary(type_) and not pa.types.is_string(type_.value_type)
     return type_.value_type if is_number else type_
 
@@ -89,7 +88,7 @@ class RowReader:
     only the row groups that contain it, and the last row group that was read stays in memory."""
 
     def __init__(self, *paths: Path) -> None:
-        """Open the files. Raises CorruptFileError if one is not a Parquet file."""
+        """Open the files. Raises CorruptFileError if a file is not a Parquet file."""
         self._groups: list[tuple[Path, pq.ParquetFile, int]] = []
         rows = []
         for path in paths:
@@ -125,7 +124,7 @@ def first_difference(path: Path, batches: Iterator[pa.RecordBatch], derived: Con
         file = pq.ParquetFile(path)
         groups = iter(range(file.num_row_groups))
         for batch in batches:
-            if not len(batch):  # an empty table has no row group
+            if not len(batch):  # an empty batch has no row group
                 continue
             group = next(groups, None)
             found = file.read_row_group(group) if group is not None else None
@@ -134,7 +133,7 @@ def first_difference(path: Path, batches: Iterator[pa.RecordBatch], derived: Con
                 return row
             there = set(found.column_names)
             names = [name for name in expected.column_names if name in there or name not in derived]
-            if there != set(names):  # older files may have them in another order
+            if there != set(names):  # older files may have columns in another order
                 return row
             if not without_dictionaries(found.select(names)).equals(without_dictionaries(expected.select(names))):
                 return row
@@ -144,12 +143,12 @@ def first_difference(path: Path, batches: Iterator[pa.RecordBatch], derived: Con
 
 @contextmanager
 def parquet_errors(path: Path) -> Iterator[None]:
-    """Turn any error of PyArrow inside the `with` block into CorruptFileError, or, if the file cannot be read at
-    present, into StorageError or MemoryError."""
+    """Inside the `with` block, turn any error of PyArrow into CorruptFileError, or into StorageError or MemoryError if
+    the file cannot be read at present."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        if isinstance(error, BgdataError | MemoryError):  # from the compared rows
+        if isinstance(error, BgdataError | MemoryError):  # raised by the rows to compare
             raise
         if is_shortage(error):
             with storage_errors("read", path):
@@ -158,15 +157,14 @@ def parquet_errors(path: Path) -> Iterator[None]:
 
 
 def without_dictionaries(table: pa.Table) -> pa.Table:
-    """The table with each dictionary column converted to a plain one, so that tables compare equal if their values
-    do."""
+    """Convert each dictionary column of a table to a plain column, so that tables are equal if their values are."""
     types = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in table.schema]
     return table.cast(pa.schema(list(zip(table.column_names, types, strict=True))))
 
 
 def middle_rows(path: Path, count: int) -> list[dict[str, Any]]:
-    """Up to `count` rows from the middle of a Parquet file, where rows are more typical than at the ends. They come
-    from a single row group. Raises CorruptFileError if the file is damaged, and StorageError if it cannot be read."""
+    """Return up to `count` rows of a single row group in the middle of a Parquet file, where rows are more typical than
+    at the ends. Raises CorruptFileError if the file is damaged, and StorageError if it cannot be read."""
     with parquet_errors(path), pq.ParquetFile(path) as file:
         groups = file.num_row_groups
         if not groups:

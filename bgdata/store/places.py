@@ -1,7 +1,7 @@
-"""Places with the files of a warehouse: a folder, a web server to read from, or a store of fsspec, such as S3.
+"""Places with the files of a warehouse: a folder, a web server (only for reading), or a store of fsspec, such as S3.
 
-A place finds files by name (`kind/variant/version/manifest.json`), and reads whole files and parts of them. Places know
-no versions: see `transfer`. Addresses and messages of libraries are shown without names and passwords.
+A place finds files by name (`kind/variant/version/manifest.json`), and reads whole files and parts of them. Versions
+are the subject of `transfer`. Addresses and messages of libraries are shown without names and passwords.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from bgdata.store.storage import is_shortage_of_memory, make_folder, open_regula
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 LEVELS = ("kind", "variant", "version")  # levels of the folders of a warehouse
-CHUNK = 1 << 23  # bytes of a request while a whole file is fetched
-MAX_LETTERS = 200  # letters of a message of a library
+CHUNK = 1 << 23  # size of a request, in bytes, while a whole file is downloaded
+MAX_LETTERS = 200  # greatest length of a message of a library
 S3 = ("s3", "s3a")
 EXTRA, PURPOSE = "remote", "for a warehouse at an address"
 Advance = Callable[[int], None]  # called with the number of new bytes
@@ -68,7 +68,7 @@ def is_address(text: object) -> bool:
 
 
 def folder_of(address: str) -> Path | None:
-    """The folder that a path or an address `file:///...` names; None for an address with another scheme. Raises
+    """Return the folder of a path or an address `file:///...`, None for an address with another scheme. Raises
     UsageError if the address names another machine."""
     if not is_address(address):
         return Path(address)
@@ -145,7 +145,7 @@ class Folder(OpenPlace):
         found = {}
         with storage_errors("read", self.root):
             for path in self._files(self.root / below, len(Path(below).parts)):
-                with suppress(FileNotFoundError):  # deleted meanwhile
+                with suppress(FileNotFoundError):  # a file may be deleted meanwhile
                     status = path.stat()
                     name = path.relative_to(self.root).as_posix()
                     found[name] = Entry(status.st_size, str(status.st_mtime_ns))
@@ -199,7 +199,7 @@ class Folder(OpenPlace):
 
 
 class Web(Place):
-    """A web server from which the files of a warehouse can be read. It cannot list files, so `index.json` lists its
+    """A web server with the files of a warehouse, only for reading. It cannot list files, so `index.json` lists its
     versions."""
 
     def __init__(self, address: str) -> None:
@@ -228,7 +228,7 @@ class Web(Place):
             if begin == size:
                 return
             with self._answer(name, {"Range": f"bytes={begin}-"} if begin else {}) as answer:
-                if answer.status != http.client.PARTIAL_CONTENT:  # the whole file instead of the rest
+                if answer.status != http.client.PARTIAL_CONTENT:  # the answer is the whole file instead of the rest
                     file.truncate(0)
                 while data := answer.read(CHUNK):
                     file.write(data)
@@ -272,7 +272,7 @@ class Store(OpenPlace):
                     self._files, root = fsspec.url_to_fs(address)
             except MissingExtraError:
                 raise
-            except ImportError as error:  # the error names the package
+            except ImportError as error:  # the error names the missing package
                 text = str(error)[:1].lower() + str(error)[1:MAX_LETTERS]
                 raise MissingExtraError(f"expected a package for addresses {scheme}://, found none; {text}") from error
             except ValueError as error:
@@ -289,7 +289,7 @@ class Store(OpenPlace):
             try:
                 found = self._files.find(root, detail=True)
             except FileNotFoundError as error:
-                if " " in str(error):  # a missing bucket; for a missing folder the error is its name
+                if " " in str(error):  # a missing bucket; for a missing folder the text is its name
                     raise
                 return {}
         before = len(self._root.lstrip("/"))
@@ -325,8 +325,8 @@ class Store(OpenPlace):
 
     @contextmanager
     def _errors(self, action: str, where: str, kind: type[BgdataError] = DownloadError) -> Iterator[None]:
-        """Inside the `with` block, an error of a library becomes a one-line error of `kind`, without user names and
-        passwords."""
+        """Inside the `with` block, turn an error of a library into a one-line error of class `kind`, without user names
+        and passwords."""
         try:
             yield
         except (BgdataError, ImportError):
@@ -335,7 +335,7 @@ class Store(OpenPlace):
             message = self._error_text(error)
             found = f"found: {message[:1].lower()}{message[1:]}" if " " in message else "found no such file"
             raise MissingFileError(f"expected {where}, {found}") from error
-        except Exception as error:  # every library has its own
+        except Exception as error:  # every library has its own errors
             if is_shortage_of_memory(error):
                 raise
             raise kind(f"cannot {action} {where}: {self._error_text(error) or type(error).__name__}") from error
@@ -349,7 +349,7 @@ class Store(OpenPlace):
 
 
 def _tag(info: Mapping[str, Any]) -> str:
-    """A tag that changes when a file does, from what the store tells about the file."""
+    """Return a tag that changes when a file changes, from the store's information about the file."""
     return next((str(info[name]) for name in ("ETag", "etag", "mtime", "LastModified", "created") if name in info), "")
 
 
@@ -371,8 +371,8 @@ def open_place(address: str) -> Place:
 
 
 def absolute_address(address: str) -> str:
-    """The address in a form that other machines can use: a path becomes absolute. Raises UsageError if the place is
-    read-only, and the errors of `open_place`."""
+    """Return the address in a form that other machines can use: a path becomes absolute. Raises UsageError if the place
+    is read-only, and the errors of `open_place`."""
     address = address if is_address(address) else str(Path(address).absolute())
     open_writable(address)
     return address

@@ -19,7 +19,7 @@ from bgdata.store.manifest import RawFile, Source, part_file, recipe_key
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Progress
 from bgdata.store.shards import ranges
-from bgdata.store.storage import readable_bytes as readable_bytes  # others name it as of this module
+from bgdata.store.storage import readable_bytes as readable_bytes  # other modules import it from here
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions, input_digests
 from bgdata.system import used_bytes
@@ -34,8 +34,8 @@ class Plan:
     parameters: Parameters
     inputs: Mapping[str, Table]
     files: tuple[Source, ...] = ()
-    executor: Executor | None = None  # computes shards; not part of the recipe
-    elsewhere: Path | None = None  # the folder of the variant's versions outside the warehouse
+    executor: Executor | None = None  # computes shards; it is not part of the recipe
+    elsewhere: Path | None = None  # the folder of the variant's versions if it is outside the warehouse
     progress: Progress = field(default_factory=Progress)
     strict: bool = False
     force: bool = False
@@ -65,14 +65,14 @@ class Plan:
 
     @property
     def lock(self) -> Path:
-        """The path of the lock file that a build holds while it builds a version of this variant."""
+        """The path of the lock file that is locked while a version of this variant is built."""
         return self.warehouse.staging / f"{self.title.replace('/', '-')}.lock"
 
     @property
     def staging_link(self) -> Path:
         """The entry of the warehouse's staging folder for this build: the folder of unfinished files, or a link to it
-        on another disk. Its name contains the recipe key and the fingerprint of the kernels, so that no other build
-        resumes from it."""
+        on another disk. Its name contains the recipe key and the fingerprint of the kernels, so that only builds with
+        equal ones resume from it."""
         return self.lock.with_name(f"{self.lock.stem}-{self.key[:12]}-{kernel_fingerprint()}")
 
     @property
@@ -83,12 +83,12 @@ class Plan:
     @property
     def staging(self) -> Path:
         """The folder of unfinished files. It is on the same disk as the versions, so that it can be renamed to its
-        final path. If the plan is for a part, the folder of that part, inside it."""
+        final path. If the plan is for a part, this is the folder of the part, inside that folder."""
         folder = self.beside(self.staging_link)
         return folder if self.part is None else folder / PART
 
     def beside(self, staged: Path) -> Path:
-        """The path on the disk of the versions for an entry of the warehouse's staging folder."""
+        """Return the path, on the disk of the versions, for an entry of the warehouse's staging folder."""
         return self.elsewhere / f".{staged.name}" if self.elsewhere else staged
 
     @property
@@ -99,21 +99,20 @@ class Plan:
         return found if self.kind.part_items and len(found) > 1 else []
 
     def staged_builds(self) -> list[Path]:
-        """The entries of the staging folder that killed builds of this variant have left, with any recipe: folders, and
-        links to other disks."""
+        """Return the entries of the staging folder that killed builds of this variant have left, whatever their recipe.
+        They are folders, and links to other disks."""
         return sorted(self.warehouse.staging.glob(f"{self.lock.stem}-{'?' * 12}-{'?' * 12}"))
 
     def in_variant_folder(self) -> Plan:
-        """A copy of the plan that builds where the variant's versions are, unless the user chose another folder. Raises
-        StorageError if they are on a disk that is missing."""
+        """Return a copy of the plan that builds in the folder of the variant's versions, unless the user chose another
+        folder. Raises StorageError if they are on a disk that is missing."""
         if self.elsewhere:
             return self
         place = folder_of_versions(self.warehouse, self.title, self.staged_builds())
         return replace(self, elsewhere=place if place != self.place else None)
 
     def find(self) -> Table | None:
-        """The existing version with this recipe; None if there is none, or if the user wants to build it again
-        (`force`)."""
+        """Return the existing version with this recipe, None if there is none, or if `force` says to build it again."""
         return None if self.force else self.warehouse.find(self.kind, self.parameters, self.raw_files, self.inputs)
 
     def open_published(self, version: str) -> Table:
@@ -136,8 +135,8 @@ class Plan:
 
 
 def check_estimate(plan: Plan) -> None:
-    """Raise TooLargeError if the build needs more memory or disk space than there is. Files that a killed build with
-    the same recipe has left count as free space, because they are reused or replaced."""
+    """Raise TooLargeError if the build needs more memory or disk space than there is. Files of an earlier build with
+    the same recipe count as free space, because they are used again or replaced."""
     estimate = plan.kind.estimate(plan.parameters)
     folder = next(path for path in (plan.place, *plan.place.absolute().parents) if path.exists())
     disk = shutil.disk_usage(folder).free + folder_bytes(plan.staging)
@@ -165,7 +164,7 @@ def estimate_text(estimate: Estimate) -> str:
 
 
 def folder_bytes(folder: Path) -> int:
-    """The disk space, in bytes, that all files below a folder occupy; 0 if the folder does not exist. Holes in sparse
-    files do not count."""
+    """Return the disk space, in bytes, that all files below a folder occupy, 0 if the folder does not exist. Holes in
+    sparse files do not count."""
     found = (path.stat() for path in folder.rglob("*") if path.is_file())
     return sum(map(used_bytes, found))

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """Receives reports about long work, which is done in stages: the label of each stage, its number of units, and
-    every step. This class ignores them."""
+    """Receives reports about long work, which is done in stages: the label of each stage, its number of units, and how
+    many units are done. This class ignores the reports."""
 
     def start(self, label: str, total: int, unit: str) -> None:
-        """Begin a stage that has `total` units; `unit` is what one unit is called, such as `games`."""
+        """Begin a stage with `total` units. `unit` is the name of the units, such as `games`."""
 
     def advance(self, count: int) -> None:
         """Count `count` more units of the current stage as done."""
@@ -72,7 +72,7 @@ class TerminalBars(Progress):
 @contextmanager
 def progress_bars(*, notes: bool = True) -> Iterator[Progress]:
     """Show progress on standard error while the `with` block runs: bars, and messages above them unless `notes` is
-    false. If standard error is not a terminal, only the messages."""
+    false. If standard error is not a terminal, only the messages are shown."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars

@@ -1,6 +1,6 @@
 """The registry of a warehouse: its kinds of dataset by name, and their SQL.
 
-A kind is imported when it is first needed; listing kinds imports none. Installed packages add kinds by entry points.
+A kind is imported when it is first needed. Listing kinds imports none. Installed packages add kinds by entry points.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def _no_views(_: Iterable[Dataset[Any]]) -> Iterator[str]:
 
 
 class Kinds(Mapping[str, "Dataset[Any]"]):
-    """The kinds of dataset by name, in alphabetical order. Each is given as a declaration, or as the full name of the
-    module that declares it as `DATASET`.
+    """The kinds of dataset by name, in alphabetical order. A kind is given as its declaration, or as the full name of
+    the module that declares it as `DATASET`.
 
     sql: folders with SQL scripts, see `SqlFolders`.
     views: a function from declarations to the SQL of views; one string for each view, with its comments.
@@ -59,10 +59,10 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
     @cached_property
     def _other_modules(self) -> dict[str, Place]:
         """The modules of the kinds that installed packages add, by name of the kind. A package cannot replace a kind of
-        ours."""
+        bgdata."""
         if not self._group:
             return {}
-        from importlib.metadata import entry_points  # slow to import
+        from importlib.metadata import entry_points  # here, because it is slow to import
 
         found = {each.name: each.value for each in entry_points(group=self._group)}
         return {name: module for name, module in found.items() if name not in self._own and is_name("kind", name)}
@@ -74,7 +74,7 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
 
     @cached_property
     def sql(self) -> SqlFolders:
-        """The folders with SQL scripts: ours, then those of installed packages."""
+        """The folders with SQL scripts: those of bgdata, then those of installed packages."""
         added: list[Path] = []
         for package in sorted({module.partition(".")[0] for module in self._other_modules.values()}):
             spec = find_spec(package)  # imports nothing
@@ -160,7 +160,7 @@ class Script(NamedTuple):
 
 
 def parse_script(text: str) -> Script:
-    """Find out what an SQL script creates, reads and names, by its keywords alone."""
+    """Find out what an SQL script creates, reads and names. Only keywords are examined."""
     created = re.findall(r"(?im)^create\s+(?:or\s+replace\s+)?(?:view|macro|table)\s+(\w+)", text)
     code = COMMENTS_AND_TEXTS.sub("''", text.lower())
     sources = re.findall(r"(?<!distinct )\b(?:from|join)\s+([a-z_]\w*)\b(?!\s*[(.])", code)
@@ -180,7 +180,8 @@ def _words_of(sql: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class SqlFolders:
-    """The folders with SQL scripts of a warehouse. Scripts of a later folder may use what an earlier one creates."""
+    """The folders with SQL scripts of a warehouse. Scripts of a later folder may use what scripts of an earlier folder
+    create."""
 
     folders: tuple[Path, ...] = ()
 
@@ -207,8 +208,9 @@ class SqlFolders:
         return wanted
 
     def run(self, connection: duckdb.DuckDBPyConnection, *parts: str, wanted: frozenset[str] | None = None) -> None:
-        """Run the scripts in these subfolders, or, if `wanted` is given, those that create one of these names. A script
-        is left out if it reads a table that does not exist, or uses what such a script would have created."""
+        """Run the scripts in these subfolders. If `wanted` is given, only scripts that create one of these names are
+        run. A script is left out if it reads a table that does not exist, or uses a view or macro of a script that was
+        left out."""
         found = connection.execute("select table_name from duckdb_tables() union select view_name from duckdb_views()")
         tables, missing = {name for (name,) in found.fetchall()}, set[str]()
         for script in self.scripts(*parts):

@@ -1,9 +1,9 @@
-"""A warehouse at an address, downloaded file by file when used, into a folder of the user's cache with the layout of a
-warehouse, so that any reader can read it. Manifests are downloaded when the place is listed, files when they are
-opened; each is checked against the hash in its manifest.
+"""A warehouse at an address. Its files are downloaded when they are used, into a folder of the user's cache. That
+folder has the layout of a warehouse, so every reader can read it. Manifests are downloaded when the place is listed,
+and other files when they are opened. Each file is checked against the hash in its manifest.
 
-The modification time of a checked file is derived from that hash, so a file that was changed since is checked again,
-and downloaded again if it is damaged."""
+A file that was checked gets a modification time that is made from its hash. So a file that has changed since is checked
+again, and downloaded again if it is damaged."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ from bgdata.store.names import CURRENT, check_name, is_name
 from bgdata.store.places import open_place
 from bgdata.store.table import Table
 
-SEEN = "listing.json"  # in the folder of a mirror: tags of the fetched manifests
+SEEN = "listing.json"  # file in the folder of a mirror with the tags of the downloaded manifests
 HEADER_BYTES = 4096  # more than any header of an array
-KEPT_ROWS = 64  # rows in memory: 28 MB of the largest array
-TOLD_BYTES = 10_000_000  # size of a file whose download is reported
+KEPT_ROWS = 64  # number of rows in memory: 28 MB of the largest array
+TOLD_BYTES = 10_000_000  # downloads of larger files are reported
 
 
 class Mirror:
     """A local copy of a part of the warehouse at an address: its manifests, and those of its files that were opened."""
 
     def __init__(self, address: str, folder: Path | None = None) -> None:
-        """Open the place without downloading anything. `folder` is where files are kept, by default in the user's
-        cache. Raises the same exceptions as `open_place`."""
+        """Open the place without downloading anything. Files are downloaded to `folder`, by default in the user's
+        cache. Raises UsageError, MissingExtraError or DownloadError as `open_place` does."""
         self._given = address
         self.place = open_place(address)
         self.address = self.place.address
@@ -69,8 +69,8 @@ class Mirror:
 
     @cached_property
     def contents(self) -> transfer.Listing:
-        """The listing of the place. First use reads it, and downloads the manifests of all versions into the folder.
-        Raises the errors of `listing` and `fetched_manifest`."""
+        """The listing of the place. The first use reads it, and downloads the manifests of all versions into the
+        folder. Raises the errors of `listing` and `fetched_manifest`."""
         found = transfer.listing(self.place)
         seen = self._seen()
         wanted = [
@@ -110,11 +110,11 @@ class Mirror:
             return {}
 
     def _manifest(self, name: str, listed: transfer.Listed) -> bytes:
-        """Download the manifest of the version `name`; returns its bytes. A damaged manifest is returned too, because
-        whoever opens the version reports it; a deleted one is empty."""
+        """Download the manifest of the version `name`, and return its bytes. A damaged manifest is returned too,
+        because opening the version reports it. If the manifest has been deleted, the result is empty."""
         try:
             return transfer.fetched_manifest(self.place, name, listed)[0]
-        except MissingFileError:  # deleted meanwhile
+        except MissingFileError:  # the version was deleted meanwhile
             return b""
         except BgdataError:
             return self.place.read(f"{name}/{MANIFEST}")
@@ -140,7 +140,7 @@ class Mirror:
 
     def open(self, kind: str, variant: str, version: str | None = None) -> MirroredTable:
         """Open a version of the place, the current one if `version` is None, without reading the whole listing. Raises
-        MissingTableError if there is none, and the errors of `fetched_manifest`."""
+        MissingTableError if there is no such version, and the errors of `fetched_manifest`."""
         title = f"{check_name('kind', kind)}/{check_name('variant', variant)}"
         if version is None:
             try:
@@ -199,8 +199,8 @@ class Mirror:
 
 
 def _mark(entry: FileEntry) -> int:
-    """The modification time, in seconds, that a file gets when its hash has been checked. It is made from the hash, and
-    lies between 2001 and 2010."""
+    """Return the modification time, in seconds, that a file gets when its hash has been checked. It is made from the
+    hash, and is between 2001 and 2010."""
     return 1_000_000_000 + int(entry.sha256[:7], 16)
 
 
@@ -290,12 +290,12 @@ class MirroredTable(Table):
                     self._fetch_file(entry.name)
 
     def rows(self, name: str) -> RemoteRows:
-        """The rows of the array `name`, which are downloaded and checked one by one. Raises the errors of
+        """Open the rows of the array `name`, which are downloaded and checked one by one. Raises the errors of
         `RemoteRows`."""
         return RemoteRows(self, name)
 
     def fetch_all(self) -> Table:
-        """Download all files of the version; returns it as an ordinary table in a folder. Raises the errors of
+        """Download all files of the version, and return it as an ordinary table in a folder. Raises the errors of
         `Mirror.file`."""
         with ThreadPoolExecutor(transfer.JOBS) as pool:
             list(pool.map(lambda entry: self._fetch_file(entry.name), self.manifest.files))
@@ -303,9 +303,9 @@ class MirroredTable(Table):
 
 
 class RemoteRows:
-    """The rows of an array `X` at an address, downloaded one by one. Each row is checked against `X_row_sha256`, and
-    this array against the digest in the manifest, whose beginning is in the version's name. The rows read last stay in
-    memory; all stay in the user's cache."""
+    """The rows of an array `X` at an address, which are downloaded one by one. Each row is checked against
+    `X_row_sha256`. That array is checked against the digest in the manifest, whose first digits are in the version's
+    name. The rows that were read last stay in memory, and all rows stay in the user's cache."""
 
     def __init__(self, table: MirroredTable, name: str) -> None:
         """Download the hashes of all rows of the array `name`, but no rows. Raises UsageError if the array has no such
@@ -325,7 +325,7 @@ class RemoteRows:
             raise CorruptFileError(f"expected a .npy array in {self.where}, found: {cite(str(error))}") from error
         self._start = header.tell()
         self.hashes = table.array(hashed)
-        values = np.broadcast_to(np.zeros(1, self.dtype), self.shape)  # zeros stand in for the values
+        values = np.broadcast_to(np.zeros(1, self.dtype), self.shape)  # zeros in place of the values
         found = values_digest({name: values, hashed: self.hashes})
         if found != table.manifest.digest:
             raise DigestMismatchError(
@@ -367,7 +367,7 @@ class RemoteRows:
                 f"expected row {index} of {self.where} to match its hash, found it changed or damaged; open the table "
                 "again, and if that does not help build your own"
             )
-        with suppress(OSError):  # on a full disk rows are not kept
+        with suppress(OSError):  # on a full disk rows are not stored
             self._folder.mkdir(parents=True, exist_ok=True)
             partial = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
             try:

@@ -1,9 +1,10 @@
-"""Computes work in ranges: here, in other processes, or on a cluster. Each finished range is kept as a file.
+"""Computes work in ranges of items: in this process, in others, or on a cluster. Each finished range is saved as a
+file, a shard.
 
-A killed build keeps finished ranges, and any number of workers can share the rest. A shard
-`000000000-000002000.<SHA-256>.npz` contains the arrays of the items 0 to 1,999. It is written aside and renamed. The
-hash in its name covers the recipe's key, the range and the bytes, so a shard that was damaged, renamed, or comes from
-another recipe is reported and computed again.
+After a build was killed, the finished ranges remain, and any number of workers can share the rest. The shard
+`000000000-000002000.<SHA-256>.npz` contains the arrays of the items 0 to 1,999. It is written to a temporary file and
+renamed. The hash in its name covers the recipe's key, the range and the bytes. So a shard that was damaged or renamed,
+or comes from another recipe, is reported and computed again.
 
 Workers get the name of a function, settings, a range, and versions by name and hash, never arrays: see `worker_inputs`.
 """
@@ -38,10 +39,10 @@ from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 from bgdata.store.worker_inputs import ROLES, WAREHOUSE, Settings, WorkerInputs, locate_inputs, worker_inputs
 
-MAX_ASKED = 2 * MAX_PROCESSES  # limit of parts in an executor: two for each worker
-MAX_RESULT_BYTES = 1 << 24  # limit of a shard as the result of a task, which stays in the cluster's memory
+MAX_ASKED = 2 * MAX_PROCESSES  # most parts in an executor at a time: two for each worker
+MAX_RESULT_BYTES = 1 << 24  # most bytes of a shard as the result of a task, which stays in the cluster's memory
 _NAME = re.compile(r"(\d{9,})-(\d{9,})\.([0-9a-f]{64})\.npz")
-_ONE_AT_A_TIME = threading.Lock()  # a worker of a cluster may have several threads; kernels bring their own
+_ONE_AT_A_TIME = threading.Lock()  # a worker of a cluster may have several threads; kernels start their own
 NO_KINDS: Mapping[str, Dataset[Any]] = {}
 T = TypeVar("T")
 R = TypeVar("R", bound=Parameters)
@@ -49,18 +50,18 @@ R = TypeVar("R", bound=Parameters)
 
 @dataclass(frozen=True)
 class Work:
-    """What workers do with each range of items: they call the function `module:function` with the settings, the begin
-    and the end of the range. It returns arrays by name, which must depend on nothing but these arguments and the
+    """What workers do with each range of items. They call the function `module:function` with the settings, the begin
+    and the end of the range. The function returns arrays by name, which may depend only on these arguments and the
     kernels. The settings contain, by role, the folder of each version that the function reads."""
 
     function: str
     settings: Settings
-    kernels: str = field(default_factory=kernel_fingerprint)  # kernels of the process that requests the work
+    kernels: str = field(default_factory=kernel_fingerprint)  # of the process that requests the work
     inputs: WorkerInputs = field(default_factory=WorkerInputs)
 
     def compute(self, begin: int, end: int) -> Mapping[str, Array]:
         """Call the function for the items `begin` to before `end`. Raises WorkerError if the kernels of this process
-        differ from those that requested the work, or if a version is missing."""
+        differ from those of the process that requested the work, or if a version is missing."""
         if kernel_fingerprint() != self.kernels:
             raise WorkerError(
                 f"expected a worker with the kernels {self.kernels}, found {kernel_fingerprint()} on {worker_name()}; "
@@ -77,7 +78,7 @@ class Work:
 
 
 class _Opened:
-    """What this process has opened for the work that it does now, shared by all ranges of that work."""
+    """The objects that this process has opened for its current work. All ranges of that work share them."""
 
     def __init__(self) -> None:
         self.forget()
@@ -93,8 +94,8 @@ _opened = _Opened()
 
 
 def opened_once(function: Callable[[Settings], T], settings: Settings) -> T:
-    """Call a function that opens something, such as a player, as the settings say; returns its result. A worker calls
-    it only once, and uses the result for all ranges."""
+    """Call a function that opens something by the settings, such as a player, and return its result. A worker calls it
+    only once, and uses the result for all ranges."""
     if settings is not _opened.settings:
         return function(settings)
     if function not in _opened.found:
@@ -106,17 +107,18 @@ def opened_once(function: Callable[[Settings], T], settings: Settings) -> T:
 def work_of(
     build: Build[Any], function: str, tables: Mapping[str, Table], players: Iterable[Table] = (), **settings: str | int
 ) -> Work:
-    """Describe the work of a build for workers, on which the function `module:function` gets its inputs by
-    `context_of`. `tables` are the versions that it reads, by role, and `players` the versions of players that it opens
-    by name."""
+    """Describe the work of a build for workers. There the function `module:function` gets its inputs with `context_of`.
+    `tables` are the versions that the function reads, by role, and `players` the versions of players that it opens by
+    name."""
     part = {"begin": build.part.start, "end": build.part.stop} if build.part else {}
     own = {"parameters": json.dumps(build.parameters.to_json()), **part, **settings}
     return Work(function, own, inputs=worker_inputs(tables, players, build.warehouse.root))
 
 
 def context_of(settings: Settings, recipe: type[R], kinds: Mapping[str, Dataset[Any]] = NO_KINDS) -> Context[R]:
-    """The parameters and inputs of a version, on a worker, from the settings that `work_of` made. `recipe` is the class
-    of the parameters. `kinds` is only needed by a function that opens players by name: all kinds of dataset."""
+    """Return, on a worker, the parameters and inputs of a version, from the settings that `work_of` made. `recipe` is
+    the class of the parameters. `kinds`, all kinds of dataset, is only needed by a function that opens players by
+    name."""
     parameters = recipe.from_manifest(json.loads(str(settings["parameters"])))
     tables = {role: Table(Path(str(settings[role]))) for role in str(settings[ROLES]).split()}
     part = range(int(settings["begin"]), int(settings["end"])) if "begin" in settings else None
@@ -130,8 +132,8 @@ def ranges(items: range | int, size: int) -> list[range]:
 
 
 def runs(items: Iterable[int], size: int) -> list[range]:
-    """Divide ascending numbers of items into ranges of consecutive numbers, which begin anew at every multiple of
-    `size`. An item is always in the same block, whichever other items are left to compute, so that an interrupted build
+    """Divide ascending numbers of items into ranges of consecutive numbers. A new range begins at every multiple of
+    `size`. So an item is always in the same block, whichever other items are left to compute, and an interrupted build
     can resume with fewer or more items."""
     found: list[range] = []
     for item in items:
@@ -143,9 +145,9 @@ def runs(items: Iterable[int], size: int) -> list[range]:
 
 
 def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> Iterator[dict[str, Array]]:
-    """Yield the arrays of each range, in order. `job.executor` computes them, except those that a killed build has
-    finished, which are read from their files. Raises WorkerError if workers are lost, and the errors of the function;
-    finished shards are kept."""
+    """Yield the arrays of each range, in order. `job.executor` computes the ranges, except those that an earlier,
+    killed build has finished, which are read from their files. Raises WorkerError if workers are lost, and the errors
+    of the function. Finished shards are kept."""
     folder, store = job.folder / SHARDS, job.executor.store if isinstance(job.executor, Cluster) else ""
     with storage_errors("create", folder):
         folder.mkdir(exist_ok=True)
@@ -208,16 +210,16 @@ def _fetch_left(progress: Progress, folder: Path, key: str, store: str) -> None:
 
     for name in names_in(store, _store_folder(key)):
         data = read_and_delete(store, f"{_store_folder(key)}/{name}")
-        if _NAME.fullmatch(name):  # its bytes are checked later, as for all shards
+        if _NAME.fullmatch(name):  # the bytes are checked later, as for all shards
             write_file(folder / name, data, is_durable=False)
         else:
             progress.note(f"deleted {name} in {_store_folder(key)}, which is not a shard")
 
 
 class ShardReturn(NamedTuple):
-    """How a shard returns from a worker of a cluster. The worker writes it to `folder` if it sees the mark file there,
-    because then both machines share that folder; else to the store; else it returns the bytes as the result of its
-    task."""
+    """How a shard returns from a worker of a cluster. If the worker sees the mark file in `folder`, both machines share
+    that folder, and it writes the shard there. Otherwise it writes the shard to the store, or, without a store, returns
+    the bytes as the result of its task."""
 
     folder: str
     key: str
@@ -233,7 +235,7 @@ class ShardReturn(NamedTuple):
         return cls(str(folder.absolute()), key, mark, store)
 
     def send(self, name: str, data: bytes) -> bytes | None:
-        """On a worker, write the file of a shard to the folder or the store, and return None; or return its bytes.
+        """On a worker, write the file of a shard to the folder or the store, and return None, or else return its bytes.
         Raises StorageError if it cannot be written, and WorkerError if it is too large to be returned."""
         if self._is_seen():
             write_file(Path(self.folder) / name, data, is_durable=False)
@@ -279,7 +281,7 @@ def _written_shards(
     """Have shards computed and written, and yield the range and path of each as soon as it is finished. At most
     MAX_ASKED ranges are requested at a time. Raises WorkerError if workers are lost."""
     asked: dict[Future[Any], range] = {}
-    done: SimpleQueue[Future[Any]] = SimpleQueue()  # waiting for all of them each time would be quadratic
+    done: SimpleQueue[Future[Any]] = SimpleQueue()  # waiting for all futures each time would take quadratic time
     back = ShardReturn.into(folder, key, executor.store) if isinstance(executor, Cluster) else None
 
     def submit(part: range) -> Future[Any]:
@@ -308,7 +310,7 @@ def _written_shards(
             raise WorkerError(
                 f"expected workers to finish, lost one; finished parts are kept, and the same command resumes: {reason}"
             ) from error
-        if back and isinstance(error, ImportError | AttributeError | TypeError):  # errors of reading the task
+        if back and isinstance(error, ImportError | AttributeError | TypeError):  # errors of loading the task
             raise WorkerError(
                 f"expected the same bgdata on all workers, found one that cannot read what it is given: {reason}"
             ) from error
@@ -319,7 +321,7 @@ def _written_shards(
 
 
 def write_shard(work: Work, begin: int, end: int, folder: str, key: str) -> str:
-    """Compute the shard of the items `begin` to before `end`, and write it to a folder; returns the file name. Raises
+    """Compute the shard of the items `begin` to before `end`, write it to a folder, and return the file name. Raises
     StorageError if it cannot be written, and the errors of the work."""
     with _ONE_AT_A_TIME:
         arrays = work.compute(begin, end)
@@ -362,12 +364,12 @@ def packed_shard(arrays: Mapping[str, Array], begin: int, end: int, key: str) ->
     np.savez(packed, **{name: np.ascontiguousarray(values) for name, values in arrays.items()})  # type: ignore[arg-type]
     data = packed.getvalue()
     first, last = f"{begin:09d}", f"{end:09d}"
-    # the seal in the name verifies a part without a second file and without syncing, which would take long
+    # the hash in the name verifies a shard without a second file and without syncing, which would take long
     return f"{first}-{last}.{_seal(key, first, last, data)}.npz", data
 
 
 def save_shard(arrays: Mapping[str, Array], begin: int, end: int, folder: Path, key: str) -> str:
-    """Write a shard with these arrays to a folder; returns the file name. Raises StorageError if it cannot be
+    """Write a shard with these arrays to a folder, and return the file name. Raises StorageError if it cannot be
     written."""
     name, data = packed_shard(arrays, begin, end, key)
     write_file(folder / name, data, is_durable=False)

@@ -1,4 +1,5 @@
-"""Writes files aside, syncs and renames them into place; hashes and locks files; turns their errors into one line."""
+"""Writes files safely (as temporary files that are synced and renamed), hashes and locks files, and turns errors of
+files into one line."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from pathlib import Path
 from bgdata.errors import BgdataError, CorruptFileError, StorageError, TooLargeError
 from bgdata.process import when_cut_off
 from bgdata.system import lock, open_unfollowed, protect, unlock
-from bgdata.system import sync as sync  # others name it as of this module
+from bgdata.system import sync as sync  # other modules import it from here
 
 _REASONS = {
     errno.ENOSPC: "the disk is full; free some space and try again, finished parts are kept",
@@ -27,16 +28,16 @@ _REASONS = {
     errno.EPERM: "permission denied",
     errno.ENOTDIR: "part of the path is a file",
 }
-# errors of the machine at this moment, not of the file
+# errors of the machine at this moment, and not of the file
 _SHORTAGES = (errno.EIO, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EACCES, errno.EPERM, errno.ESTALE)
 _SHORTAGE_TEXTS = ("can't start new thread", "allocate memory", "failed to map", "error return without exception set")
-_ELSEWHERE = (errno.EROFS, errno.EACCES, errno.EPERM)  # another place may work
+_ELSEWHERE = (errno.EROFS, errno.EACCES, errno.EPERM)  # errors for which another place may work
 
 
 @contextmanager
 def storage_errors(action: str, path: Path, hint: str = "choose another place with --warehouse") -> Iterator[None]:
-    """Inside the `with` block, an OSError becomes a StorageError with the message `cannot <action> <path>: <reason>`.
-    The hint is added if another place would help."""
+    """Inside the `with` block, turn an OSError into a StorageError with the message `cannot <action> <path>: <reason>`.
+    The hint is added if another place may help."""
     try:
         yield
     except BgdataError:
@@ -84,7 +85,8 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def not_regular(path: Path) -> str:
-    """The error message for a path that is a link, a folder, a pipe or another thing in place of a regular file."""
+    """Return the error message for a path that should be a regular file, but is a link, a folder, a pipe or something
+    else."""
     kinds = {stat.S_ISLNK: "link", stat.S_ISDIR: "folder", stat.S_ISFIFO: "pipe", stat.S_ISSOCK: "socket"}
     mode = path.lstat().st_mode
     found = next((name for is_kind, name in kinds.items() if is_kind(mode)), "device")
@@ -92,8 +94,8 @@ def not_regular(path: Path) -> str:
 
 
 def write_file(path: Path, data: bytes, *, is_durable: bool = True) -> None:
-    """Replace the content of a file: write a new file beside it, sync it, and rename it, so that readers see either the
-    old or the new content. If `is_durable` is false, it is not synced, and may be missing or damaged after a power
+    """Replace the content of a file: write a new file beside it, sync it, and rename it. Readers see either the old or
+    the new content. If `is_durable` is false, the file is not synced, and may be missing or damaged after a power
     cut."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     with storage_errors("write", path), when_cut_off(lambda: partial.unlink(missing_ok=True)):
@@ -113,8 +115,8 @@ def write_file(path: Path, data: bytes, *, is_durable: bool = True) -> None:
 
 def publish(staging: Path, target: Path) -> None:
     """Rename the folder `staging` of a finished version to `target`, after making its files read-only and durable. If
-    `target` exists, it gets the new files one by one, in the order in which they were written, so that readers find a
-    complete version at any time."""
+    `target` exists, the new files are moved there one by one, in the order in which they were written, so that readers
+    find a complete version at any time."""
     with storage_errors("publish", target):
         files = sorted(staging.iterdir(), key=lambda path: path.stat().st_mtime_ns)
         for path in files:
@@ -122,7 +124,7 @@ def publish(staging: Path, target: Path) -> None:
             sync(path)
         sync(staging)
         make_folder(target.parent)
-        if target.is_symlink():  # its target is not ours
+        if target.is_symlink():  # the target of the link is not ours
             target.unlink()
         if target.exists():
             for path in files:
@@ -198,7 +200,7 @@ def check_room(
 @contextmanager
 def hold_lock(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Hold an exclusive lock on the file `path` during the `with` block, and delete the file afterwards. If another
-    process holds the lock, `waiting` is called once, and then the lock is waited for. The system releases the lock of a
+    process has the lock, `waiting` is called once before waiting for the lock. The system releases the lock of a
     process that dies, so a killed build never blocks the next one."""
     handle = _open_locked(path, waiting)
     try:
@@ -228,8 +230,8 @@ def is_locked(path: Path, *, remove: bool = False) -> bool:
 
 
 def _open_locked(path: Path, waiting: Callable[[], None]) -> int:
-    """Open and lock a file; returns its descriptor. If the last holder of the lock has deleted the file meanwhile, it
-    starts again with a new file, because other processes lock that one."""
+    """Open and lock a file, and return its descriptor. If the process that had the lock has deleted the file meanwhile,
+    start again with a new file, because other processes lock that one."""
     while True:
         with storage_errors("lock", path):
             path.parent.mkdir(parents=True, exist_ok=True)

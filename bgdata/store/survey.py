@@ -1,10 +1,10 @@
-"""The content of the folders of a warehouse, from file facts without reading the files again: the index of a catalog.
+"""The index of a catalog: what is in the folders of a warehouse. Unchanged files are not read again.
 
-The index has a line for each variant: a digest of `current` and of names, types, sizes and times of its manifests and
-Parquet files, and what was read from these. A line is valid as long as the digest is unchanged, and only if this user
-wrote it here, as a code over its bytes proves (see `catalog.own_key`). To decide only whether the catalog for other
-programs is outdated, the times of folders are compared instead of the times of files: adding, deleting, repairing or
-choosing a version changes them; only writing into an existing file does not.
+The index has a line for each variant: a digest of `current` and of the names, types, sizes and times of its manifests
+and Parquet files, and the data that were read from these files. A line is valid as long as the digest does not change,
+and only if this user wrote it here, which a code over its bytes proves (see `own_key`). To find out whether the catalog
+for other programs is outdated, the times of folders are compared instead of the times of files. Adding, deleting,
+repairing or choosing a version changes the times of folders; only writing into an existing file does not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from bgdata.store.versions import Versions
 
 INDEX_NAME = ".catalog.index"
 KEY_BYTES = 32
-RECENT_NS = 2_000_000_000  # a folder that changed so shortly before reading may have changed again since
+RECENT_NS = 2_000_000_000  # if a folder changed within this time before it was read, it may have changed again since
 _MAX_POINTER_BYTES = 1000
 
 
@@ -43,14 +43,14 @@ class Version(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """What is known of a variant from its folder: its versions, the current one, and the tables of that one."""
+    """The content of a variant's folder: its versions, the current version, and the tables of the current version."""
 
     state: str  # digest of `current`, and of names, types, sizes and times of manifests and Parquet files
     times: tuple[int, ...]  # when its folder and the folders of its versions were changed [ns]
     read_at: int  # [ns]
-    current: str  # the current version, or `current` if there is none
+    current: str  # the name of the current version, or `current` if there is none
     versions: dict[str, Version]
-    tables: dict[str, str]  # tables of the current version with their error, empty for undamaged ones
+    tables: dict[str, str]  # tables of the current version with their error, empty if undamaged
     files: dict[str, list[str]]  # files of undamaged tables
     lacking: dict[str, dict[str, str]]  # SQL of the derived columns that files lack, by file and column
 
@@ -61,8 +61,8 @@ class Variant(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether no version and no table of the variant has an error. The text of an error may depend on who reads
-        it."""
+        """Whether no version and no table of the variant has an error. The text of an error may depend on the user who
+        reads the warehouse."""
         return not any(self.tables.values()) and all(each.sizes for each in self.versions.values())
 
 
@@ -82,8 +82,8 @@ class Index(NamedTuple):
 
 
 class FolderFacts(NamedTuple):
-    """What the file system tells about a variant, without reading its files. `sizes` has, for each version by name, a
-    digest of the sizes of its files."""
+    """The facts about a variant that the file system knows, without reading its files. `sizes` contains a digest of the
+    sizes of the files of each version, by its name."""
 
     state: str
     times: tuple[int, ...]
@@ -115,8 +115,8 @@ def variant_names(warehouse: Versions, kind: str) -> list[tuple[str, bool]]:
 
 
 def read_folder_facts(folder: str, *, is_link: bool) -> FolderFacts | None:
-    """What the file system tells about the folder of a variant. None if it contains neither a version nor the file
-    `current`; a link always counts."""
+    """Read the facts about the folder of a variant from the file system. Returns None if the folder contains neither a
+    version nor the file `current`, unless it is a link."""
     read_at = time.time_ns()
     facts: list[object] = [is_link]
     sizes: dict[str, str] = {}
@@ -148,15 +148,15 @@ def _files_in(folder: str) -> list[tuple[str, int, int, int]]:
     found = []
     with os.scandir(folder) as entries:
         for each in entries:
-            with suppress(FileNotFoundError):  # deleted meanwhile
+            with suppress(FileNotFoundError):  # the file was deleted meanwhile
                 status = each.stat(follow_symlinks=False)
                 found.append((each.name, status.st_mode, status.st_size, status.st_mtime_ns))
     return sorted(found)
 
 
 def _pointer(path: str) -> object:
-    """The content of the file `current` at `path`. If it is not a regular file, the kind of file; None if it is
-    missing."""
+    """Return the content of the file `current` at `path`. If it is not a regular file, return the kind of file, or None
+    if it is missing."""
     with suppress(CorruptFileError, OSError), open_regular(Path(path)) as file:
         return file.read(_MAX_POINTER_BYTES)
     with suppress(OSError):
@@ -190,9 +190,9 @@ def survey(
     kinds: set[str] | None = None,
     exact: set[str] | None = None,
 ) -> dict[str, Variant]:
-    """All variants of the warehouse by KIND/VARIANT, in alphabetical order. A variant that has not changed is taken
-    from `known`; any other is read by `read(kind, name, seen)`. For the kinds in `exact` (None: all kinds) a change is
-    found by comparing files, for other kinds by the times of folders alone. If `kinds` is given, only variants of these
+    """Return all variants of the warehouse by KIND/VARIANT, in alphabetical order. A variant that has not changed is
+    taken from `known`; any other is read by `read(kind, name, seen)`. For the kinds in `exact` (None: all kinds) files
+    are compared to find changes, for other kinds only the times of folders. If `kinds` is given, only variants of these
     kinds are returned. Raises StorageError if a folder cannot be read."""
     found = {}
     for kind in sorted(warehouse.kinds if kinds is None else kinds):
@@ -219,8 +219,9 @@ def states(warehouse: Versions, known: Mapping[str, Variant], exact: set[str] | 
 
 
 def current_version(warehouse: Versions, kind: str, variant: str) -> tuple[Table, BgdataError | None]:
-    """The current version of a variant, and None. If the file `current` is invalid or names a missing version, another
-    table with the error: the last version by name, or one for the path `current` if there are no versions."""
+    """Return the current version of a variant, and None. If the file `current` is invalid or names a missing version,
+    return another table and the error. This table is the last version by name, or one for the path `current` if there
+    are no versions."""
     folder = warehouse.root / kind / variant
     try:
         return warehouse.open(kind, variant), None
@@ -230,7 +231,7 @@ def current_version(warehouse: Versions, kind: str, variant: str) -> tuple[Table
 
 
 def read_versions(warehouse: Versions, kind: str, name: str, seen: FolderFacts) -> dict[str, Version]:
-    """Read the manifest of each version of the variant `name`, and compare the sizes of its files; returns the facts by
+    """Read the manifest of each version of the variant `name`, and compare the sizes of its files. Returns the facts by
     version. A damaged version is marked to be read again next time."""
     found = {}
     for version, sizes in seen.sizes.items():
@@ -260,7 +261,7 @@ def write_index(warehouse: Versions, index: Index) -> None:
 
 
 def read_index(warehouse: Versions) -> Index | None:
-    """Read the index of the catalog. None if there is none, or if it was written by another user or for another
+    """Read the index of the catalog. Returns None if there is none, or if it was written by another user or for another
     folder."""
     try:
         with open_regular(warehouse.root / INDEX_NAME) as file:
@@ -292,13 +293,13 @@ def read_index(warehouse: Versions) -> Index | None:
 
 def _code_of(warehouse: Versions, body: bytes) -> str:
     key = own_key()
-    layout = Index._fields, Variant._fields, Version._fields  # another bgdata may have other ones
+    layout = Index._fields, Variant._fields, Version._fields  # another bgdata may have other fields
     title = f"{warehouse.root.resolve()}\0{INDEX_NAME} {layout}\0".encode()
     return hashlib.blake2b(title + body, key=key).hexdigest() if len(key) == KEY_BYTES else ""
 
 
 def own_key() -> bytes:
-    """The secret key of this user, which is created on first use. Empty if it cannot be saved."""
+    """Return the secret key of this user, which is created on first use. It is empty if it cannot be saved."""
     path = cache_folder() / "key"
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,5 @@
-"""One version of a dataset, opened: its manifest and its arrays, memory-mapped when first used. Needs only NumPy.
+"""An opened version of a dataset: its manifest and its arrays, which are memory-mapped when they are first used. The
+module needs only NumPy.
 
 Versions of the package are copied into a warehouse, with their hashes checked, instead of being computed.
 """
@@ -23,7 +24,8 @@ from bgdata.store.manifest import Manifest, is_part_file, load_manifest, part_fi
 from bgdata.store.parameters import Parameters
 from bgdata.store.storage import not_regular, publish, remove_folder, sha256_file, storage_errors
 
-# arrays of places in others: where rows begin, and one past the last, or where texts end; in each part from 0 on
+# names of arrays that contain row numbers of other arrays: where rows begin (and one past the last row), or where texts
+# end; in each part they count from 0
 BEGINS, ENDS = "first_", "_ends.npy"
 
 
@@ -40,16 +42,16 @@ def reopen(folder: Path, kind: str) -> Table:
 
 class Table:
     """An opened version of a dataset. Opening reads nothing: the manifest and each array are read on first use. The
-    path of its folder ends in <variant>/<version>, and in <kind>/<variant>/<version> if `kind` is given; the manifest
-    must agree with it."""
+    path of its folder ends in <variant>/<version>, or in <kind>/<variant>/<version> if `kind` is given, and must agree
+    with the manifest."""
 
     def __init__(self, folder: Path, kind: str = "") -> None:
         self.folder = folder
         self._kind = kind
         self._arrays: dict[str, Array] = {}
         self._scattered: dict[str, Array] = {}
-        self.items: range | None = None  # items of a part of a version: see Dataset.part_items
-        self.first_row = 0  # first row of a part of a version in its main table
+        self.items: range | None = None  # items of the part if this is one: see Dataset.part_items
+        self.first_row = 0  # row number in the main table of the first row of a part
 
     def __repr__(self) -> str:
         return f"Table({self.folder})"
@@ -92,10 +94,10 @@ class Table:
         return bool({entry.name for entry in self.manifest.files}.intersection(self.files_of(file)))
 
     def array(self, name: str, *, scattered: bool = False) -> Array:
-        """The array `name`, memory-mapped read-only; `scattered` is as for `map_array`. For a version in parts, a
-        `PartedArray` with the rows of all parts. Raises MissingTableError if there is no such array, and
+        """Return the array `name`, memory-mapped read-only. `scattered` is as for `map_array`. For a version in parts,
+        it is a `PartedArray` with the rows of all parts. Raises MissingTableError if there is no such array, and
         CorruptFileError if its file is damaged."""
-        # two maps of one file: reading ahead helps to read all rows, and costs 4 ms for a random row
+        # two maps of one file, because reading ahead helps to read all rows, but takes 4 ms for a random row
         arrays = self._scattered if scattered else self._arrays
         if name not in arrays:
             arrays[name] = self._map(f"{name}.npy", scattered=scattered)
@@ -130,15 +132,15 @@ class Table:
         return [name.removesuffix(".npy") for name in names]
 
     def files_of(self, file: str) -> list[str]:
-        """The names under which the version has a file such as `table.parquet`: that name itself, or one name for each
+        """Return the names that a file such as `table.parquet` has in the version: that name itself, or a name for each
         part."""
         if file in {entry.name for entry in self.manifest.files}:
             return [file]
         return [part_file(file, number) for number in range(len(self.manifest.parts))] or [file]
 
     def check_files(self, file: str) -> list[Path]:
-        """The paths of a file such as `table.parquet`, one for each part, after checking that each exists in its right
-        size. Raises the errors of `check_file`."""
+        """Return the paths of a file such as `table.parquet`, one for each part, after checking that each exists with
+        the right size. Raises MissingTableError and CorruptFileError as `check_file` does."""
         return [self.check_file(name) for name in self.files_of(file)]
 
     def has_array(self, name: str) -> bool:
@@ -147,18 +149,18 @@ class Table:
 
     @property
     def parts(self) -> Sequence[Table]:
-        """The parts of the version, each of which reads like a version with only its rows. The version itself if it has
-        no parts."""
+        """The parts of the version, or the version itself if it has no parts. A part can be used like a version with
+        only its rows."""
         return [TablePart(self, number) for number in range(len(self.manifest.parts))] or [self]
 
     def check_sizes(self) -> None:
-        """Check that every file that the manifest lists exists in its right size. Raises MissingTableError if one is
-        missing, and CorruptFileError if one has another size."""
+        """Check that every file that the manifest lists exists with the right size. Raises MissingTableError if a file
+        is missing, and CorruptFileError if a file has another size."""
         for entry in self.manifest.files:
             self.check_file(entry.name)
 
     def check_file(self, name: str) -> Path:
-        """The path of a file that the manifest lists, after checking that it exists in its right size. Raises
+        """Return the path of a file that the manifest lists, after checking that it exists with the right size. Raises
         MissingTableError if it does not exist, and CorruptFileError if it has another size or is not a regular file."""
         path = self.folder / name
         sizes = {entry.name: entry.bytes for entry in self.manifest.files}
@@ -178,7 +180,7 @@ class Table:
 
 
 class TablePart(Table):
-    """A part of a version, which reads like a version with only its rows."""
+    """A part of a version. It can be used like a version with only its rows."""
 
     def __init__(self, whole: Table, number: int) -> None:
         super().__init__(whole.folder)
@@ -197,7 +199,8 @@ class TablePart(Table):
         return f"{self.whole.name}, part {self.number}"
 
     def array(self, name: str, *, scattered: bool = False) -> Array:
-        """The array `name` of this part, memory-mapped. It is not kept, so that only the parts in use are mapped."""
+        """Return the array `name` of this part, memory-mapped. The map is not cached, so that only the parts in use are
+        mapped."""
         return self._map(f"{name}.npy", scattered=scattered)
 
     def _map(self, file: str, *, scattered: bool) -> Array:
@@ -218,8 +221,8 @@ P = TypeVar("P", bound=Parameters)
 
 
 def published_versions(folder: Path, recipe: type[P]) -> dict[P, Path]:
-    """The paths of the versions, <variant>/<version>, below a folder of the package, by their parameters, which are of
-    the class `recipe`. Damaged versions are left out."""
+    """Return the paths of the versions, <variant>/<version>, below a folder of the package, by their parameters, which
+    are of the class `recipe`. Damaged versions are left out."""
     found: dict[P, Path] = {}
     for version in sorted(folder.glob("*/r*-*")):
         try:
@@ -231,8 +234,8 @@ def published_versions(folder: Path, recipe: type[P]) -> dict[P, Path]:
 
 def published_folder(folder: Path, parameters: Parameters, variant: str) -> Path | None:
     """The path of the version with these parameters below a folder of the package; None if there is none. Raises
-    ManifestFormatError if a version of this variant is damaged, because it would otherwise be computed again for
-    hours."""
+    ManifestFormatError if a version of this variant is damaged, because otherwise it would be computed again, which
+    takes hours."""
     found = published_versions(folder, type(parameters)).get(parameters)
     if found is None:
         for version in folder.glob(f"{variant}/r*-*"):
@@ -256,7 +259,7 @@ def published_version(kind: Dataset[Any], parameters: Parameters, key: str) -> T
 
 
 def is_published(kind: Dataset[Any], table: Table) -> bool:
-    """Whether a version in a warehouse is a copy of one that comes with the package."""
+    """Whether a version in a warehouse is a copy of a version in the package."""
     try:
         folder = kind.published_folder(kind.parameters.from_manifest(table.manifest.parameters))
         return folder is not None and load_manifest(folder) == table.manifest

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 Cell = Callable[[str, Any], str]
-LONG = 40  # letters of a wide cell
-MAX_LETTERS = 300  # limit of letters in a cell
-SAMPLE = 5  # rows in a notebook
+LONG = 40  # longer strings get a wide cell
+MAX_LETTERS = 300  # most letters of a cell
+SAMPLE = 5  # number of rows that a notebook shows
 
 
 def cell_text(value: Any) -> str:
@@ -39,8 +39,8 @@ def rows_html(
     titles: Mapping[str, str] | None = None,
 ) -> str:
     """An HTML table of rows, whose columns are those of the first row. `cell` gives the HTML of a cell from its column
-    and value. If `links` are given, one for each row, a last column links to them by the text `word`. `titles` gives
-    the HTML of headings, by column; other names are escaped."""
+    and value. If `links` are given, one for each row, a last column links to them by the text `word`. `titles` contains
+    the HTML of headings, by column. Names of other columns are escaped."""
     titles = titles or {}
     has_links = bool(links and links[0])
     heads = [
@@ -66,9 +66,9 @@ def _class_of(value: Any) -> str:
 
 
 def version_html(table: Table, flat_rows: Callable[[int], Sequence[Row]] = lambda _: []) -> str:
-    """How a version is shown in a notebook: its name and size, rows from its middle, and its hashes; a damaged version
-    shows its error. For a version without Parquet files, `flat_rows` is called with a number of rows, and returns
-    them."""
+    """Return a version as HTML for a notebook: its name and size, rows from its middle, and its hashes, or the error of
+    a damaged version. For a version without Parquet files, the rows come from `flat_rows`, which is called with their
+    number."""
     from bgdata.store.parquet import middle_rows
 
     try:

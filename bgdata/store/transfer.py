@@ -1,11 +1,11 @@
-"""Copies versions between places: missing files are copied, several at once, and a version exists only when it is
+"""Copies versions between places. Only missing files are copied, several at once, and a version exists only when it is
 complete.
 
 A version is fetched into a staging folder, each file is checked against the hash in its manifest, and the folder is
 renamed into place. Interrupted fetches resume. Stores of fsspec cannot rename: the manifest is written last, and a
-version without a manifest does not exist yet. Meanwhile `.pushing.json` contains the hash of the sender's manifest, so
-that files already sent are known to belong to the same manifest, and two senders of equal values in different bytes do
-not mix their files.
+version without a manifest does not exist yet. Meanwhile `.pushing.json` contains the hash of the sender's manifest. So
+it is known to which manifest the files that were already sent belong, and two senders of equal values in different
+bytes do not mix their files.
 
     {"manifest_sha256": "...", "time": 1764403200}
 """
@@ -48,14 +48,14 @@ from bgdata.store.versions import Versions, deleting, newest
 INDEX = "index.json"  # list of versions at the root of a place, for servers that cannot list files
 FORMAT = 1
 PUSHING = ".pushing.json"
-JOBS = 8  # default number of files at once
+JOBS = 8  # default number of files that are copied at once
 CLAIM_SECONDS = 3600  # age at which a claim to send a version expires
 RENEW_SECONDS = 600
 
 
 class Listed(NamedTuple):
-    """A version in the listing of a place: its files, None if the place cannot list files; and a tag of its manifest,
-    which is the SHA-256 if the version comes from `index.json`."""
+    """A version in the listing of a place: its files, or None if the place cannot list files, and a tag of its
+    manifest. The tag is the SHA-256 of the manifest if the version comes from `index.json`."""
 
     files: dict[str, Entry] | None
     tag: str
@@ -73,7 +73,7 @@ class Moved(NamedTuple):
 
     name: str
     is_moved: bool
-    files: int  # number of files sent or fetched, or to send or fetch
+    files: int  # number of files that were, or would be, copied
     bytes: int
 
 
@@ -97,7 +97,7 @@ def listing(place: Place) -> Listing:
     }
 
     def pointer(title: str) -> str:
-        with suppress(MissingFileError):  # deleted meanwhile
+        with suppress(MissingFileError):  # the file was deleted meanwhile
             return place.part(f"{title}/{CURRENT}", 0, 100).data.decode(errors="replace").strip()
         return ""
 
@@ -138,9 +138,9 @@ def _is_version(name: object) -> bool:
 
 
 def write_index(place: OpenPlace, anew: Iterable[str] = ()) -> None:
-    """Write `index.json`, the list of the versions in a place. The hashes in the old list are reused, except for the
-    versions in `anew`, whose manifests are read. If several processes write the list at once, the last one is complete,
-    because each looks again after writing. Raises StorageError if it cannot be written."""
+    """Write `index.json`, the list of the versions in a place. The hashes in the old list are used again, except for
+    the versions in `anew`, whose manifests are read. If several processes write the list at once, the last list is
+    complete, because each process checks again after writing. Raises StorageError if it cannot be written."""
     known, written = dict[str, str](), None
     with suppress(BgdataError):
         written = place.read(INDEX)
@@ -158,9 +158,9 @@ def write_index(place: OpenPlace, anew: Iterable[str] = ()) -> None:
 
 
 def in_scopes(names: Collection[str], scopes: Sequence[str], where: str) -> list[str]:
-    """Select from `names`, which are KIND/VARIANT/VERSION, those in the scopes: KIND, KIND/VARIANT or
-    KIND/VARIANT/VERSION; all of them if there are no scopes. Errors call the place `where`. Raises InvalidNameError if
-    a scope has another form, and MissingTableError if no version is in it."""
+    """Select the `names`, KIND/VARIANT/VERSION, that are in the scopes, which are KIND, KIND/VARIANT or
+    KIND/VARIANT/VERSION. All names are returned if there are no scopes. Errors call the place `where`. Raises
+    InvalidNameError if a scope has another form, and MissingTableError if no version is in it."""
     chosen = set()
     for scope in scopes:
         wanted = [part for part in parse_scope(scope) if part is not None]
@@ -173,7 +173,7 @@ def in_scopes(names: Collection[str], scopes: Sequence[str], where: str) -> list
 
 
 def manifest_of(place: Place, name: str) -> tuple[bytes, Manifest]:
-    """Read the manifest of the version `name` in a place; returns its bytes and the parsed manifest. Raises
+    """Read the manifest of the version `name` in a place, and return its bytes and the parsed manifest. Raises
     ManifestFormatError if it is invalid or belongs to another version."""
     where = place.where(f"{name}/{MANIFEST}")
     data = place.part(f"{name}/{MANIFEST}", 0, MAX_BYTES).data
@@ -185,8 +185,8 @@ def manifest_of(place: Place, name: str) -> tuple[bytes, Manifest]:
 
 
 def fetched_manifest(place: Place, name: str, listed: Listed) -> tuple[bytes, Manifest]:
-    """Read the manifest of a version that a listing contains; returns its bytes and the parsed manifest. Raises the
-    errors of `manifest_of`, and DigestMismatchError if its hash is not the one in `index.json`."""
+    """Read the manifest of a version in a listing, and return its bytes and the parsed manifest. Raises the errors of
+    `manifest_of`, and DigestMismatchError if its hash is not the one in `index.json`."""
     data, found = manifest_of(place, name)
     if listed.files is None and (has := hashlib.sha256(data).hexdigest()) != listed.tag:
         where = place.where(f"{name}/{MANIFEST}")
@@ -210,7 +210,7 @@ def fetch_file(place: Place, name: str, entry: FileEntry, folder: Path, advance:
         found = storage.sha256_file(partial)
         if found != entry.sha256:
             partial.unlink()
-            if begun > 0:  # it may be of an older file of the place
+            if begun > 0:  # the beginning may be from an older file of the place
                 return fetch_file(place, name, entry, folder, advance)
             raise DigestMismatchError(
                 f"expected SHA-256 {entry.sha256[:16]}... of {place.where(name)}/{entry.name}, found {found[:16]}..."
@@ -281,9 +281,9 @@ class _Send:
         self.claim_name = f"{self.name}/{PUSHING}"
 
     def claim(self) -> bool:
-        """Write a claim for this version to the store. Returns whether there already was one for the same manifest, so
-        that files already sent can be kept. Raises VersionInUseError if another process is sending the version with a
-        different manifest."""
+        """Write a claim for this version to the store. Returns whether there already was a claim for the same manifest,
+        so that the files that were already sent can be kept. Raises VersionInUseError if another process is sending the
+        version with a different manifest."""
         if self.renew(is_new=True):
             return False
         digest, seconds = self.read_claim()
@@ -311,8 +311,8 @@ class _Send:
         return is_there
 
     def read_claim(self) -> tuple[str, float]:
-        """The SHA-256 of the manifest in the store's claim, and the time of the claim in seconds since 1970; an empty
-        string and 0 if there is no claim."""
+        """Return the SHA-256 of the manifest in the store's claim, and the time of the claim in seconds since 1970.
+        Returns an empty string and 0 if there is no claim."""
         try:
             claim = parse_json(self.place.read(self.claim_name))
             return str(claim["manifest_sha256"]), float(claim["time"])
@@ -320,8 +320,8 @@ class _Send:
             return "", 0.0
 
     def renew(self, *, is_new: bool = False) -> bool:
-        """Write the claim with the present time; if `is_new` is true, only if there is none. Returns whether it was
-        written."""
+        """Write the claim with the present time. If `is_new` is true, it is written only if there is none. Returns
+        whether it was written."""
         claim = {"manifest_sha256": self.digest, "time": int(time.time())}
         return self.place.write(self.claim_name, canonical_json(claim), is_new=is_new)
 
@@ -396,7 +396,7 @@ class Transfer:
         return sorted(self._done)
 
     def _begin(self, title: str, plans: Sequence[_Fetch] | Sequence[_Send]) -> bool:
-        """Report how much is to be copied. Returns false if nothing is to be copied really (`is_dry`)."""
+        """Report how much is to be copied. Returns false if `is_dry` says to copy nothing."""
         if self.is_dry:
             self._done += [Moved(plan.name, True, len(plan.files), plan.bytes) for plan in plans]
         else:
@@ -404,7 +404,7 @@ class Transfer:
         return not self.is_dry
 
     def _together(self, plans: Sequence[P], move: Callable[[P, futures.Executor], Moved], count: int) -> None:
-        """Call `move` for each version, several at a time. After the first failure no other version begins, and its
+        """Call `move` for each version, several at a time. After the first failure, no other version is begun, and the
         error is raised. `count` is the number of all versions, for messages."""
         waiting = list(plans)
         failures: list[BaseException] = []
@@ -440,8 +440,8 @@ class Transfer:
         keep("what is finished is kept")
 
     def _each_file(self, plan: P, files: futures.Executor, move: Callable[[P, FileEntry], int]) -> list[int]:
-        """Call `move` for each file of a version, several at a time; returns the results. Raises the first error, after
-        all running calls have ended."""
+        """Call `move` for each file of a version, several at a time, and return the results. Raises the first error,
+        after all running calls have ended."""
 
         def move_file(entry: FileEntry) -> int:
             try:
@@ -462,7 +462,7 @@ class Transfer:
             self.progress.note(f"{plan.name}: another process builds or pulls this variant; waiting")
 
         with storage.hold_lock(plan.lock, say):
-            with deleting(plan.warehouse):  # later deletions see that this is running
+            with deleting(plan.warehouse):  # later deletions see that this copy is running
                 pass
             if is_whole(plan.warehouse, plan.name):
                 return Moved(plan.name, False, 0, 0)
@@ -522,8 +522,8 @@ class Transfer:
             raise futures.CancelledError
 
     def _point(self, warehouse: Versions, title: str, version: str | None, *, is_first: bool) -> None:
-        """Make a version of the variant `title` the current one, if its variant is new in the warehouse (`is_first`),
-        or if `use` is set."""
+        """Make a version of the variant `title` the current one if the variant is new in the warehouse (`is_first`), or
+        if `use` is set."""
         if not (is_first or self.use):
             return
         tables = {table.folder.name: table for table in warehouse.versions(*title.split("/"))}
@@ -533,8 +533,8 @@ class Transfer:
             warehouse.use(newest(tables.values()))
 
     def _point_there(self, place: Store, names: Sequence[str], current: Mapping[str, str]) -> None:
-        """In a store, make the versions in `current`, by variant, the current ones, where a variant has none or if
-        `use` is set; then write the store's `index.json`."""
+        """In a store, make the versions in `current`, by variant, the current ones if a variant has no current version,
+        or if `use` is set. Then write the store's `index.json`."""
         offered = listing(place)
         for title in sorted({name.rpartition("/")[0] for name in names}):
             there = [name.rpartition("/")[2] for name in offered.versions if name.startswith(f"{title}/")]
@@ -550,8 +550,9 @@ P = TypeVar("P", _Fetch, _Send)
 
 
 def _select_versions(warehouse: Versions, offered: Listing, scopes: Sequence[str], where: str) -> list[str]:
-    """The names of the offered versions that are in the scopes; without scopes, all those whose kind is known. Errors
-    call the place `where`. Raises UnknownKindError if a scope names an unknown kind, and the errors of `in_scopes`."""
+    """Return the names of the offered versions that are in the scopes, or, without scopes, of all versions whose kind
+    is known. Errors call the place `where`. Raises UnknownKindError if a scope names an unknown kind, and the errors of
+    `in_scopes`."""
     if not offered.versions:
         raise MissingTableError(f"expected versions in {where}, found none")
     for scope in scopes:

@@ -41,7 +41,7 @@ from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
 RECOMPUTED = "rows recomputed"
-MAX_PARTS = 50  # limit of parts of a version in which rows are recomputed
+MAX_PARTS = 50  # most parts of a version in which rows are recomputed
 
 
 class Status(StrEnum):
@@ -50,12 +50,12 @@ class Status(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
-    UNCHECKED = "not checked"  # it could not run, for example because memory was short
+    UNCHECKED = "not checked"  # the check could not run, for example because memory was short
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check, of a version or of another file of the warehouse, such as its catalog."""
+    """The result of a check of a version, or of another file of the warehouse, such as its catalog."""
 
     subject: str  # `dataset/variant/version`, or the file
     check: str
@@ -75,15 +75,15 @@ class Finding:
 
 
 class Origin(StrEnum):
-    """Which code made a version, as far as a check of the version can tell."""
+    """The code that made a version, as far as a check of the version can find out."""
 
     THIS_CODE = "made by this code"
-    RECOMPUTED = "by other code, recomputed here"  # as a whole or in part, see the finding
+    RECOMPUTED = "by other code, recomputed here"  # as a whole or in part: see the finding
     COPIED = "copied, hashes only"
 
 
 def origin(warehouse: Versions, finding: Finding) -> Origin:
-    """Which code made a version: judged by its manifest, and by `finding`, the result of recomputing its rows."""
+    """Find out which code made a version, from its manifest and from `finding`, the result of recomputing its rows."""
     assert finding.table
     manifest = finding.table.manifest
     if manifest.software.get("sources") == source_fingerprint(warehouse.kind(manifest.dataset)):
@@ -95,8 +95,8 @@ Check = Callable[[], str | None]  # returns what was checked; raises the error, 
 
 
 def finding_of(subject: str, name: str, check: Check, table: Table | None = None) -> Finding:
-    """Run a check; returns its result. An error that the check raises becomes part of the result. `subject` is the name
-    of what is checked, and `name` that of the check."""
+    """Run a check, and return its result. An error that the check raises becomes part of the result. `subject` is the
+    name of what is checked, and `name` the name of the check."""
     try:
         return Finding(subject, name, Status.PASSED, check() or "", table)
     except CheckSkippedError as reason:
@@ -110,7 +110,7 @@ def finding_of(subject: str, name: str, check: Check, table: Table | None = None
             return Finding(subject, name, Status.UNCHECKED, text, table)
         if isinstance(
             error, ArithmeticError | LookupError | ValueError | duckdb.Error
-        ):  # from values that were used unchecked
+        ):  # raised by damaged values that were used without a check
             return Finding(
                 subject, name, Status.FAILED, f"expected values that make sense in {subject}, found {message}", table
             )
@@ -121,21 +121,22 @@ def verify(
     warehouse: Versions, tables: list[Table], *, sample_rows: int | None = None, seed: int, progress: Progress
 ) -> Iterator[Finding]:
     """Run every check on every table, and yield the results in order. After a failure, the other checks of that version
-    are left out. A table that takes only seconds is recomputed as a whole; of any other, `sample_rows` rows, by default
-    as many as its kind says, which `seed` chooses. A second thread reads the files of later tables meanwhile."""
+    are left out. A table that takes only seconds is recomputed as a whole. Of any other table, `sample_rows` rows are
+    recomputed, by default as many as its kind says, and `seed` chooses them. Meanwhile a second thread reads the files
+    of later tables."""
     with ThreadPoolExecutor(1) as reader:
         read = {table.name: reader.submit(_findings_of, table, _checks_of_files(warehouse, table)) for table in tables}
 
         @cache
         def state_of(name: str) -> Status:
-            """Whether the files of the version `name` are undamaged. A version that is not being verified is only
-            checked by its file hashes."""
+            """Whether the files of the version `name` are undamaged. For a version that is not among `tables`, only the
+            hashes of its files are checked."""
             table = warehouse.open_reference(name)
             found = read[name].result() if name in read else _findings_of(table, _checks_of_hashes(table))
             return found[-1].status
 
         def recompute(table: Table) -> str:
-            """Recompute rows of a version; returns a description of them. Raises CheckSkippedError if an input is
+            """Recompute rows of a version, and return a description of them. Raises CheckSkippedError if an input is
             missing or damaged, because the values would then differ."""
             for made_from in _inputs(warehouse, table) if sample_rows != 0 else ():
                 flaws = {Status.FAILED: "is damaged", Status.UNCHECKED: "could not be checked"}
@@ -161,8 +162,8 @@ def _read_lock(warehouse: Versions) -> str | None:
 
 
 def verify_files(warehouse: Versions) -> Iterator[Finding]:
-    """Yield the results of checking what does not belong to a version: the catalog that other clients open, the files
-    `current`, and the lock."""
+    """Yield the results of checking the files that do not belong to a version: the catalog that other clients open, the
+    files `current`, and the lock."""
     yield finding_of(warehouse.catalog.name, "as the manifests say", lambda: check_catalog(warehouse))
     for kind in sorted(warehouse.kinds):
         yield from verify_current(warehouse, kind)
@@ -195,7 +196,7 @@ def _check_built(warehouse: Versions) -> None:
 
 
 def _findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Finding]:
-    """Run the checks of a version, by name, until one fails; returns their results."""
+    """Run the checks of a version, by name, until a check fails, and return their results."""
     found: list[Finding] = []
     for name, check in checks:
         found.append(finding_of(table.name, name, check, table))
@@ -205,7 +206,7 @@ def _findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Find
 
 
 def _checks_of_files(warehouse: Versions, table: Table) -> Iterator[tuple[str, Check]]:
-    """Yield the name and the function of each check of a version's files, quick ones first."""
+    """Yield the name and the function of each check of a version's files, the fastest first."""
     yield "manifest", lambda: check_manifest(warehouse, table)
     kind = warehouse.kind(table.manifest.dataset)
     parameters = kind.recipe_of(table.manifest)
@@ -244,7 +245,8 @@ def check_manifest(warehouse: Versions, table: Table) -> None:
 
 
 def check_hashes(table: Table) -> None:
-    """Check that every file of a version has the SHA-256 in its manifest. Raises DigestMismatchError."""
+    """Check that every file of a version has the SHA-256 in its manifest. Raises DigestMismatchError if a file has
+    another hash."""
     for entry in table.manifest.files:
         found = sha256_file(table.folder / entry.name, inside=True)
         if found != entry.sha256:
@@ -255,8 +257,8 @@ def check_hashes(table: Table) -> None:
 
 
 def check_values(table: Table) -> None:
-    """Check that the arrays of a version give the digest in its manifest, and where rows have hashes, that each row
-    matches its own. Raises DigestMismatchError."""
+    """Check that the arrays of a version give the digest in its manifest, and that rows with hashes match them. Raises
+    DigestMismatchError if values have changed."""
     if parts := table.manifest.parts:
         shared = {name: table.array(name) for name in table.array_names if (table.folder / f"{name}.npy").exists()}
         for part in table.parts:
@@ -304,7 +306,7 @@ def _require_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -
 
 def _check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
     """Check that the Parquet files of a version contain exactly the rows that its arrays give. Raises
-    DigestMismatchError."""
+    DigestMismatchError if a row differs."""
     _require_parquet(table, kind, parameters)
     for part in table.parts:
         for shape in kind.tables:
@@ -334,9 +336,9 @@ def _inputs(warehouse: Versions, table: Table) -> list[Table]:
 
 
 def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
-    """Recompute all rows of a version, or `rows` random ones, and compare them with the stored rows; returns a
-    description of which. Raises CheckFailedError if values differ; but CheckSkippedError if the version is of an older
-    revision of its kind, whose values may have been different."""
+    """Recompute all rows of a version, or `rows` random ones, and compare them with the stored rows. Returns a
+    description of the rows. Raises CheckFailedError if values differ. Raises CheckSkippedError if the version is of an
+    older revision of its kind, whose values may have been different."""
     if rows == 0:
         raise CheckSkippedError("no rows were asked for")
     kind, inputs = warehouse.kind(table.manifest.dataset), warehouse.made_from(table)
@@ -436,7 +438,7 @@ def _check_lock(warehouse: Versions, table: Table) -> None:
         return
     try:
         entries = read_lock(warehouse.lock)
-    except BgdataError as error:  # reported once by `verify_files`
+    except BgdataError as error:  # `verify_files` reports the error once
         raise CheckSkippedError(f"the lock cannot be read: {error}") from error
     for entry in entries:
         if entry.recipe_key == table.manifest.recipe_key and entry.digest != table.manifest.digest:

@@ -3,11 +3,11 @@
     warehouse/<dataset>/<variant>/r<revision>-<digest8>/{manifest.json, table.parquet, *.npy}
     warehouse/<dataset>/<variant>/current
 
-`current` names the version of the variant that is used when no version is named: the one of the last build, import or
-`use`. If a variant has no such file, because it is from an older bgdata or was copied by hand, its newest version is
-current.
+The file `current` contains the name of the current version, which is used unless another version is named. The last
+build, import or `use` has set it. If a variant has no such file, because it is from an older bgdata or was copied by
+hand, its newest version is current.
 
-Opening needs NumPy alone; DuckDB and PyArrow are loaded when something is built or queried.
+Opening needs only NumPy. DuckDB and PyArrow are loaded when something is built or queried.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Versions:
         return self.kinds[self.checked_kind(name)]
 
     def checked_kind(self, name: str) -> str:
-        """Return the name if there is a kind of this name, without importing its declaration. Raises UnknownKindError
+        """Return the name if there is a kind with this name, without importing its declaration. Raises UnknownKindError
         if there is none."""
         if name not in self.kinds:
             near = difflib.get_close_matches(name[:100].lower(), self.kinds, n=3, cutoff=0.5)
@@ -118,8 +118,8 @@ class Versions:
             raise MissingWarehouseError(f"expected a warehouse in {self.root}, found no such folder; try: bgdata build")
 
     def variants(self, kind: str) -> list[str]:
-        """The names of the variants of a kind, sorted. A variant whose versions are lost still counts if its folder has
-        the file `current` or is a link, so that opening it raises an error."""
+        """The names of the variants of a kind, sorted. A variant whose versions are lost is listed if its folder
+        contains the file `current` or is a link, so that opening it raises an error."""
         return [
             path.name
             for path in self.variant_folders(kind)
@@ -127,8 +127,9 @@ class Versions:
         ]
 
     def variant_folders(self, kind: str) -> list[Path]:
-        """The folders of the variants of a kind, sorted; some may be links. A killed build or repair may have left one
-        without a version. Raises StorageError if the folder of the kind is a link to a missing folder."""
+        """Return the folders of the variants of a kind, sorted. Some may be links, and some may contain no version,
+        because a build or repair was killed. Raises StorageError if the folder of the kind is a link to a missing
+        folder."""
         folder = self.root / kind
         check_link(folder)
         if not folder.is_dir():
@@ -220,7 +221,7 @@ class Versions:
 
     def pointer(self, kind: str, variant: str) -> str | None:
         """The name of the version in a variant's file `current`; None if there is no such file. Raises CorruptFileError
-        if it does not contain the name of a version."""
+        if the file does not contain the name of a version."""
         if not is_name("variant", variant):
             return None
         path = self.root / kind / variant / CURRENT
@@ -238,8 +239,8 @@ class Versions:
         return name
 
     def use(self, table: Table) -> bool:
-        """Make a version the current one of its variant; returns false if it already was. Raises StorageError if that
-        cannot be written, or if the variant's folder is a link that this warehouse did not make."""
+        """Make a version the current one of its variant. Returns false if it already was. Raises StorageError if the
+        file `current` cannot be written, or if the variant's folder is a link that this warehouse did not make."""
         kind, variant, version = table.folder.parts[-3:]
         try:
             if self.pointer(kind, variant) == version:
@@ -257,10 +258,10 @@ class Versions:
         raw_files: Sequence[RawFile] = (),
         inputs: Mapping[str, Table] | None = None,
     ) -> Table | None:
-        """An undamaged version with this recipe; None if there is none. If several have it, the current version is
-        preferred, then the newest. The recipe's inputs are `inputs`, by default those that a build would use now. For
-        an imported kind without `raw_files`, any version of the variant will do, whichever files it was imported
-        from."""
+        """Find an undamaged version with this recipe. Returns None if there is none. If there are several, the current
+        version is preferred, then the newest. `inputs` are the inputs of the recipe, by default those that a build
+        would use now. For an imported kind without `raw_files`, any version of the variant is accepted, whichever files
+        it was imported from."""
         any_recipe = kind.takes_files and not raw_files
         key = None if any_recipe else self.recipe_key(kind, parameters, raw_files, inputs)
         if key is None and not any_recipe:
@@ -276,7 +277,7 @@ class Versions:
                     table.check_sizes()
                     return table
             except BgdataError as error:
-                if is_shortage(error):  # an existing version would be built again
+                if is_shortage(error):  # otherwise an existing version would be built again
                     raise
                 continue
         return None
@@ -288,22 +289,22 @@ class Versions:
         raw_files: Sequence[RawFile] = (),
         inputs: Mapping[str, Table] | None = None,
     ) -> str | None:
-        """The recipe key of a variant. Its inputs are `inputs`, by default those that a build would use now. None if an
-        input is not built."""
+        """Return the recipe key of a variant, None if an input is not built. `inputs` are the inputs of the recipe, by
+        default those that a build would use now."""
         made_from = self.find_inputs(kind, parameters) if inputs is None else inputs
         if made_from is None:
             return None
         return recipe_key(kind.name, kind.revision, parameters.to_json(), input_digests(made_from), raw_files)
 
     def find_inputs(self, kind: Dataset[Any], parameters: Parameters) -> dict[str, Table] | None:
-        """The versions that a build of the variant with these parameters would use as inputs, by role; None if one is
-        not built."""
+        """Return the versions that a build of the variant with these parameters would use as inputs, by role, None if
+        an input is not built."""
         found = {role: self.find_input(wanted) for role, wanted in kind.inputs(parameters).items()}
         tables = {role: table for role, table in found.items() if table is not None}
         return tables if len(tables) == len(found) else None
 
     def find_input(self, wanted: Input) -> Table | None:
-        """The version that a build would use for an input; None if it is not built."""
+        """Return the version that a build would use for an input, None if it is not built."""
         if isinstance(wanted, VersionRef):
             return next(
                 (table for table in self.versions(wanted.kind, wanted.variant) if table.name == str(wanted)), None
@@ -311,8 +312,8 @@ class Versions:
         return self.find(self.kind(wanted[0]), wanted[1])
 
     def made_from(self, table: Table) -> dict[str, Table]:
-        """The versions that a version was computed from, by role, as its manifest records them. Raises
-        MissingTableError if one is not in the warehouse."""
+        """Return the versions from which a version was computed, by role, according to its manifest. Raises
+        MissingTableError if one of them is not in the warehouse."""
         found = {}
         for role, name in table.manifest.inputs.items():
             title, _, digest = name.partition("@")
@@ -334,8 +335,8 @@ def version_names(variant: Path) -> list[str]:
 
 
 def deleting(warehouse: Versions) -> AbstractContextManager[None]:
-    """Hold the lock for deleting versions during the `with` block. A build takes it for a moment when it begins. So
-    whoever deletes sees all builds that have begun, and later builds wait until the deletion has ended. Raises
+    """Hold the lock for deleting versions during the `with` block. A build takes the lock for a moment when it begins.
+    So a deletion sees all builds that have begun, and later builds wait until the deletion has ended. Raises
     StorageError if the lock cannot be taken."""
     warehouse.check_staging()
     return hold_lock(warehouse.staging / f"{DELETING}.lock")
@@ -350,11 +351,11 @@ def input_digests(inputs: Mapping[str, Table]) -> dict[str, str]:
 
 
 def newest(tables: Iterable[Table]) -> Table:
-    """The version that is current if the variant has no file `current`: the newest one of the highest revision.
-    `tables` are the versions of the variant. Raises ValueError if there are none."""
+    """Return the version that is current if the variant has no file `current`: the newest version of the highest
+    revision. `tables` are the versions of the variant. Raises ValueError if there are none."""
     found = list(tables)
     if len(found) == 1 and (found[0].folder / MANIFEST_NAME).exists():
-        return found[0]  # without reading its manifest
+        return found[0]  # the manifest is not read
     return max(found, key=_age)
 
 

@@ -1,6 +1,6 @@
-"""Versions for workers, by name and by the hash of the manifest, with their folder. A worker uses the folder, on this
-machine or on a shared disk, if the manifest there is the same. It finds versions of the package in its own package, and
-fetches all others from the store between the machines, if there is one.
+"""Describes versions for workers: by name, by the hash of the manifest, and by their folder. A worker uses the folder,
+on the same machine or on a shared disk, if the manifest there is the same. It finds versions of the package in its own
+installation, and fetches all others from the store between the machines, if there is one.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class NeededVersion(NamedTuple):
             return False
 
     def locate(self, store: str) -> Path:
-        """The folder of the version on this machine. If it is neither where the sender has it nor in the package, it is
-        fetched from the store at the address `store`. Raises MissingTableError if it cannot be found, and the errors of
-        `exchange.fetch_version`."""
+        """Return the folder of the version on this machine. If the version is neither in the sender's folder nor in the
+        package, it is fetched from the store at the address `store`. Raises MissingTableError if it cannot be found,
+        and the errors of `exchange.fetch_version`."""
         for folder in (Path(self.folder), PACKAGE / self.packaged):
             if self.is_in(folder):
                 return folder
@@ -75,7 +75,7 @@ class WorkerInputs:
     store: str = ""  # address of a store between the machines
 
     def sent_to(self, store: str) -> WorkerInputs:
-        """Copy all of these versions to the store at the address `store`; returns them with that address. Raises
+        """Copy all these versions to the store at the address `store`, and return the inputs with that address. Raises
         StorageError if the store cannot be written to."""
         for version in (*self.versions.values(), *self.players):
             version.send_to(store)
@@ -99,8 +99,8 @@ def _needed_version(table: Table) -> NeededVersion:
 
 
 def locate_inputs(inputs: WorkerInputs, settings: Settings) -> Settings:
-    """Find all inputs on this machine; returns the settings with the folder of each version, by role, and the folder of
-    a warehouse with the players. Raises MissingTableError if a version cannot be found."""
+    """Find all inputs on this machine, and return the settings with the folder of each version, by role, and the folder
+    of a warehouse with the players. Raises MissingTableError if a version cannot be found."""
     folders = {role: str(version.locate(inputs.store)) for role, version in inputs.versions.items()}
     players = {version: version.locate(inputs.store) for version in inputs.players}
     is_there = all(str(folder) == version.folder for version, folder in players.items())
@@ -109,7 +109,7 @@ def locate_inputs(inputs: WorkerInputs, settings: Settings) -> Settings:
 
 
 def _view(players: Mapping[NeededVersion, Path]) -> Path:
-    """Make a folder that looks like a warehouse with these versions alone, by links to their folders; returns its
+    """Make a folder that looks like a warehouse with only these versions, by links to their folders, and return its
     path."""
     digest = hashlib.sha256(repr(sorted(players.items())).encode()).hexdigest()
     root = cache_folder() / "views" / digest[:16]

@@ -22,7 +22,7 @@ from bgdata.kernel import Array, kernel
 
 DOUBLE, REDOUBLE, PASS = 1, 2, 4  # bits in the order of decisions
 HOME = 6  # points of the home board
-# columns of sides
+# columns of `sides`
 PIPS, EFFECTIVE, CHECKERS, POINTS, OUTSIDE, CROSSOVERS, FIRST_GAP = range(7)
 THORP, KEITH, WARD, ISIGHT, FOUND = range(9, 14)  # points 4, 5 and 6 have a column each from FIRST_GAP on
 N_COUNTS = 16  # the last columns are counts of found rules
@@ -32,7 +32,7 @@ FOUND_RULE = 13  # number of the first found rule
 class Penalties(NamedTuple):
     """Pips that a rule adds to the pip count: for each checker beyond the spare ones on the ace, deuce and three point,
     for each gap on points 4, 5 and 6, for each checker, and for an odd number of checkers. `point` pips are subtracted
-    for each home point held."""
+    for each home point with a checker."""
 
     ace: int = 0
     ace_spare: int = 0
@@ -56,8 +56,8 @@ class Decision(NamedTuple):
 
 
 def side_counts(layouts: NDArray[np.int8], effective_pips: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[n, N_COUNTS]: everything that rules count in int8[n, points] layouts. `effective_pips` are the effective
-    pip counts of these layouts. Columns of found rules, whose counts are `penalized_pips`, are 0."""
+    """Return everything that rules count in int8[n, points] layouts, as float64[n, N_COUNTS]. `effective_pips` are the
+    effective pip counts of these layouts. Columns of found rules, whose counts are `penalized_pips`, are 0."""
     points = np.arange(layouts.shape[1])
     checkers = np.zeros((len(layouts), max(HOME, layouts.shape[1])), np.int64)
     checkers[:, : layouts.shape[1]] = layouts
@@ -79,7 +79,7 @@ def side_counts(layouts: NDArray[np.int8], effective_pips: NDArray[np.float64]) 
 
 
 def penalized_pips(layouts: NDArray[np.int8], penalties: Penalties) -> NDArray[np.int64]:
-    """int64[n]: the pip counts of int8[n, points] layouts, with penalties added."""
+    """Return the pip counts of int8[n, points] layouts, with penalties added, as int64[n]."""
     checkers = np.zeros((len(layouts), max(HOME, layouts.shape[1])), np.int64)
     checkers[:, : layouts.shape[1]] = layouts
     pips: NDArray[np.int64] = checkers @ np.arange(1, checkers.shape[1] + 1)
@@ -94,29 +94,29 @@ def penalized_pips(layouts: NDArray[np.int8], penalties: Penalties) -> NDArray[n
 
 @kernel(inline=True)
 def grade(lead: float, double_from: float, redouble_from: float, take_up_to: float) -> int:
-    """The answer, as bits DOUBLE, REDOUBLE and PASS, of a rule that compares the lead of the player on roll with three
-    limits."""
+    """Return the answer, as bits DOUBLE, REDOUBLE and PASS, of a rule that compares the lead of the player on roll with
+    three limits."""
     return (lead >= double_from) * DOUBLE + (lead >= redouble_from) * REDOUBLE + (lead > take_up_to) * PASS
 
 
 @kernel(borrows=True)
 def side_excess(sides: Array, side: int, other: int, column: int) -> float:
-    """How much more than the other side a side has in a column of `sides`; 0 if it has less."""
+    """Return how much more than the other side a side has in a column of `sides`; 0 if it has less."""
     return max(float(sides[side, column] - sides[other, column]), 0.0)
 
 
 @kernel(borrows=True)
 def ward_count(sides: Array, side: int, other: int) -> float:
-    """Ward's count of a side: pips, plus 2 for each checker beyond the second on the ace point and 1 on the deuce
-    point. For what the side has more than the other, it adds 2 per checker and 1/2 per checker outside the home board,
-    and subtracts 1 per home point."""
+    """Return Ward's count of a side: pips, plus 2 for each checker beyond the second on the ace point and 1 on the
+    deuce point. Compared with the other side, it adds 2 for each checker more and 1/2 for each checker more outside the
+    home board, and subtracts 1 for each home point more."""
     excess = 2.0 * side_excess(sides, side, other, CHECKERS) + 0.5 * side_excess(sides, side, other, OUTSIDE)
     return float(sides[side, WARD] + (excess - side_excess(sides, side, other, POINTS)))
 
 
 @kernel(borrows=True)
 def isight_count(sides: Array, side: int, other: int) -> float:
-    """The Isight count of a side: pips with penalties.
+    """Return the Isight count of a side: pips with penalties.
 
     It adds 1 for each checker more than the opponent has, 2 for each checker beyond the second on the ace point, 1
     beyond the second on the deuce point and beyond the third on the three point, 1 for each gap on points 4, 5 and 6 if
@@ -130,8 +130,8 @@ def isight_count(sides: Array, side: int, other: int) -> float:
 
 @kernel(borrows=True)
 def answer(rule: int, sides: Array, on_roll: int, opponent: int, limits: Array) -> int:
-    """The answer of rule number `rule`, as bits DOUBLE, REDOUBLE and PASS, where layout `on_roll` is on roll against
-    layout `opponent`. `limits`, int64[n, 4], are the limits of the found rules."""
+    """Return the answer of rule number `rule`, as bits DOUBLE, REDOUBLE and PASS, where layout `on_roll` is on roll
+    against layout `opponent`. `limits`, int64[n, 4], are the limits of the found rules."""
     pips, other_pips = sides[on_roll, PIPS], sides[opponent, PIPS]
     effective, other_effective = sides[on_roll, EFFECTIVE], sides[opponent, EFFECTIVE]
     if rule == 0:  # 8-9-12: double if the opponent has 8 % more pips, redouble from 9 % on, take up to 12 %
@@ -225,23 +225,23 @@ RULES = {
     ),
     "epc-sevens": Rule("4winds.blog, 7 January 2025", is_effective=True),
 }
-FOUND_NAMES = ("found-equal", "found-played", "found-longer")  # found by the search, for three weightings of positions
+FOUND_NAMES = ("found-equal", "found-played", "found-longer")  # rules of the search, for three weightings of positions
 NAMES = (*RULES, *FOUND_NAMES)
 
 
 def race_decision(
     rule: str, on_roll: Sequence[int], opponent: Sequence[int], effective_pips: tuple[float, float] | None = None
 ) -> Decision:
-    """What a rule of `RULES` says about the doubling cube in a race. `on_roll` and `opponent` are the checkers of each
-    side on its points 1, 2, ...
+    """Return what a rule of `RULES` says about the doubling cube in a race. `on_roll` and `opponent` are the checkers
+    of each side on its points 1, 2, ...
 
     Some rules need the effective pip counts of both sides.
 
     >>> race_decision("keith", [0, 1, 2, 2, 2, 2], [0, 0, 2, 3, 2, 2])
     Decision(doubles=True, redoubles=True, takes=True)
 
-    Raises UsageError for an unknown rule, for missing effective pip counts, and unless there are two of them;
-    InvalidPositionError for an invalid layout, or a side without checkers."""
+    Raises UsageError for an unknown rule, or if effective pip counts are missing or not two; InvalidPositionError for
+    an invalid layout, or a side without checkers."""
     if rule not in RULES:
         raise UsageError(f"expected a rule of {', '.join(RULES)}, got {cite(rule)}")
     if effective_pips is None and RULES[rule].is_effective:

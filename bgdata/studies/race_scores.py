@@ -9,7 +9,7 @@ from bgdata.game.random import GAMMA, mix_bits
 from bgdata.kernel import Array, kernel, prange
 from bgdata.studies.race_rules import NAMES, PASS, answer
 
-STEPS = 10_000_000  # per point
+STEPS = 10_000_000  # steps in a point, for integer sums
 N_DECISIONS = 3  # double, redouble, take
 SUMS = ("positions", "occurrences", "loss", "errors", "largest", "on_roll", "opponent")
 _POSITIONS, _OCCURRENCES, _LOSS, _ERRORS, _LARGEST, _ON_ROLL, _OPPONENT = range(len(SUMS))
@@ -17,8 +17,8 @@ _ROW = np.uint64(1 << 20)  # above the number of layouts of 6 points, so that sm
 
 
 def is_tested(on_roll: NDArray[np.int64], opponent: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """bool[...]: whether a pair of position indexes is in the half on which rules are tested. A hash of the pair
-    decides."""
+    """Return whether a pair of position indexes is in the half on which rules are tested, as bool[...]. A hash of the
+    pair decides."""
     with np.errstate(over="ignore"):
         bits = on_roll.astype(np.uint64) * _ROW + opponent.astype(np.uint64) + GAMMA
     return (mix_bits(bits) & np.uint64(1)).astype(np.bool_)
@@ -70,13 +70,13 @@ def pair_sums(
     sides: NDArray[np.float64], on_roll: NDArray[np.int64], opponents: NDArray[np.int64], margins: NDArray[np.float64],
     weights: NDArray[np.int64], limits: NDArray[np.int64], tolerance: float,
 ) -> NDArray[np.int64]:  # fmt: skip
-    """int64[rules, decisions, 2 halves, SUMS]: the sums of `fill_sums` over all rows; the second half is the tested
-    one. `on_roll` [rows] and `opponents` [rows, pairs] are position indexes, from 1; `margins` [rows, pairs, decisions]
-    and `tolerance` are in points. `sides` has no row for index 0."""
+    """Return the sums of `fill_sums` over all rows, as int64[rules, decisions, 2 halves, SUMS]; the second half is the
+    tested half. `on_roll` [rows] and `opponents` [rows, pairs] are position indexes, from 1; `margins` [rows, pairs,
+    decisions] and `tolerance` are in points. `sides` has no row for index 0."""
     steps = np.rint(margins * STEPS).astype(np.int32)
     sums = np.empty((len(on_roll) + 1, len(NAMES), N_DECISIONS, 2, len(SUMS)), np.int64)
-    sums[-1, ..., :_ON_ROLL], sums[-1, ..., _ON_ROLL:] = 0, -1  # for no pairs at all
-    halves = is_tested(on_roll[:, None], opponents).astype(np.int8, order="C")  # the kernel is compiled once
+    sums[-1, ..., :_ON_ROLL], sums[-1, ..., _ON_ROLL:] = 0, -1  # the result if there are no pairs
+    halves = is_tested(on_roll[:, None], opponents).astype(np.int8, order="C")  # so the kernel is compiled only once
     others = np.ascontiguousarray(opponents - 1)
     counted = np.array(np.broadcast_to(weights, opponents.shape), order="C")
     fill_sums(sides, on_roll - 1, others, steps, counted, halves, limits, round(tolerance * STEPS), sums)

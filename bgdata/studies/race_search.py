@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from bgdata.kernel import Array, kernel
 from bgdata.studies.race_rules import Penalties, penalized_pips
 
-PARTS = (0, *range(5, 15))  # the player on roll adds 1 / part; 0: nothing
+PARTS = (0, *range(5, 15))  # the player on roll adds 1 / part of its count; nothing if part is 0
 MAX_PENALTIES = Penalties(
     4, 4, 4, 4, 4, 4, 4, 4, 3, 1
-)  # counts stay above 0, because a home point held has at least one pip
+)  # counts stay above 0, because a home point with a checker has at least one pip
 STARTS = (  # Keith's and Thorp's counts; Ward's and Isight's without comparisons
     Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1),
     Penalties(ace=1, checker=2, point=1),
@@ -40,8 +40,8 @@ class Pairs(NamedTuple):
 
 class FoundRule(NamedTuple):
     """A rule of the family: its penalties and four limits. The first limit says which part of its count the player on
-    roll adds (1 / part, rounded down). The others are limits of the opponent's excess: double from the first of them
-    on, redouble from the second, take up to the third."""
+    roll adds (1 / part, rounded down). The others are limits of the opponent's excess: double from the second limit on,
+    redouble from the third, take up to the fourth."""
 
     penalties: Penalties
     limits: tuple[int, int, int, int]
@@ -59,16 +59,16 @@ def fill_margins(counts: Array, on_roll: Array, opponent: Array, margins: Array,
 
 
 def best_limits(sums: NDArray[np.int64]) -> tuple[float, tuple[int, int, int, int]]:
-    """The total gain and the limits of the best rule. `sums` is int64[decisions, own count, other count]. Ties go to
-    the smaller part and limits."""
+    """Return the total gain and the limits of the best rule. `sums` is int64[decisions, own count, other count]. Ties
+    go to the smaller part and limits."""
     own, other = np.indices(sums.shape[1:])
     found: list[tuple[float, tuple[int, int, int, int]]] = []
     for part in PARTS:
         lead = other - (own + own // part if part else own)
         lowest = int(lead.min())
         by_lead = [np.bincount((lead - lowest).ravel(), each.ravel().astype(np.float64)) for each in sums]
-        acts = [np.append(each[::-1].cumsum()[::-1], 0.0) for each in by_lead[:2]]  # from a lead on, or never
-        takes = np.append(0.0, by_lead[2].cumsum())  # never, or up to a lead
+        acts = [np.append(each[::-1].cumsum()[::-1], 0.0) for each in by_lead[:2]]  # act from a lead on, or never
+        takes = np.append(0.0, by_lead[2].cumsum())  # take never, or up to a lead
         double, redouble, take = (int(each.argmax()) for each in (*acts, takes))
         gain = float(acts[0][double] + acts[1][redouble] + takes[take])
         found.append((gain, (part, lowest + double, lowest + redouble, lowest + take - 1)))
@@ -76,8 +76,8 @@ def best_limits(sums: NDArray[np.int64]) -> tuple[float, tuple[int, int, int, in
 
 
 def neighbours(penalties: Penalties) -> Iterator[Penalties]:
-    """Yield all penalties that differ from these by one pip or one spare checker in one place. Spare checkers of a
-    penalty of 0 stay."""
+    """Yield all penalties that differ from these by one pip or one spare checker in one place. The number of spare
+    checkers does not change where the penalty is 0."""
     for name, value, most in zip(Penalties._fields, penalties, MAX_PENALTIES, strict=True):
         is_used = not name.endswith("_spare") or getattr(penalties, name.removesuffix("_spare"))
         for changed in (value - 1, value + 1):
@@ -86,8 +86,8 @@ def neighbours(penalties: Penalties) -> Iterator[Penalties]:
 
 
 def found_rule(layouts: NDArray[np.int8], pairs: Pairs) -> FoundRule:
-    """The best rule that the search finds for these pairs of int8[n, points] layouts. It goes from each of STARTS to
-    the best neighbour, step by step."""
+    """Return the best rule that the search finds for these pairs of int8[n, points] layouts. From each of STARTS, it
+    goes to the best neighbour, step by step."""
     known: dict[Penalties, tuple[float, tuple[int, int, int, int]]] = {}
 
     def gain_of(penalties: Penalties) -> float:
@@ -102,7 +102,7 @@ def found_rule(layouts: NDArray[np.int8], pairs: Pairs) -> FoundRule:
 
     for start in STARTS:
         here, best = None, start
-        while best != here:  # the first of equal rules, so that the loop ends
+        while best != here:  # of equal rules the first is taken, so the loop ends
             here, best = best, max((best, *neighbours(best)), key=gain_of)
     best = max(known, key=gain_of)
     return FoundRule(best, known[best][1])

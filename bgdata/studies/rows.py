@@ -34,12 +34,12 @@ def registers(warehouse: Warehouse) -> Iterator[Table]:
 
 
 def rows_of(table: Table) -> list[Row]:
-    """The claims of a version as rows of data, in natural order: A2 before A10."""
+    """Return the claims of a version as rows of data, in natural order: A2 before A10."""
     return claim_rows(ClaimsParameters.from_manifest(table.manifest.parameters), table.arrays())
 
 
 def rows_without_tables() -> list[Row]:
-    """All claims as rows of data, answered without tables: by formulas and by recorded answers."""
+    """Return all claims as rows of data, answered without tables: by formulas and by recorded answers."""
     from bgdata.studies.claims.register import FORMULAS, judge, judge_without_query, parse_call
     from bgdata.studies.kinds.claims_compute import arrays_of
 
@@ -52,7 +52,7 @@ def rows_without_tables() -> list[Row]:
 
 
 def claim_rows(parameters: ClaimsParameters, arrays: Mapping[str, Array]) -> list[Row]:
-    """The claims in the arrays of a register as rows of data, in natural order."""
+    """Return the claims in the arrays of a register as rows of data, in natural order."""
     (batch,) = DATASET.computation.batches(Computed(parameters, arrays))
     columns = {name: batch.column(name).to_pylist() for name in ORDER}
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
@@ -61,8 +61,8 @@ def claim_rows(parameters: ClaimsParameters, arrays: Mapping[str, Array]) -> lis
 
 
 def answer_text(row: Row) -> str | None:
-    """Our answer and its standard error as text, with as many digits as this error or the rounding justifies; None if
-    there is no answer."""
+    """Return our answer and its standard error as text; None if there is no answer. The number of digits follows from
+    this error or the rounding."""
     value, error, bound = row["our_value"], row["our_error"], row["our_bound"]
     if error:
         digits = max(0, 1 - floor(log10(error)))
@@ -75,8 +75,8 @@ def answer_text(row: Row) -> str | None:
 
 
 def counts_of(rows: Sequence[Row]) -> list[Row]:
-    """The number of claims of each status, as rows: one for each source document of published figures, and one for each
-    other kind of claim. Reproduced claims are counted separately for exact answers and for samples."""
+    """Return the number of claims of each status, as rows: one for each source document of published figures, and one
+    for each other kind of claim. Reproduced claims are counted separately for exact answers and for samples."""
     groups = [(PUBLISHED, document) for document in DOCUMENTS] + [(kind, "") for kind in KINDS if kind != PUBLISHED]
     counts = []
     for kind, document in groups:
@@ -91,21 +91,22 @@ def counts_of(rows: Sequence[Row]) -> list[Row]:
 
 
 def printed_tables(rows: Sequence[Row]) -> list[Row]:
-    """A row for each printed table, judged as a whole (see `judge_printed_tables`); chances have three digits."""
+    """Return a row for each printed table, judged as a whole (see `judge_printed_tables`). Chances have three
+    digits."""
     from bgdata.studies.claims.register import judge_printed_tables
 
     return [{**each._asdict(), "chance": float(f"{each.chance:.3g}")} for each in judge_printed_tables(rows)]
 
 
 def is_named(claim: str, part: str, name: str) -> bool:
-    """Whether `name` names a claim: it is the claim's part, such as A1, or the beginning of its name, such as
+    """Return whether `name` names a claim: it is the claim's part, such as A1, or the beginning of its name, such as
     A1.pairs."""
     return claim.startswith(name) if "." in name else part == name
 
 
 def current_register(warehouse: Warehouse) -> Table:
-    """The current register if it is undamaged and has the definitions of this package, else the newest such register.
-    Raises MissingTableError if there is none."""
+    """Return the current register if it is undamaged and has the definitions of this package, else the newest such
+    register. Raises MissingTableError if there is none."""
     warehouse.require()
     found = list(registers(warehouse))
     current = {table.folder for table in warehouse.current(DATASET.name)}
@@ -133,8 +134,8 @@ def chosen_claims(
     *,
     is_erratum: bool = False,
 ) -> list[Row]:
-    """The claims of a register whose names begin with one of `names`, filtered by status and kind. Raises UsageError
-    for an unknown status or kind."""
+    """Return the claims of a register whose names begin with one of `names`, filtered by status and kind. Raises
+    UsageError for an unknown status or kind."""
     for what, given, allowed in (("status", statuses, STATUSES), ("kind", kinds, KINDS)):
         for word in given:
             if word not in allowed:

@@ -1,11 +1,11 @@
 """Gradient descent in float32 by kernels: output errors and backpropagation, which both ways of training share, and
 temporal-difference learning, one position at a time in a given order, with the same result on any machine.
 
-The two ways differ in the order of sums, which decides the last bits of weights, and so the digests of networks. Here
-weights change after every position, by (learning rate x input) x delta, and sums over units are by halving (the first
-half plus the second, and so on): a fixed order that suits vector instructions. In supervised learning a batch is one
-step: gradients are summed over positions, four at a time, and then multiplied by the learning rate. The loss is the
-cross-entropy of each chance, or, if `squared` is true, half the square of its error.
+The two ways differ in the order of sums, which decides the last bits of weights, and so the digests of networks. In
+temporal-difference learning, weights change after every position, by (learning rate x input) x delta. Sums over units
+are by halving (the first half plus the second, and so on), a fixed order that suits vector instructions. In supervised
+learning a batch is one step: gradients are summed over positions, four at a time, and then multiplied by the learning
+rate. The loss is the cross-entropy of each chance, or, if `squared` is true, half the square of its error.
 
 Each network of a player learns only from positions of its own class, so networks are independent items: each has its
 own thread and learns its positions one after the other.
@@ -42,8 +42,8 @@ _RECTIFIED = int(Activation.RECTIFIED)
 class Network(NamedTuple):
     """The weights and biases of one network in training."""
 
-    shape: Integers  # its row of `FloatNetworks.shapes`
-    weights: Floats  # begins with its own first weight
+    shape: Integers  # the network's row of `FloatNetworks.shapes`
+    weights: Floats  # begins with the network's first weight
     biases: Floats
 
 
@@ -138,7 +138,7 @@ def learn_rows(
 
 @kernel()
 def new_pass(shape: Integers) -> Pass:
-    """Memory for a `Pass` through a network of this shape."""
+    """Allocate memory for a `Pass` through a network of this shape."""
     size = shape[LAYERS], 1, shape[SIZES:].max()
     return Pass(
         np.zeros(shape[1], np.int16),
@@ -184,7 +184,7 @@ def add_scaled(row: Floats, factor: np.float32, sums: Floats) -> None:
 
 @kernel(borrows=True)
 def weigh_floats(values: Floats, row: Floats, scratch: Floats) -> np.float32:
-    """The dot product of values[unit] and row[unit], summed by halving. Overwrites scratch[0:len(values)]."""
+    """Return the dot product of values[unit] and row[unit], summed by halving. Overwrites scratch[0:len(values)]."""
     count = len(values)
     for unit in range(count):
         scratch[unit] = values[unit] * row[unit]

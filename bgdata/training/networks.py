@@ -1,4 +1,4 @@
-"""Networks in float32 for training: new ones, and conversion from and to the integers of players."""
+"""Networks in float32 for training: new networks, and conversion to and from the integers by which players evaluate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Layer = tuple[NDArray[np.float32], NDArray[np.float32]]  # weights [below, unit]
 
 
 class FloatNetworks(NamedTuple):
-    """Networks in training. They are laid out as in `Networks`, but their numbers are float32."""
+    """Networks in training. Their arrays have the same layout as in `Networks`, but contain float32 numbers."""
 
     shapes: NDArray[np.int64]
     weights: Floats
@@ -37,9 +37,9 @@ def new_networks(
     seed: int,
     activation: Activation = Activation.LOGISTIC,
 ) -> FloatNetworks:
-    """New networks with small random weights and zero biases, one for each of NETWORK_CLASSES. Weights are uniform from
-    -0.1 to 0.1. For rectified units they are uniform from -x to x with x^2 = 6 / (number of units below), which keeps
-    the size of outputs constant from layer to layer (He et al. 2015)."""
+    """Return new networks with small random weights and zero biases, one for each of NETWORK_CLASSES. Weights are
+    uniform from -0.1 to 0.1. For rectified units they are uniform from -x to x with x^2 = 6 / (number of units below),
+    which keeps the size of outputs constant from layer to layer (He et al. 2015)."""
     layers = max(map(len, hidden)) + 1
     shapes = np.zeros((len(input_sets), SIZES + layers), np.int64)
     biases, scales = 0, [np.empty(0, np.float32)]
@@ -68,8 +68,8 @@ def _fill_uniform(seed: int, values: Floats) -> None:
 
 
 def rounded_networks(networks: FloatNetworks) -> Networks:
-    """The networks with the integer weights by which players evaluate; weights beyond the range of int16 are clipped.
-    Raises CheckFailedError if sums of a network might not fit int32."""
+    """Return the networks with the integer weights by which players evaluate; weights beyond the range of int16 are
+    clipped. Raises CheckFailedError if sums of a network might not fit int32."""
     units = FloatNetworks(networks.shapes, np.empty_like(networks.weights), np.empty_like(networks.biases))
     for which in range(len(networks.shapes)):
         activation = Activation(networks.shapes[which, ACTIVATION])
@@ -78,8 +78,8 @@ def rounded_networks(networks: FloatNetworks) -> Networks:
     weights = np.clip(np.rint(networks.weights * units.weights), -32767, 32767).astype(np.int16)
     biases = np.clip(np.rint(networks.biases * units.biases), -(2.0**30), 2.0**30).astype(np.int32)
     found = Networks(*map(read_only, (networks.shapes.copy(), weights, biases)))
-    # Units are never negative, so a sum is highest with all those at their limit that have positive weights, and lowest
-    # with all others.
+    # Units are never negative. So a sum is highest if all units with positive weights are at their limit and the others
+    # are 0, and lowest in the opposite case.
     for which, name in enumerate(NETWORK_CLASSES):
         most = Activation(found.shapes[which, ACTIVATION]).most
         for later_weights, later_biases in layer_views(found, which)[1:]:
@@ -95,23 +95,23 @@ def rounded_networks(networks: FloatNetworks) -> Networks:
 
 
 def numbers_of(networks: FloatNetworks, which: int) -> tuple[Floats, Floats]:
-    """Views of the weights and the biases of network `which`."""
+    """Return views of the weights and the biases of network `which`."""
     begin = networks.shapes[which, 2:4].tolist()
     end = networks.shapes[which + 1, 2:4].tolist() if which + 1 < len(networks.shapes) else (None, None)
     return networks.weights[begin[0] : end[0]], networks.biases[begin[1] : end[1]]
 
 
 def copy_networks(networks: FloatNetworks) -> FloatNetworks:
-    """A copy of the networks with arrays of its own."""
+    """Return a copy of the networks with arrays of its own."""
     return FloatNetworks(networks.shapes, networks.weights.copy(), networks.biases.copy())
 
 
 def starting_networks(
     networks: Networks, hidden: tuple[tuple[int, ...], ...], seed: int, added: InputSet | None = None
 ) -> FloatNetworks:
-    """Networks in float32 that training starts from: `networks` with the numbers of hidden units in `hidden`, where an
-    empty tuple keeps the present ones. The crashed and the contact network get the inputs of the set `added`, unless it
-    is None.
+    """Return networks in float32 that training starts from: `networks` with the numbers of hidden units in `hidden`. An
+    empty tuple means the present numbers. The crashed and the contact network get the inputs of the set `added`, unless
+    it is None.
 
     Added units have small random weights from the layer below and zero weights to the layer above, and added inputs
     have zero weights, so outputs stay the same (Net2Net, Chen et al. 2016). Added layers come last and repeat the layer
@@ -125,7 +125,7 @@ def starting_networks(
     sets = wanted_sets = input_sets_of(networks)
     if added is not None:
         for present in sets[1:]:
-            if present not in (added, InputSet.TESAURO_196):  # every set begins with these
+            if present not in (added, InputSet.TESAURO_196):  # every set begins with these inputs
                 raise InvalidParameterError(
                     f"expected networks of {InputSet.TESAURO_196.label} or {added.label} inputs to start from, "
                     f"got {present.label}"
@@ -139,15 +139,15 @@ def starting_networks(
     started = new_networks(wanted_sets, sizes, seed, activation)
     for which, layers in enumerate(found):
         for (weights, biases), target in zip(layers, layer_views(started, which), strict=True):
-            target[0][len(weights) :, : len(biases)] = 0  # from new units below, or new inputs
+            target[0][len(weights) :, : len(biases)] = 0  # weights from new units below, or from new inputs
             target[0][: len(weights), : len(biases)] = weights
             target[1][: len(biases)] = biases
     return started
 
 
 def _deepen(layers: list[Layer], activation: Activation, name: str, hidden: tuple[int, ...]) -> list[Layer]:
-    """The layers of a network, with hidden layers added if `hidden` has more; outputs stay the same. Raises
-    InvalidParameterError if units or layers become fewer, or layers of logistic units more."""
+    """Return the layers of a network, with hidden layers added if `hidden` has more. Outputs stay the same. Raises
+    InvalidParameterError if units or layers become fewer, or if layers of logistic units become more."""
     sizes = _hidden_sizes(layers)
     added = max(len(hidden) - len(sizes), 0)
     least = (*sizes, *[sizes[-1]] * added)
@@ -166,7 +166,7 @@ def _deepen(layers: list[Layer], activation: Activation, name: str, hidden: tupl
 
 
 def _hidden_sizes(layers: list[Layer]) -> tuple[int, ...]:
-    """The number of units in each hidden layer."""
+    """Return the number of units in each hidden layer."""
     return tuple(len(biases) for _, biases in layers[:-1])
 
 
@@ -180,7 +180,7 @@ def revive(networks: FloatNetworks, which: int, inputs: NDArray[np.int16], seed:
     sizes = tuple(tuple(units_of(row)[1:-1]) for row in networks.shapes.tolist())
     new = layer_views(new_networks(input_sets_of(networks), sizes, seed, Activation.RECTIFIED), which)
     views = layer_views(networks, which)
-    hidden = inputs / UNIT  # exact in 64 bits: the units of a player
+    hidden = inputs / UNIT  # exact in 64 bits, like the units of a player
     for place, (weights, biases) in enumerate(found[:-1]):
         units = np.floor((hidden @ weights.astype(np.float64) + biases) * inference.RECTIFIED_UNIT + 0.5)
         hidden = np.clip(units, 0, inference.RECTIFIED_LIMIT) / inference.RECTIFIED_UNIT
@@ -192,27 +192,27 @@ def revive(networks: FloatNetworks, which: int, inputs: NDArray[np.int16], seed:
 
 
 def input_sets_of(networks: Networks | FloatNetworks) -> tuple[InputSet, ...]:
-    """The input set of each network, in order."""
+    """Return the input set of each network, in order."""
     return tuple(InputSet(row[0]) for row in networks.shapes.tolist())
 
 
 def feature_names(networks: Networks) -> str:
-    """The names of the networks' input sets with revisions, in order, such as "race@1 contact@1 contact@1"."""
+    """Return the names of the networks' input sets with revisions, in order, such as "race@1 contact@1 contact@1"."""
     return " ".join(f"{input_set.label}@{input_set.revision}" for input_set in input_sets_of(networks))
 
 
 def units_of(row: list[int]) -> list[int]:
-    """The number of inputs and the number of units in each layer, from a row of `Networks.shapes`."""
+    """Return the number of inputs and the number of units in each layer, from a row of `Networks.shapes`."""
     return [row[1], *row[SIZES : SIZES + row[LAYERS]]]
 
 
 def _layer_scales(activation: Activation, place: int) -> tuple[int, int]:
-    """The integers that stand for a weight of 1 and a bias of 1 in layer `place`, counted from 0."""
+    """Return the integers that stand for a weight of 1 and a bias of 1 in layer `place`, counted from 0."""
     return (inference.LATER_WEIGHT, activation.later_sum) if place else (inference.FIRST_WEIGHT, inference.FIRST_SUM)
 
 
 def _layers_of(networks: Networks, which: int) -> list[Layer]:
-    """The weights and biases of each layer of network `which`, as floats."""
+    """Return the weights and biases of each layer of network `which`, as floats."""
     activation, layers = Activation(networks.shapes[which, ACTIVATION]), []
     for place, (weights, biases) in enumerate(layer_views(networks, which)):
         weight, bias = _layer_scales(activation, place)
@@ -221,14 +221,14 @@ def _layers_of(networks: Networks, which: int) -> list[Layer]:
 
 
 def layer_views(networks: Networks | FloatNetworks, which: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """Views of the weights [below, unit] and biases [unit] of each layer of network `which`."""
+    """Return views of the weights [below, unit] and biases [unit] of each layer of network `which`."""
     row = networks.shapes[which].tolist()
     return split_layers(networks.weights[row[2] :], networks.biases[row[3] :], units_of(row))
 
 
 def split_layers(weights: Any, biases: Any, sizes: list[int]) -> list[tuple[Any, Any]]:
-    """Views of the weights [below, unit] and biases [unit] of each layer of a network. `weights` and `biases`, arrays
-    or tensors, begin with those of the network; `sizes` are its numbers of units, as from `units_of`."""
+    """Return views of the weights [below, unit] and biases [unit] of each layer of a network. `weights` and `biases`,
+    arrays or tensors, begin with those of the network; `sizes` are its numbers of units, as from `units_of`."""
     layers = []
     for place, (below, units) in enumerate(pairwise(sizes)):
         flat = weights[: below * units]

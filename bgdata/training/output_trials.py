@@ -1,14 +1,14 @@
 """Networks whose outputs are conditional chances, and the trials that Higgins made with them in October 2011.
 
-As in `turn_networks`, a network sees a whole game from the side of player 0 and is told whose turn it is, here always
-rightly, and learns every turn by TD(0). Its outputs are, in this order, the chance to win, of a gammon given a win, of
-a backgammon given a gammon, of a gammon given a loss, and of a backgammon given a lost gammon. Each output moves
+As in `turn_networks`, a network sees a whole game from the side of player 0, is told whose turn it is, here always
+correctly, and learns every turn by TD(0). Its outputs are, in this order, the chance to win, of a gammon given a win,
+of a backgammon given a gammon, of a gammon given a loss, and of a backgammon given a lost gammon. Each output moves
 towards its value after the play; at the end of a game only the outputs whose condition holds learn.
 
-The weight matters because an unconditional chance is on average the same before and after a turn, while a conditional
-one is not. But the mean of (chance of the condition x conditional chance) stays the same. So learning has the right
-limit if each turn counts by the chance of the condition after the play. A weight by the chance before the play is the
-same for all rolls of a position, and changes only how fast the network learns.
+The weight of a turn matters because an unconditional chance is on average the same before and after a turn, while a
+conditional chance is not. But the mean of (chance of the condition x conditional chance) stays the same. So learning
+has the right limit if each turn counts by the chance of the condition after the play. A weight by the chance before the
+play is the same for all rolls of a position, and changes only how fast the network learns.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class Trial(IntEnum):
 
     GAMMON = 0  # no output for backgammons, which count as gammons
     BACKGAMMON = 1  # all five outputs
-    WEIGHTED = 2  # all five, which learn in proportion to the chance of their condition before the play
-    WEIGHTED_AFTER = 3  # ... after the play
-    ZEROED = 4  # all five; those that the rules exclude are 0, and do not learn
+    WEIGHTED = 2  # all five; they learn in proportion to the chance of their condition before the play
+    WEIGHTED_AFTER = 3  # all five; they learn in proportion to the chance of their condition after the play
+    ZEROED = 4  # all five; outputs that the rules exclude are 0, and do not learn
     CHANCES = 5  # the five unconditional chances
 
 
 _ALL = (1 << OUTPUTS) - 1
-_BACKGAMMONS = 1 << 2 | 1 << 4  # bits of outputs
+_BACKGAMMONS = 1 << 2 | 1 << 4  # bits of the outputs for backgammons
 _DICE_PASSED = int(Arm.DICE_PASSED)
 _GAMMON, _WEIGHTED, _WEIGHTED_AFTER = int(Trial.GAMMON), int(Trial.WEIGHTED), int(Trial.WEIGHTED_AFTER)
 _ZEROED, _CHANCES = int(Trial.ZEROED), int(Trial.CHANCES)
@@ -64,7 +64,7 @@ class TrialScratch(NamedTuple):
 
 
 def new_trial_networks(hidden: int, seed: int) -> TurnNetworks:
-    """New networks for all trials, with the same small random weights in each."""
+    """Return new networks for all trials, with the same small random weights in each."""
     return new_turn_networks(hidden, seed, len(Trial))
 
 
@@ -76,16 +76,17 @@ def train_trials(networks: TurnNetworks, rate: float, seed: int, first: int, cou
 
 
 def trial_chances_at_start(networks: TurnNetworks) -> Chances:
-    """float32[trial, side, 5]: chances of player 0 at the starting position, on roll (side 0) and off roll (side 1)."""
+    """Return the chances of player 0 at the starting position, on roll (side 0) and off roll (side 1), as
+    float32[trial, side, 5]."""
     found = np.empty((len(Trial), 2, OUTPUTS), np.float32)
     _fill_at_start(networks, found)
     return found
 
 
 def results_against_pubeval(networks: TurnNetworks, first: int, count: int) -> list[SeriesResult]:
-    """The result of each trial's network against PubEval in test games first, first + 1, ..., an even number of them.
-    The network is player 0 and begins in even games; in the next game it is player 1 with the same dice. A game is cut
-    after MAX_TURNS turns, for 0 points."""
+    """Return the result of each trial's network against PubEval in test games first, first + 1, ..., an even number of
+    games. The network is player 0 and begins in even games; in the next game it is player 1 with the same dice. A game
+    that is longer than MAX_TURNS turns stops there, with 0 points."""
     outcomes, turns = np.empty((len(Trial), count), np.int8), np.empty((len(Trial), count), np.int32)
     in_threads(_fill_tested, len(Trial) * count, networks, published_tables(), TEST_SEED, first, outcomes, turns)
     numbers = np.arange(first, first + count, dtype=np.int64)
@@ -125,7 +126,7 @@ def train_trial_game(
 ) -> tuple[int, int]:
     """Play one game of a trial's network with itself from board[0:26], and train the network after each turn. `side`
     begins; the board is from its point of view, and is overwritten. Returns the points of player 0, and the number of
-    turns. A game is cut after MAX_TURNS turns, for 0 points."""
+    turns. A game that is longer than MAX_TURNS turns stops there, with 0 points."""
     given, after = scratch.turn.given, scratch.turn.after
     for turn in range(MAX_TURNS):
         die, other_die = dice_at(stream, turn)
@@ -150,15 +151,15 @@ def train_trial_game(
 
 @kernel(borrows=True)
 def choose_and_fill_outputs(trial: int, network: Network, side: int, n: int, scratch: TrialScratch) -> int:
-    """Choose the play with the highest equity for `side`: returns the row of scratch.turn.after[0:n, slot], boards for
-    `side`; ties go to the first. Also fills scratch.after[0:5] with the chances of player 0 there, and
+    """Choose the play with the highest equity for `side`, and return its row in scratch.turn.after[0:n, slot], the
+    boards for `side`. Ties go to the first play. Also fills scratch.after[0:5] with the chances of player 0 there, and
     scratch.turn.target[0:5] with the outputs."""
     sign, best, highest = 1 - 2 * side, 0, -np.inf
     turn, outputs = scratch.turn, scratch.turn.given.values[1, 0]
     for row in range(n):
         outcome = outcome_of(turn.after[row], CHECKERS)
         if outcome != 0:
-            fill_outcome_chances(sign * outcome, outputs)  # conditional ones too, where their condition holds
+            fill_outcome_chances(sign * outcome, outputs)  # right for conditional chances whose condition holds, too
             fill_outcome_chances(sign * outcome, scratch.chances)
         else:
             evaluate(_DICE_PASSED, network, side, 1 - side, turn.after[row], turn)
@@ -175,7 +176,7 @@ def choose_and_fill_outputs(trial: int, network: Network, side: int, n: int, scr
 
 @kernel(borrows=True)
 def possible_of(trial: int, seen: Boards) -> int:
-    """A bit mask of the outputs that a trial uses on board `seen[0:26]`, as player 0 sees it."""
+    """Return a bit mask of the outputs that a trial uses on board `seen[0:26]`, as player 0 sees it."""
     if trial == _GAMMON:
         return _ALL - _BACKGAMMONS
     return 2 * possible_outcomes(seen) + 1 if trial == _ZEROED else _ALL

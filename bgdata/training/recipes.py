@@ -1,4 +1,4 @@
-"""Recipes of training runs. A result depends on nothing else except the labels."""
+"""Recipes of training runs. The result of a run depends on its recipe and on the labels, and on nothing else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 
-MAX_UNITS = 2048  # in a hidden layer
+MAX_UNITS = 2048  # limit of the units in a hidden layer
 CHOICES = {
     "optimizer": ("adam", "sgd"),
     "schedule": ("smoothstep", "one-cycle", "cycles", "constant"),
@@ -17,7 +17,7 @@ CHOICES = {
     "device": ("cpu", "cuda"),
     "activation": ("logistic", "rectified"),
 }
-CYCLE = (1.0, 0.31622776601683794, 0.1, 0.031622776601683794)  # the rate falls by the root of 10
+CYCLE = (1.0, 0.31622776601683794, 0.1, 0.031622776601683794)  # each rate is the one before divided by the root of 10
 WARM_SHARE = 0.1  # share of a one-cycle run in which the rate rises
 LAST_SHARE = 0.2  # share of a run in cycles at the lowest rate
 RANGES = {
@@ -47,7 +47,7 @@ class TemporalDifferenceRecipe:
     learning_rate: float = 0.1
     final_learning_rate: float = 0.1
     round_games: int = 200  # games played with the same weights
-    tables: int = 1  # 1: the 6-point bearoff tables play the positions they cover, and give their targets
+    tables: int = 1  # 1: the 6-point bearoff tables play the positions that they cover, and give the targets there
 
     def check(self) -> None:
         """Raise InvalidParameterError if a setting is invalid, and UnknownInputSetError if inputs are unknown."""
@@ -67,19 +67,19 @@ class TemporalDifferenceRecipe:
 
     @property
     def rounds(self) -> int:
-        """The number of rounds in the whole run. With the last one, the games played may exceed `games`."""
+        """The number of rounds in the whole run. Because rounds are whole, the games played may exceed `games`."""
         return -(-self.games // self.round_games)
 
     def input_sets(self) -> tuple[InputSet, ...]:
-        """The input sets of the networks, in the order of `answers.NETWORK_CLASSES`."""
+        """Return the input sets of the networks, in the order of `answers.NETWORK_CLASSES`."""
         return input_set_named(self.race_inputs), input_set_named(self.inputs), input_set_named(self.inputs)
 
     def layers(self) -> tuple[tuple[int, ...], ...]:
-        """The numbers of hidden units in each network, in the order of `input_sets`."""
+        """Return the numbers of hidden units in each network, in the order of `input_sets`."""
         return tuple(map(parse_layers, (self.race_hidden, self.crashed_hidden, self.hidden)))
 
     def learning_rate_at(self, games: int) -> float:
-        """The learning rate after `games` games."""
+        """Return the learning rate after `games` games."""
         share = games / self.games
         return self.learning_rate / (1.0 + (self.learning_rate / self.final_learning_rate - 1.0) * share)
 
@@ -87,7 +87,7 @@ class TemporalDifferenceRecipe:
 @dataclass(frozen=True)
 class SupervisedRecipe:
     """The settings of a run of supervised learning. Layers are numbers of hidden units such as "120" or "120-60", at
-    least as many as in the networks to start from; an empty string keeps those."""
+    least as many as in the networks to start from. An empty string means the layers of these networks."""
 
     epochs: int = 20
     epoch_rows: int = 0  # rows of an epoch; 0 for all rows
@@ -100,9 +100,9 @@ class SupervisedRecipe:
     hidden: str = ""  # layers of the contact network
     crashed_hidden: str = ""
     race_hidden: str = ""
-    validation_rows: int = 100_000  # rows that choose the best epoch, in whole batches; as many of training
-    average_decay: float = 0.0  # share of the moving average of weights that each batch keeps; 0 for no average
-    trainer: str = "kernels"  # or torch (PyTorch), whose sums have another order
+    validation_rows: int = 100_000  # rows that choose the best epoch, in whole batches; training is tested on as many
+    average_decay: float = 0.0  # weight of the old moving average of weights in each batch; 0 for no average
+    trainer: str = "kernels"  # kernels, or torch (PyTorch), whose sums have another order
     device: str = "cpu"  # PyTorch's device
     platform: str = ""  # PyTorch's platform, see `torch_trainer.platform_name`; empty for any
     inputs: str = "contact"  # input set of new contact and crashed networks
@@ -138,15 +138,15 @@ class SupervisedRecipe:
             raise InvalidParameterError(f"expected no platform for the trainer kernels, got {self.platform!r}")
 
     def layers(self) -> tuple[tuple[int, ...], ...]:
-        """The numbers of hidden units in the race, crashed and contact networks; empty for a network whose hidden units
-        are not changed."""
+        """Return the numbers of hidden units in the race, crashed and contact networks; empty for a network whose
+        hidden units do not change."""
         texts = self.race_hidden, self.crashed_hidden, self.hidden
         return tuple(parse_layers(text) if text else () for text in texts)
 
     def learning_rate_at(self, share: float, level: int = 0) -> float:
-        """The learning rate after a share of the run (0 to 1). `level` is an index into CYCLE, for a schedule in
-        cycles. smoothstep falls from 1 to 0 as 1 - x^2 (3 - 2x): within 0.01 of half a cosine wave, but equal on every
-        machine."""
+        """Return the learning rate after a share of the run (0 to 1). `level` is an index into CYCLE, for a schedule in
+        cycles. The schedule smoothstep falls from 1 to 0 as 1 - x^2 (3 - 2x), which is within 0.01 of half a cosine
+        wave, but equal on every machine."""
         if self.schedule == "cycles":
             return self.learning_rate * CYCLE[level if share < 1 - LAST_SHARE else -1]
         if self.schedule == "constant":
@@ -165,8 +165,8 @@ def _check_seed(seed: int) -> None:
 
 
 def parse_layers(text: str) -> tuple[int, ...]:
-    """The numbers of hidden units in a string such as "120" or "120-60". Raises InvalidParameterError for another
-    form."""
+    """Return the numbers of hidden units in a string such as "120" or "120-60". Raises InvalidParameterError if the
+    string has another form."""
     parts = text.split("-")
     if not all(re.fullmatch("[0-9]{1,4}", part) and 1 <= int(part) <= MAX_UNITS for part in parts):
         raise InvalidParameterError(f"expected units such as 120 or 120-60, each from 1 to {MAX_UNITS}, got {text!r}")

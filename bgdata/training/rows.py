@@ -24,7 +24,8 @@ KINDS = (NETWORK.name, SUPERVISED.name)
 
 
 def kind_of(manifest: Manifest) -> Dataset[Any]:
-    """The kind of a network's version: of networks trained by self-play, or of those trained from labels."""
+    """Return the kind of a network's version: the kind of networks trained by self-play, or of networks trained from
+    labels."""
     return NETWORK if manifest.dataset == NETWORK.name else SUPERVISED
 
 
@@ -44,15 +45,15 @@ class Chart:
     places_label: str
     places: Sequence[float]
     lines: tuple[Line, ...]
-    is_logarithmic: bool = False  # whether the axis of places is logarithmic; places are above 0 then
-    mark: int | None = None  # index of the place to mark on the last line
+    is_logarithmic: bool = False  # whether the x axis is logarithmic; all places must then be above 0
+    mark: int | None = None  # index of the place to mark on the last line, if any
     mark_label: str = ""
-    from_zero: bool = False  # whether the axis of values begins at 0
-    is_scatter: bool = False  # whether values are points that no line joins; places may have any order then
+    from_zero: bool = False  # whether the y axis begins at 0
+    is_scatter: bool = False  # whether values are points without a line; places may then have any order
 
 
 def networks(warehouse: Warehouse) -> list[Table]:
-    """The current versions of all networks, oldest first; damaged versions are left out."""
+    """Return the current versions of all networks, oldest first; damaged versions are left out."""
     found: list[tuple[str, Table]] = []
     for table in (table for kind in KINDS for table in warehouse.current(kind)):
         try:
@@ -64,7 +65,7 @@ def networks(warehouse: Warehouse) -> list[Table]:
 
 
 def network_row(manifest: Manifest) -> Row:
-    """One row of data about a network: how it was trained, and its points per game against PubEval."""
+    """Return one row of data about a network: how it was trained, and its points per game against PubEval."""
     recipe, statistics = kind_of(manifest).parameters.from_manifest(manifest.parameters), manifest.statistics
     return {
         "network": f"{manifest.dataset}/{manifest.variant}",
@@ -81,7 +82,7 @@ def network_row(manifest: Manifest) -> Row:
 
 
 def describe_training(manifest: Manifest) -> str:
-    """What a network was trained on, and how much of it, as text such as "40,000 games of self-play"."""
+    """Return what a network was trained on, and how much of it, as text such as "40,000 games of self-play"."""
     recipe = manifest.parameters
     if kind_of(manifest) is NETWORK:
         return f"{recipe['games']:,} games of self-play"
@@ -89,9 +90,9 @@ def describe_training(manifest: Manifest) -> str:
 
 
 def curve_charts(table: Table) -> list[Chart]:
-    """The charts of a network. For a network from labels they show cross-entropies and RMSE of equities by epoch, for
-    each class, contact first. For a network from self-play they show points per game, endings of games and the error on
-    bearoffs, by games."""
+    """Return the charts of a network. For a network from labels they show cross-entropies and RMSE of equities by
+    epoch, for each class, contact first. For a network from self-play they show points per game, endings of games and
+    the error on bearoffs, by games."""
     curve: Array = np.asarray(table.array("curve"))
     if kind_of(table.manifest) is NETWORK:
         columns = {column.name: curve[:, place].tolist() for place, column in enumerate(NETWORK.columns)}
@@ -117,8 +118,8 @@ def curve_charts(table: Table) -> list[Chart]:
 
 
 def headline(manifest: Manifest) -> str:
-    """A phrase with the points per game of a network against PubEval, and, if it started from another network, those of
-    that network before."""
+    """Return a phrase with the points per game of a network against PubEval. If it started from another network, the
+    phrase also contains the points of that network."""
     after, *before = (
         f"{statistics[f'{start}points_per_game']:+.3f} ± {statistics[f'{start}standard_error']:.3f}"
         for statistics in [manifest.statistics]
@@ -129,7 +130,7 @@ def headline(manifest: Manifest) -> str:
 
 
 def describe_chart(chart: Chart) -> str:
-    """A text that gives the first, the last and the lowest value of each line of a chart."""
+    """Return a text that gives the first, the last and the lowest value of each line of a chart."""
     parts = []
     for line in chart.lines:
         known = [number for number in line.values if isfinite(number)]

@@ -30,12 +30,12 @@ from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters, 
 from bgdata.training.networks import feature_names
 from bgdata.warehouse import Warehouse
 
-ALL = (1 << 31) - 1  # turns of each class
+ALL = (1 << 31) - 1  # limit of turns of each class that takes all turns
 CLASSES = ("contact", "crashed")  # race networks learn better from tables
 
 
 def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
-    """The parameters that name a network: its name, and its version unless it is part of the package. Raises
+    """Return the parameters that name a network: its name, and its version unless it is part of the package. Raises
     MissingTableError if there is no such network."""
     if not network:
         return {"network": DEFAULT_NETWORK, "network_version": ""}
@@ -54,8 +54,8 @@ def supervised_parameters(
     *,
     anew: bool = False,
 ) -> SupervisedParameters:
-    """The parameters of supervised training, from a command's arguments: defaults are added, and names of labels and
-    networks become the versions that they mean now. If `anew` is true, the name may be that of a network that comes
+    """Return the parameters of supervised training, from a command's arguments. Defaults are added, and names of labels
+    and networks become the versions that they mean now. If `anew` is true, the name may be that of a network that comes
     with bgdata. Raises UsageError if options contradict each other, MissingTableError or UnknownPlayerError if labels
     or networks are missing, and MissingExtraError if PyTorch is not installed."""
     known = known_network(name)
@@ -80,8 +80,8 @@ def supervised_parameters(
 
 
 def label_parameters(warehouse: Warehouse, labels: tuple[str, ...], guard: bool) -> dict[str, Any]:
-    """The parameters that name the labels and, if `guard` is true, the benchmarks whose positions are left out. Each
-    label is a string `KIND[/VARIANT[/VERSION]][:WEIGHT]`. Raises UsageError if a label has another form, and
+    """Return the parameters that name the labels and, if `guard` is true, the benchmarks whose positions are left out.
+    Each label is a string `KIND[/VARIANT[/VERSION]][:WEIGHT]`. Raises UsageError if a label has another form, and
     MissingTableError if a version is missing."""
     found = []
     for text in labels:
@@ -106,7 +106,7 @@ class TrainingPlan:
     seed: int = 1  # seed of the games
     epochs: int = SupervisedParameters.epochs
     learning_rate: float = SupervisedParameters.learning_rate
-    hidden: str = ""  # units of the contact network; empty for the units of the start
+    hidden: str = ""  # hidden units of the contact network; empty for those of `start`
     score_games: int = Amount().games
     luck_adjusted_games: int = Amount().luck_adjusted_games
     decisions: int = Amount().decisions
@@ -165,13 +165,13 @@ def build_score(warehouse: Warehouse, plan: TrainingPlan, network: str) -> Table
 
 
 def build_with_progress(warehouse: Warehouse, kind: str, parameters: Parameters) -> Table:
-    """Build a version, or open it if it exists, and show a progress bar meanwhile."""
+    """Build a version, or open it if it exists. A progress bar shows how far the build is."""
     with progress_bars() as progress:
         return warehouse.build(kind, parameters, progress=progress)
 
 
 def scores_text(warehouse: Warehouse, version: str) -> str:
-    """The rows of a version of `scores` as lines of text. Raises UsageError if `version` is of another kind."""
+    """Return the rows of a version of `scores` as lines of text. Raises UsageError if `version` is of another kind."""
     if version.partition("/")[0] != "scores":
         raise UsageError(f"expected a version of scores, got {version}")
     table = warehouse.open_reference(version)

@@ -1,9 +1,10 @@
 """Temporal-difference learning by self-play (Tesauro, 1992), in which the value of a position should equal the value of
 the next one.
 
-In a round the networks play a batch of whole games against themselves, all with the same weights, and then learn from
-every position of it in random order. Targets are lambda-returns; where a bearoff table covers a position, the target is
-from the table. The result depends on the recipe alone: it is the same on any number of threads, and after a kill."""
+In a round the networks play a batch of whole games against themselves, all with the same weights. Then they learn from
+every position of the batch in random order. Targets are lambda-returns; where a bearoff table covers a position, the
+target is from the table. The result depends on the recipe alone: it is the same on any number of threads, and after a
+run that was killed and continued."""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ from bgdata.training.gradient import learn
 from bgdata.training.networks import FloatNetworks, Integers, new_networks, rounded_networks
 from bgdata.training.recipes import TemporalDifferenceRecipe
 
-MAX_TURNS = 400  # untrained players may need thousands; a game cut here learns from its last value
-SAMPLE = 2000  # bearoff positions of the test
+MAX_TURNS = 400  # untrained players may need thousands of turns; a game stopped here learns from its last value
+SAMPLE = 2000  # number of bearoff positions in the test
 TEST_SEED = 0  # seed of the games against PubEval
 NETWORKS = 3
 _EXACT, _COMBINED = int(AnswerSource.EXACT), int(AnswerSource.COMBINED)
@@ -53,13 +54,13 @@ class Record(NamedTuple):
 
     boards: Boards  # [games, MAX_TURNS, 26]
     chances: Chances  # [games, MAX_TURNS + 1, 5] by the player that chose the position; turn 0 is not filled
-    sources: NDArray[np.int8]  # [games, MAX_TURNS + 1] of the evaluation: a number of `evaluator.AnswerSource`
+    sources: NDArray[np.int8]  # [games, MAX_TURNS + 1] source of these chances: a number of `evaluator.AnswerSource`
     turns: NDArray[np.int32]  # [games]
-    outcomes: NDArray[np.int8]  # [games] points to the player who rolls first, 0 for a cut game
+    outcomes: NDArray[np.int8]  # [games] points to the player who rolls first, 0 for a game stopped at MAX_TURNS
 
 
 def new_record(games: int) -> Record:
-    """An empty `Record` with room for `games` games."""
+    """Return an empty `Record` with room for `games` games."""
     return Record(
         np.zeros((games, MAX_TURNS, 26), np.int8),
         np.zeros((games, MAX_TURNS + 1, 5), np.float32),
@@ -90,9 +91,9 @@ def _fill_record(begin: int, end: int, chooser: Chooser, seed: int, first: int, 
 @kernel(parallel=True)
 def fill_targets(record: Record, td_lambda: np.float32, targets: Chances) -> None:
     """Fill targets[game, turn, 0:5] with the lambda-return of the position before a turn, for the player on roll. If a
-    table covers the position, the return is the chances from the table. Before the last turn it is the outcome, or the
-    last evaluation of a cut game. Otherwise it mixes the chances of the next position and its target, in shares 1 -
-    td_lambda and td_lambda."""
+    table covers the position, the return is the chances from the table. Before the last turn it is the outcome of the
+    game, or its last evaluation if the game was stopped. Otherwise it mixes the chances of the next position and its
+    target, in shares 1 - td_lambda and td_lambda."""
     for game in prange(len(record.turns)):
         later, chances = np.empty(5, np.float32), record.chances[game]
         last = record.turns[game] - 1
@@ -114,13 +115,14 @@ class BearoffSample(NamedTuple):
     equities: NDArray[np.float32]  # [n] cubeless
 
     def error_of(self, networks: Networks) -> float:
-        """The mean absolute error of the race network on these positions, in points, without tables."""
+        """Return the mean absolute error of the race network on these positions, in points, without tables."""
         found = evaluations(networks, NO_TABLES, self.boards)
         return float(np.abs(cubeless_equities(found.chances) - self.equities).astype(np.float64).mean())
 
 
 def bearoff_sample(table: TwoSidedTable, seed: int) -> BearoffSample:
-    """Draw SAMPLE positions of a two-sided table uniformly by a seed. Both sides have checkers in each."""
+    """Choose SAMPLE positions of a two-sided table uniformly at random by a seed. Both sides have checkers in each
+    position."""
     layouts = int(len(table) ** 0.5 + 0.5)
     pairs = np.empty((SAMPLE, 2), np.int64)
     _fill_indexes(np.uint64(random_stream(seed, 0)), layouts, pairs)
@@ -140,7 +142,7 @@ def _fill_indexes(stream: np.uint64, layouts: int, pairs: Integers) -> None:
 
 
 def result_against_pubeval(networks: Networks, tables: BearoffArrays, count: int) -> SeriesResult:
-    """The result of the networks in the first `count` test games against PubEval. The dice are the same for all
+    """Return the result of the networks in the first `count` test games against PubEval. The dice are the same for all
     networks."""
     return result_of(play_games(NetworkPlayer(networks, tables), PubEval(), count, seed=TEST_SEED))
 
@@ -180,8 +182,8 @@ class Trainer:
         self.tally += [len(points), (points == 2).sum(), (points == 3).sum(), record.turns.sum()]
 
     def curve_row(self, games: int, sample: BearoffSample, test_games: int) -> list[float]:
-        """The row of the learning curve after `games` games of self-play, in the order of the columns of the kind
-        `network`. Counting for the next row begins anew."""
+        """Return the row of the learning curve after `games` games of self-play, in the order of the columns of the
+        kind `network`. Counting for the next row begins anew."""
         networks = rounded_networks(self.networks)
         result = result_against_pubeval(networks, self.tables, test_games)
         played, gammons, backgammons, turns = self.tally.tolist()
@@ -192,9 +194,9 @@ class Trainer:
 
 
 def learning_order(boards: Boards, turns: NDArray[np.int32], seed: int, number: int) -> tuple[Integers, Integers]:
-    """The order in which networks learn the positions of a round: rows int64[n] of boards[game * MAX_TURNS + turn,
-    slot] in a random order by seed and round `number`, and ends int64[4]. rows[ends[w]:ends[w + 1]] belong to network
-    w."""
+    """Return the order in which networks learn the positions of a round, as rows int64[n] and ends int64[4]. The rows
+    are those of boards[game * MAX_TURNS + turn, slot] in a random order by seed and round `number`. Network w learns
+    rows[ends[w]:ends[w + 1]]."""
     rows = np.flatnonzero(np.arange(MAX_TURNS) < turns[:, None])
     keys = np.empty(len(rows), np.uint64)
     counts = np.zeros(NETWORKS, np.int64)

@@ -62,7 +62,7 @@ class TurnScratch(NamedTuple):
 
 
 def new_turn_networks(hidden: int, seed: int, arms: int = len(Arm)) -> TurnNetworks:
-    """New networks for `arms` arms, with the same small random weights in each."""
+    """Return new networks for `arms` arms, with the same small random weights in each."""
     shapes, weights, biases = new_networks((InputSet.TESAURO_198,), ((hidden,),), seed)
     return TurnNetworks(shapes[0], np.tile(weights, (arms, 1)), np.tile(biases, (arms, 1)))
 
@@ -75,7 +75,8 @@ def train_arms(networks: TurnNetworks, rate: float, seed: int, first: int, count
 
 
 def chances_at_start(networks: TurnNetworks) -> Chances:
-    """float32[arm, side, 5]: chances of player 0 at the starting position, on roll (side 0) and off roll (side 1)."""
+    """Return the chances of player 0 at the starting position, on roll (side 0) and off roll (side 1), as float32[arm,
+    side, 5]."""
     found = np.empty((len(Arm), 2, OUTPUTS), np.float32)
     _fill_at_start(networks, found)
     return found
@@ -83,7 +84,7 @@ def chances_at_start(networks: TurnNetworks) -> Chances:
 
 @kernel()
 def new_turn_scratch(shape: Integers) -> TurnScratch:
-    """Scratch memory for one thread and networks of this shape."""
+    """Allocate scratch memory for one thread and networks of this shape."""
     return TurnScratch(
         np.empty((MAX_PLAYS, 26), np.int8),
         np.empty(MAX_NOTES, np.int64),
@@ -114,9 +115,9 @@ def _fill_trained(
 def train_game(
     arm: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TurnScratch
 ) -> tuple[int, int]:
-    """Play one game of a network with itself from board[0:26], and train it by each turn. `side` begins; the board is
-    from its point of view, and is overwritten. Returns the points of player 0, and the number of turns. A game is cut
-    after MAX_TURNS turns, for 0 points."""
+    """Play one game of a network with itself from board[0:26], and train the network by each turn. `side` begins; the
+    board is from its point of view, and is overwritten. Returns the points of player 0, and the number of turns. A game
+    that is longer than MAX_TURNS turns stops there, with 0 points."""
     given = scratch.given
     for turn in range(MAX_TURNS):
         die, other_die = dice_at(stream, turn)
@@ -136,9 +137,9 @@ def train_game(
 
 @kernel(borrows=True)
 def choose_and_fill_target(arm: int, network: Network, side: int, n: int, scratch: TurnScratch) -> int:
-    """Choose the play with the highest equity for `side`: returns the row of scratch.after[0:n, slot], boards for
-    `side`; ties go to the first. Also fills scratch.target[0:5] with the chances of player 0 there, by the inputs of
-    the arm."""
+    """Choose the play with the highest equity for `side`, and return its row in scratch.after[0:n, slot], the boards
+    for `side`. Ties go to the first play. Also fills scratch.target[0:5] with the chances of player 0 there, by the
+    inputs of the arm."""
     sign = 1 - 2 * side
     on_roll = side if arm == _DICE_KEPT else 1 - side
     best, highest, outputs = 0, -np.inf, scratch.given.values[1, 0]

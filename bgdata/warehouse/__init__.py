@@ -31,8 +31,8 @@ Row = dict[str, Any]  # a value by the name of its column
 
 
 def open_whole(root: str | os.PathLike[str]) -> Warehouse:
-    """Open the warehouse in a folder, or, for reading only, the one at an address such as s3://BUCKET/PATH, with every
-    installed kind of dataset. Raises UsageError if the scheme of the address is unknown, MissingExtraError if its
+    """Open the warehouse in a folder, or, for reading only, the warehouse at an address such as s3://BUCKET/PATH, with
+    every installed kind of dataset. Raises UsageError if the scheme of the address is unknown, MissingExtraError if its
     package is not installed, and DownloadError if the address cannot be opened."""
     from bgdata.kinds import all_kinds
 
@@ -52,7 +52,7 @@ class Warehouse(Versions):
     def __reduce__(self) -> str | tuple[Any, ...]:
         from bgdata.kinds import all_kinds
 
-        # pickled as its path, without the kinds
+        # a pickle contains only the path, without the kinds
         return (open_whole, (self.root,)) if self.kinds == all_kinds() else super().__reduce__()
 
     def build(
@@ -73,11 +73,11 @@ class Warehouse(Versions):
         The version becomes the current one of its variant.
 
         `inputs` are versions to compute from, by role; the default is what `find_inputs` finds. `files` are the files
-        to import, for a kind that is imported; if `strict` is true, the import fails if a row breaks a rule. `force`
-        builds a version that exists again. `executor` computes kinds whose work is done in ranges, by default the
-        executor of `executors.using_executor`, or this process. `directory` is a folder, for example on another disk,
-        in which the versions of the variant are stored; the warehouse links to it. `with_catalog=False` leaves
-        catalog.duckdb unchanged, for a caller that builds more.
+        to import, for a kind that is imported; if `strict` is true, the import fails if a row breaks a rule. If `force`
+        is true, a version that exists is built again. `executor` computes kinds whose work is done in ranges; the
+        default is the executor of `executors.using_executor`, or this process. `directory` is a folder, for example on
+        another disk, in which the versions of the variant are stored; the warehouse links to it. `with_catalog=False`
+        leaves catalog.duckdb unchanged, for a caller that builds more.
 
         Raises InvalidParameterError if no variant has these parameters, UsageError if arguments do not fit together,
         TooLargeError if memory or disk are too small, StorageError if a file cannot be written, and CheckFailedError if
@@ -86,7 +86,7 @@ class Warehouse(Versions):
 
         declared, paths = self.kind(kind), tuple(files)
         if declared.takes_files and not paths and not force:
-            found = self.find(declared, parameters)  # imported before, and now an input
+            found = self.find(declared, parameters)  # it was imported before, and is now an input
             if found is not None:
                 return found
         return build(
@@ -107,12 +107,12 @@ class Warehouse(Versions):
         """Open an in-memory DuckDB connection with all tables, views and macros of the warehouse, and its vectorised
         SQL functions on positions.
 
-        It can read the tables of the warehouse and write to `outputs`; `allow_files` lets it open any other file.
-        `limits` are set for each query, and lock the configuration of the connection; then an up-to-date catalog.duckdb
-        is used, because queries cannot change it. `mend` rewrites an outdated catalog.duckdb. `is_relative` uses the
-        path with which the warehouse was opened, for a process that stays in its working directory. `for_query` is an
-        SQL query: only the tables that it names are defined, which is ten times faster. Raises MissingWarehouseError if
-        the folder does not exist, and StorageError if it cannot be read."""
+        The connection can read the tables of the warehouse and write to `outputs`; if `allow_files` is true, it can
+        open any other file. `limits` are set for each query, and lock the configuration of the connection; then an
+        up-to-date catalog.duckdb is used, because queries cannot change it. `mend` rewrites an outdated catalog.duckdb.
+        `is_relative` uses the path with which the warehouse was opened, for a process that stays in its working
+        directory. `for_query` is an SQL query: only the tables that it names are defined, which is ten times faster.
+        Raises MissingWarehouseError if the folder does not exist, and StorageError if it cannot be read."""
         from bgdata.matches.aliases import ALIASES, MACRO, read_aliases
         from bgdata.store.catalog import connect
         from bgdata.warehouse.sql_functions import define_aliases, define_flat_tables, register_functions
@@ -198,7 +198,7 @@ class Warehouse(Versions):
 
 class RemoteWarehouse(Warehouse):
     """A warehouse at an address, which can only be read. Files are downloaded to the user's cache when they are opened,
-    and checked. The list of versions is read once, when it is first needed. Nothing can be built here: `bgdata pull`
+    and checked. The list of versions is read once, when it is first needed. Nothing can be built here; `bgdata pull`
     and `bgdata push` copy versions."""
 
     is_remote = True
@@ -227,7 +227,7 @@ class RemoteWarehouse(Warehouse):
 
     @property
     def staging(self) -> Path:
-        """Raise UsageError, since a warehouse at an address is read-only. Everything that writes asks for this folder
+        """Raise UsageError, since a warehouse at an address is read-only. Every method that writes asks for this folder
         first."""
         raise UsageError(
             f"expected a warehouse in a folder, to write into, got {self.address}; "
@@ -246,7 +246,7 @@ class RemoteWarehouse(Warehouse):
         try:
             if "contents" not in vars(self.mirror):
                 return self.mirror.open(kind, variant, version)
-        except MissingTableError:  # the list of what is there says more
+        except MissingTableError:  # the error of the list of versions, if it has one, says more
             try:
                 self.mirror.contents  # noqa: B018
             except BgdataError as other:
@@ -288,7 +288,7 @@ class RemoteWarehouse(Warehouse):
         for kind in self.kinds.values():
             named = [shape for shape in kind.tables if any(word.startswith(shape.name) for word in wanted)]
             for variant in self.variants(kind.name) if named else ():
-                with suppress(CorruptFileError, MissingTableError):  # as the view of it says
+                with suppress(CorruptFileError, MissingTableError):  # the view of the table reports this
                     table = self.table_in(self.open(kind.name, variant).folder, kind.name)
                     view = variant.replace("-", "_")
                     for shape in named:

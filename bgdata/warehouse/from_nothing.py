@@ -1,5 +1,5 @@
-"""Runs plans of parts, each one command: to make everything that comes with bgdata again, or a player that was
-published."""
+"""Runs plans of parts, each of which is one command. A plan makes everything that comes with bgdata again, or a player
+that was published."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from bgdata.store.versions import newest
 from bgdata.warehouse import Row, Warehouse
 
 PLAN = Path(__file__).with_suffix(".toml")
-STATE = "from-nothing.json"  # file in the warehouse: version by command of each finished part
+STATE = "from-nothing.json"  # file in the warehouse with the version of each finished part, by its command
 REFERENCE = re.compile(r"\{([a-z0-9-]+)(?:\.(version|player))?\}")
-UNMADE = "r0-00000000"  # placeholder for a missing version
+UNMADE = "r1-00000000"  # placeholder for a missing version, which commands parse
 NO_PLAYER = "00000000"
 
 
@@ -54,14 +54,14 @@ class Part:
 
 
 def plan_path(name: str) -> Path:
-    """The path of the plan `name`: `from-nothing` and `player-33` come with bgdata; a name that ends in .toml is itself
-    a path."""
+    """Return the path of the plan `name`: `from-nothing` and `player-33` come with bgdata; a name that ends in .toml is
+    itself a path."""
     return Path(name) if name.endswith(".toml") else PLAN.with_name(f"{name.replace('-', '_')}.toml")
 
 
 def read_plan(path: Path = PLAN) -> list[Part]:
-    """Read the parts of a plan, in order: each comes after the parts that it needs. Raises CorruptFileError, which
-    names the part, if one is invalid."""
+    """Read the parts of a plan, in order: each comes after the parts that it needs. Raises CorruptFileError if a part
+    is invalid; the error names it."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8")).get("part", [])
         parts = [Part(**{**each, "needs": tuple(each.get("needs", ()))}) for each in found]
@@ -85,8 +85,8 @@ def read_plan(path: Path = PLAN) -> list[Part]:
 
 
 def arguments(part: Part, made: Mapping[str, Table]) -> list[str]:
-    """The words of a part's command, in which references to other parts are replaced by the versions that these have
-    made. UNMADE stands for a version that is missing."""
+    """Return the words of a part's command, in which references to other parts are replaced by the versions that these
+    parts have made. UNMADE stands for a version that is missing."""
 
     def version(found: re.Match[str]) -> str:
         name, what = found.groups()
@@ -101,7 +101,7 @@ def arguments(part: Part, made: Mapping[str, Table]) -> list[str]:
 
 
 def missing_versions(warehouse: Warehouse, parts: Sequence[Part]) -> list[str]:
-    """KIND/VARIANT of each version that comes with the package and that no part makes."""
+    """Return KIND/VARIANT of each version that comes with the package and that no part makes."""
     made = {part.makes for part in parts}
     shipped = (
         f"{kind.name}/{kind.slug(parameters)}"
@@ -131,8 +131,8 @@ def read_record(warehouse: Warehouse) -> dict[str, str]:
 
 
 def finished_parts(warehouse: Warehouse, parts: Sequence[Part]) -> dict[str, Table]:
-    """The versions of the finished parts, by name of the part. A part is finished if its command was run with exactly
-    these words, versions of other parts included, and the version that it made still exists."""
+    """Return the versions of the finished parts, by name of the part. A part is finished if its command was run with
+    exactly these words, versions of other parts included, and the version that it made still exists."""
     record, tables = read_record(warehouse), {table.name: table for table in warehouse.versions()}
     made: dict[str, Table] = {}
     for part in parts:
@@ -143,14 +143,14 @@ def finished_parts(warehouse: Warehouse, parts: Sequence[Part]) -> dict[str, Tab
 
 
 def select_parts(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
-    """The parts with these names, and all parts that they need, in the order of the plan; all parts if no names are
-    given. Raises UsageError if there is no part of a name."""
+    """Return the parts with these names, and all parts that they need, in the order of the plan; all parts if no names
+    are given. Raises UsageError if no part has one of the names."""
     by_name = {part.name: part for part in parts}
     for name in names:
         if name not in by_name:
             raise UsageError(f"expected a part among {', '.join(by_name)}, got {cite(name)}")
     wanted = list(names or by_name)
-    for name in wanted:  # grows in the loop
+    for name in wanted:  # the list grows in the loop
         wanted += [other for other in by_name[name].all_needs if other not in wanted]
     return [part for part in parts if part.name in wanted]
 
@@ -166,7 +166,7 @@ def run_parts(warehouse: Warehouse, parts: Sequence[Part]) -> Iterator[tuple[Par
 
 
 def make_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Table:
-    """Run a part, and record which version it made. `made` has the versions of the parts that it needs. Raises
+    """Run a part, and record which version it made. `made` contains the versions of the parts that it needs. Raises
     ExternalProgramError if the command fails."""
     table, command = run_part(warehouse, part, made), shlex.join(arguments(part, made))
     record = read_record(warehouse) | {command: table.name}
@@ -175,8 +175,8 @@ def make_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Ta
 
 
 def run_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Table:
-    """Run the command of a part; returns the version that it made. The progress of the command goes to standard error.
-    Raises ExternalProgramError if it fails."""
+    """Run the command of a part, and return the version that it made. The progress of the command goes to standard
+    error. Raises ExternalProgramError if the command fails."""
     is_shipped = published_version(warehouse, part) is not None
     words = [*arguments(part, made), "--warehouse", str(warehouse.root), *(["--force"] if is_shipped else [])]
     before = {table.name for table in warehouse.versions(part.makes.partition("/")[0])}
@@ -193,8 +193,8 @@ def run_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Tab
 
 
 def published_version(warehouse: Warehouse, part: Part) -> Path | None:
-    """The folder, in the package, of the version that corresponds to the one a part makes; None if the package has
-    none."""
+    """Return the folder, in the package, of the version that corresponds to the one a part makes; None if the package
+    has none."""
     kind, _, variant = part.makes.partition("/")
     declared = warehouse.kind(kind)
     found = (parameters for parameters in declared.defaults if variant and declared.slug(parameters) == variant)
@@ -202,8 +202,8 @@ def published_version(warehouse: Warehouse, part: Part) -> Path | None:
 
 
 def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
-    """Compare the version that a part made with the one in the package. Returns `same`, or DIFFERS with the names of
-    the arrays that differ, and the largest difference of each; empty if the package has none."""
+    """Compare the version that a part made with the version in the package. Returns `same`, or DIFFERS with the names
+    of the arrays that differ, and the largest difference of each; empty if the package has no such version."""
     folder = published_version(warehouse, part)
     if folder is None:
         return ""
@@ -220,19 +220,19 @@ def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
 
 
 def difference_text(ours: Array | None, theirs: Array) -> str:
-    """` by VALUE` for the largest absolute difference of two arrays of floating-point numbers; empty for arrays of
-    other types or different shapes."""
+    """Return ` by VALUE` for the largest absolute difference of two arrays of floating-point numbers; empty for arrays
+    of other types or different shapes."""
     if ours is None or ours.shape != theirs.shape or theirs.dtype.kind != "f":
         return ""
     return f" by {np.abs(ours - theirs).max():.0e}"
 
 
 def figures_of(warehouse: Warehouse, part: Part, table: Table) -> list[Row]:
-    """The published figures about the version that a part made, each beside ours; empty if there are none."""
+    """Return the published figures about the version that a part made, each beside ours; empty if there are none."""
     if not part.figures:
         return []
     found = warehouse.rows(part.figures, {"variant": table.manifest.variant})
-    numbers = ("ours", "standard_error", "published")  # SQL gives decimals for what the plan has
+    numbers = ("ours", "standard_error", "published")  # SQL returns decimals for the numbers in the plan
     return [
         {"part": part.name, "figure": row["figure"]}
         | {name: None if row[name] is None else float(row[name]) for name in numbers}

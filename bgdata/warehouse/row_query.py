@@ -1,5 +1,5 @@
-"""SQL queries for the rows of a table: filtered, sorted, counted, and the values of one column. No declared name needs
-quotes."""
+"""SQL queries for the rows of a table: filtered, sorted, counted, and the values of one column. Declared names of
+columns and tables need no quotes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Filter(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The filter as a user would write it: `n_turns >= 100`."""
+        """The filter as a user would write it, such as `n_turns >= 100`."""
         return " ".join(filter(None, (self.column.name, self.operator, self.value)))
 
     @property
@@ -44,14 +44,14 @@ class Filter(NamedTuple):
 
 
 def _literal(column: Column, value: str) -> str:
-    """The SQL literal for a value of a column, whose form has been checked."""
+    """Return the SQL literal for a value of a column. The form of the value must have been checked."""
     if column.type in NUMBERS or column.type == "BOOLEAN":
         return value
     return f"{sql_text(value)}::{column.type}" if column.type.endswith("[]") else sql_text(value)
 
 
 def column_of(shape: TableShape, name: str) -> Column:
-    """The column `name` of a table. Raises UsageError if the table does not have it."""
+    """Return the column `name` of a table. Raises UsageError if the table does not have this column."""
     found = next((column for column in shape.columns if column.name == name), None)
     if found is None:
         names = ", ".join(column.name for column in shape.columns)
@@ -74,8 +74,8 @@ def parse_filter(shape: TableShape, text: str) -> Filter:
 
 
 def _value(column: Column, text: str) -> str:
-    """Check a value that a user wrote for a column, and return it as SQL writes it. Raises UsageError if it is not of
-    the column's type."""
+    """Check a value that a user wrote for a column, and return it as SQL writes it. Raises UsageError if the value does
+    not have the column's type."""
     if column.type in NUMBERS:
         value = text.replace(",", "").replace("−", "-")
         try:
@@ -98,7 +98,7 @@ def _value(column: Column, text: str) -> str:
 @dataclass(frozen=True)
 class RowQuery:
     """SQL queries about the rows of one table of a variant that pass all filters. The rows are sorted by the column
-    `sort`, in descending order if it begins with a minus, or as the table is sorted if it is empty."""
+    `sort`, in descending order if it begins with a minus. If `sort` is empty, they are in the table's own order."""
 
     shape: TableShape
     kind: str
@@ -115,7 +115,7 @@ class RowQuery:
 
     @property
     def rows(self) -> str:
-        """The query for all rows, without the columns that have the same value in each of them."""
+        """The query for all rows, without columns that have the same value in every row."""
         shared = "dataset, variant" if self.shape.shared else "variant"
         return f"select * exclude ({shared}) {self.source}{self._order}"
 
@@ -124,11 +124,11 @@ class RowQuery:
         if not self.sort:
             return ""
         name = self.sort.removeprefix("-")
-        others = [key for key in self.shape.key if key != name]  # so that pages do not overlap
+        others = [key for key in self.shape.key if key != name]  # make the order unique, so that pages do not overlap
         return f" order by {', '.join([name + ' desc' * self.sort.startswith('-') + ' nulls last', *others])}"
 
     def page(self, number: int, size: int) -> str:
-        """The query for page `number` of the rows, from 1, with `size` rows on a page."""
+        """Return the query for page `number` of the rows, from 1, with `size` rows on a page."""
         return f"{self.rows} limit {size}" + (f" offset {(number - 1) * size}" if number > 1 else "")
 
     @property
@@ -137,8 +137,8 @@ class RowQuery:
         return f"select count(*) as n {self.source}"
 
     def figures(self, column: Column) -> str:
-        """The query that describes a column: how many rows have a value, about how many values are different, and the
-        minimum, maximum and mean of numbers."""
+        """Return the query that describes a column: the number of rows that have a value, the approximate number of
+        different values, and the minimum, maximum and mean of numbers."""
         name = column.name
         finite = f" filter (where isfinite({name}))" if column.type in ("FLOAT", "DOUBLE") else ""
         numbers = f", min({name}){finite} as least, max({name}){finite} as most, avg({name}){finite} as mean"
@@ -148,17 +148,17 @@ class RowQuery:
         )
 
     def different(self, names: Sequence[str]) -> str:
-        """The query for the approximate number of different values in each of these columns."""
+        """Return the query for the approximate number of different values in each of these columns."""
         return f"select {', '.join(f'approx_count_distinct({name}) as {name}' for name in names)} {self.source}"
 
     def values(self, column: Column, most: int) -> str:
-        """The query for the `most` most frequent values of a column, with the number of rows of each."""
+        """Return the query for the `most` most frequent values of a column, with the number of rows of each."""
         name = column.name
         return f"select {name}, count(*) as n {self.source} group by all order by n desc, {name} limit {most}"
 
     def bins(self, column: Column, width: float) -> str:
-        """The query for a histogram of a column of numbers: the number of rows in each bin. Bin b counts values from b
-        * width to below (b + 1) * width."""
+        """Return the query for a histogram of a column of numbers: the number of rows in each bin. Bin b counts values
+        from b * width to below (b + 1) * width."""
         name = column.name
         finite = f" and isfinite({name})" if column.type in ("FLOAT", "DOUBLE") else ""
         return (

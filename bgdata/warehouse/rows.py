@@ -20,7 +20,8 @@ from bgdata.warehouse import Warehouse
 
 
 def listing_rows(warehouse: Warehouse, kinds: Iterable[Dataset[Any]] | None = None) -> Iterator[Row]:
-    """A row for each version of these kinds, by default of all kinds, and one for each kind that has no version."""
+    """Yield a row for each version of these kinds, by default of all kinds, and a row for each kind that has no
+    version."""
     known = known_variants(warehouse)
     for kind in warehouse.kinds.values() if kinds is None else kinds:
         kept = list(version_rows(warehouse, kind.name, known))
@@ -30,10 +31,10 @@ def listing_rows(warehouse: Warehouse, kinds: Iterable[Dataset[Any]] | None = No
 
 
 def version_rows(warehouse: Warehouse, name: str, known: dict[str, Variant] | None = None) -> Iterator[dict[str, Any]]:
-    """A row for each version of the kind `name`, with its number of rows and size, or with what is wrong if it is
-    damaged. A variant whose current version is missing or unknown has a row with the error and no version. Manifests
-    are not read again if the catalog's index has their content; `known` is the result of `known_variants`, if the
-    caller has it."""
+    """Yield a row for each version of the kind `name`, with its number of rows and size, or with what is wrong if the
+    version is damaged. A variant whose current version is missing or unknown has a row with the error and no version.
+    Manifests are not read again if the catalog's index has their content; `known` is the result of `known_variants`, if
+    the caller has it."""
     known = known_variants(warehouse) if known is None else known
     lost: list[tuple[str, BgdataError]] = []
     for key, found in survey(warehouse, known, partial(read_variant, warehouse), kinds={name}).items():
@@ -55,7 +56,7 @@ def version_rows(warehouse: Warehouse, name: str, known: dict[str, Variant] | No
 
 
 def _read_again(table: Table) -> dict[str, Any]:
-    """The number of rows and the size of a version; or what is wrong with it."""
+    """Return the number of rows and the size of a version, or what is wrong with it."""
     try:
         table.check_sizes()
         size = sum(entry.bytes for entry in table.manifest.files)
@@ -65,8 +66,8 @@ def _read_again(table: Table) -> dict[str, Any]:
 
 
 def known_variants(warehouse: Warehouse) -> dict[str, Variant]:
-    """The variants, by KIND/VARIANT, in the index of the catalog; empty if there is none that this user wrote for this
-    folder."""
+    """Return the variants in the index of the catalog, by KIND/VARIANT. The result is empty if there is no index that
+    this user wrote for this folder."""
     index = read_index(warehouse)
     return index.variants if index else {}
 
@@ -75,7 +76,7 @@ class Part(NamedTuple):
     """One item of the explanation of a kind, such as a column, an array or a check. It becomes a line of text or a row
     of data."""
 
-    part: str  # column, join, array, parameter, check or input
+    part: str  # type of the item: column, join, array, parameter, check or input
     name: str
     type: str = ""
     unit: str = ""
@@ -102,19 +103,19 @@ def kind_parts(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders) -> I
 
 
 def part_rows(name: str, parts: Iterable[Part]) -> Iterator[Row]:
-    """The items of an explanation as rows of data; `name` is what they explain."""
+    """Yield the items of an explanation as rows of data; `name` is what they explain."""
     return ({"explained": name, **part._asdict()} for part in parts)
 
 
 def input_text(wanted: Input) -> str:
-    """An input of a variant in words: `KIND/VARIANT/VERSION`, or a kind with its parameters."""
+    """Return an input of a variant in words: `KIND/VARIANT/VERSION`, or a kind with its parameters."""
     if isinstance(wanted, VersionRef):
         return str(wanted)
     return f"{wanted[0]} with {', '.join(f'{key} {value_text(value)}' for key, value in vars(wanted[1]).items())}"
 
 
-GROUP_PIPS = 10  # pip counts in a group
-# arrays of int8[n, 26] boards of the player on roll, the main one of a version first
+GROUP_PIPS = 10  # number of pip counts in a group
+# arrays of int8[n, 26] boards of the player on roll; the main array of a version comes first
 BOARDS = ("boards", "turn_boards", "decisions_boards")
 
 
@@ -127,8 +128,8 @@ class PipSpread(NamedTuple):
 
 
 def pip_spread(table: Table) -> PipSpread | None:
-    """How the positions of a version are distributed over the pip count of the player on roll; None if it has no
-    positions."""
+    """Return how the positions of a version are distributed over the pip count of the player on roll; None if the
+    version has no positions."""
     from bgdata.game.codec import pip_counts  # imports kernels
 
     name = next((name for name in BOARDS if table.has_array(name)), None)

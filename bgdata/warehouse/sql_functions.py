@@ -36,7 +36,7 @@ BINOMIALS = np.array(BINOMIAL)
 
 
 class Lists(NamedTuple):
-    """A column of lists, flattened: all values, the row of each value, its place in the list, and the length of each
+    """A column of lists, flattened: all values, the row of each value, its index in the list, and the length of each
     row's list (0 for NULL)."""
 
     values: NDArray[np.int64]  # 0 for NULL
@@ -50,7 +50,7 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
     """Add the vectorised SQL functions on positions to a connection."""
     of_board, of_id = {"board": "INTEGER[]"}, {"position_id": "VARCHAR"}
     of_roll = of_id | {"die1": "INTEGER", "die2": "INTEGER"}
-    functions: list[tuple[Callable[..., Any], dict[str, Any], str]] = [  # with parameters and result
+    functions: list[tuple[Callable[..., Any], dict[str, Any], str]] = [  # (function, parameters, type of the result)
         (bearoff_index, {"points": "INTEGER[]"}, "INTEGER"),
         (pip_count, of_board, "INTEGER"),
         (board, of_id, "TINYINT[]"),
@@ -73,7 +73,7 @@ def define_flat_tables(connection: duckdb.DuckDBPyConnection, warehouse: Version
     reads only the pairs of layouts in the result, so that a query with conditions on indexes is fast."""
     for table in warehouse.versions(TWO_SIDED) if TWO_SIDED in warehouse.kinds else ():
         with suppress(BgdataError):  # a damaged version is reported when it is opened
-            if table.has_file(PARQUET):  # most have it
+            if table.has_file(PARQUET):  # most versions have a Parquet file
                 continue
             kind = warehouse.kinds[TWO_SIDED]
             variant = table.manifest.variant
@@ -113,14 +113,14 @@ def _define_flat_table(connection: duckdb.DuckDBPyConnection, table: Table, name
 
 
 def bearoff_index(points: pa.Array) -> pa.Array:
-    """The bearoff index of each layout, a list of the checkers on each point, ace point first; NULL for an invalid
-    list."""
+    """Return the bearoff index of each layout, a list of the checkers on each point, ace point first; NULL for an
+    invalid list."""
     lists = flatten(points)
     totals = np.bincount(lists.row, weights=lists.values, minlength=len(lists.lengths)).astype(np.int64)
     before = np.concatenate([[0], np.cumsum(totals)])[lists.row]
     above = totals[lists.row] - (
         np.cumsum(lists.values) - lists.values - before
-    )  # sums from each value to the end of its row
+    )  # the sum of the values from each value to the end of its row
     lengths = lists.lengths[lists.row]
     column = lengths - lists.place
     valid = ~lists.is_null & (lists.values >= 0) & (lengths <= MAX_POINTS) & (above >= 0) & (above <= MAX_CHECKERS)
@@ -131,8 +131,8 @@ def bearoff_index(points: pa.Array) -> pa.Array:
 
 
 def pip_count(points: pa.Array) -> pa.Array:
-    """The pip count of each layout, or of the player on roll for a list of 26, which is a board; NULL for an invalid
-    list."""
+    """Return the pip count of each layout, or of the player on roll for a list of 26, which is a board; NULL for an
+    invalid list."""
     lists = flatten(points)
     is_none = np.bincount(lists.row, weights=~lists.is_null, minlength=len(lists.lengths)) == 0
     is_board = lists.lengths[lists.row] == BOARD_SLOTS
@@ -163,7 +163,7 @@ def sums_by_row(terms: NDArray[np.int64], lists: Lists, is_none: NDArray[np.bool
 
 
 def single_array(column: Column) -> pa.Array:
-    """The column as a single array, which it may not be if it comes in chunks."""
+    """Return the column as a single array. A column may come in several chunks."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
@@ -196,7 +196,7 @@ def boards_of_ids(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
 
 
 def lists(values: NDArray[np.int8], is_valid: NDArray[np.bool_]) -> pa.Array:
-    """A column with each row of `values` as a list; NULL where `is_valid` is false."""
+    """Return a column with each row of `values` as a list; NULL where `is_valid` is false."""
     lengths = np.where(is_valid, values.shape[1], 0)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     flat = pa.array(np.ascontiguousarray(values[is_valid]).ravel())
@@ -209,7 +209,7 @@ def board(position_ids: Column) -> pa.Array:
 
 
 def flip(boards: Column) -> pa.Array:
-    """The boards from the other side's point of view."""
+    """Return the boards from the other side's point of view."""
     from bgdata.game.codec import flip_boards
 
     values, is_legal = boards_of(boards)
@@ -225,7 +225,7 @@ def position_id(boards: Column) -> pa.Array:
 
 
 def position_class(boards: Column) -> pa.Array:
-    """The class of each board: over, bearoff, race, crashed or contact."""
+    """Return the class of each board: over, bearoff, race, crashed or contact."""
     from bgdata.game.board_kernels import position_classes
     from bgdata.game.classes import PositionClass
 
@@ -237,7 +237,7 @@ def position_class(boards: Column) -> pa.Array:
 
 
 def theme(boards: Column) -> pa.Array:
-    """The theme of each board; NULL if it has none, as a finished game."""
+    """Return the theme of each board; NULL if it has none, such as a finished game."""
     from bgdata.game.themes import NO_THEME, Theme, position_themes
 
     values, is_legal = boards_of(boards)
@@ -247,7 +247,7 @@ def theme(boards: Column) -> pa.Array:
 
 
 def texts(letters: NDArray[np.bytes_], is_valid: NDArray[np.bool_]) -> pa.Array:
-    """A column with each row of `letters` as a string; NULL where `is_valid` is false."""
+    """Return a column with each row of `letters` as a string; NULL where `is_valid` is false."""
     return pa.array(letters.astype(str).astype(object), pa.string(), mask=~is_valid)
 
 
@@ -260,7 +260,8 @@ def rolls_of(die1: Column, die2: Column) -> tuple[NDArray[np.int8], NDArray[np.b
 
 
 def next_positions(position_ids: Column, die1: Column, die2: Column) -> pa.Array:
-    """For each position and roll, the list of the Position IDs after each legal play, with the opponent on roll."""
+    """Return, for each position and roll, the list of the Position IDs after each legal play, with the opponent on
+    roll."""
     from bgdata.game.codec import flip_boards, format_position_ids
     from bgdata.game.play_kernels import batch_plays
 
@@ -272,8 +273,8 @@ def next_positions(position_ids: Column, die1: Column, die2: Column) -> pa.Array
 
 
 def legal_plays(position_ids: Column, die1: Column, die2: Column) -> pa.Array:
-    """For each position and roll, the list of legal plays as strings, each with the Position ID after it, in which the
-    opponent is on roll."""
+    """Return, for each position and roll, the list of legal plays as strings, each with the Position ID after it, with
+    the opponent on roll."""
     from bgdata.game.plays import legal_plays as plays_of
     from bgdata.game.position import Position
 
@@ -289,7 +290,7 @@ def legal_plays(position_ids: Column, die1: Column, die2: Column) -> pa.Array:
 
 
 def define_aliases(connection: duckdb.DuckDBPyConnection, aliases: Mapping[str, str]) -> None:
-    """Tell the macro `player_named` which names belong to the same player: `aliases` has the name to show for each
+    """Tell the macro `player_named` which names belong to the same player: `aliases` contains the name to show for each
     other name."""
     entries = [list(aliases), list(aliases.values())]
     connection.execute(f"set variable {VARIABLE} = map($1::varchar[], $2::varchar[])", entries)

@@ -20,7 +20,7 @@ from bgdata.store.table_html import cell_text, rows_html
 from bgdata.web.site import Site
 
 FOLDER = Path(__file__).parent
-UNTOUCHED = ("/file/", "/static/")  # addresses that may end in .json themselves
+UNTOUCHED = ("/file/", "/static/")  # beginnings of addresses that may end in .json by themselves
 STATUSES: tuple[tuple[int, Any], ...] = (  # (status, error classes); the first match counts
     (429, errors.TooMuchAskedError),
     (503, errors.TooBusyError),
@@ -57,30 +57,30 @@ Endpoint: TypeAlias = Callable[[Site, Request], "Page | Response"]
 
 
 def position_path(position: object) -> str:
-    """The path of the page about a position, which may be given in any notation."""
+    """Return the path of the page about a position, which may be given in any notation."""
     return f"/position/{quote(str(position), safe='/+:=,-')}"
 
 
 def address(path: str, given: Mapping[str, object]) -> str:
-    """A path followed by a query string with those values that are not empty. Each item of a list becomes a
+    """Return a path followed by a query string with those values that are not empty. Each item of a list becomes a
     parameter."""
     kept = {name: value for name, value in given.items() if value}
     return f"{path}?{urlencode(kept, doseq=True)}" if kept else path
 
 
 def signed_text(value: float | None, digits: int = 4) -> str:
-    """An equity as text, with its sign; a dash for None."""
+    """Return an equity as text, with its sign; a dash for None."""
     return "–" if value is None else f"{round(value, digits) + 0.0:+.{digits}f}".replace("-", "−")
 
 
 def percent(value: float | None, digits: int = 2) -> str:
-    """A chance, from 0 to 1, as text in percent; a dash for None."""
+    """Return a chance, from 0 to 1, as text in percent; a dash for None."""
     return "–" if value is None else f"{100 * value:.{digits}f} %"
 
 
 def shade(value: float, most: float) -> int:
-    """The shade of a cell in a heat map, from -5 to 5. Values of `most` or more, and of -`most` or less, have the
-    strongest shades."""
+    """Return the shade of a cell in a heat map, from -5 to 5. Values of `most` or more, and of -`most` or less, have
+    the strongest shades."""
     return round(5 * max(-1.0, min(1.0, value / most)))
 
 
@@ -99,8 +99,9 @@ def rows_table(
     is_drawn: bool = False,
     heads: Mapping[str, str] | None = None,
 ) -> str:
-    """An HTML table of rows, in which positions and tables are links to their pages. `links` are addresses of a last
-    column, one for each row; `is_drawn` adds a picture of each position; `heads` are headings in HTML, by column."""
+    """Return an HTML table of rows, in which positions and tables are links to their pages. `links` are addresses for a
+    last column, one for each row. If `is_drawn` is true, a picture of each position is added. `heads` are headings in
+    HTML, by column."""
 
     def cell(name: str, value: Any) -> str:
         text, link = escape(cell_text(json_value(value))), _cell_address(name, value)
@@ -114,7 +115,8 @@ def rows_table(
 
 
 def _cell_address(name: str, value: Any) -> str:
-    """The address of the page about a value of the column `name`, if it is a position or a version; else empty."""
+    """Return the address of the page about a value of the column `name`, if the value is a position or a version; else
+    an empty string."""
     if name.endswith("position_id") and isinstance(value, str) and is_position(value):
         return position_path(value)
     if name.endswith("board") and isinstance(value, list | tuple) and len(value) == 26:
@@ -125,7 +127,7 @@ def _cell_address(name: str, value: Any) -> str:
 
 
 def is_position(text: str) -> bool:
-    """Whether a string is a valid position in any notation."""
+    """Return whether a string is a valid position in any notation."""
     try:
         return bool(parse_identifier(text))
     except errors.BgdataError:
@@ -156,12 +158,12 @@ TEMPLATES.globals |= {
 
 
 def client_of(request: Request) -> str:
-    """Who has sent a request, for limits on computing: the IP address."""
+    """Return who has sent a request, for limits on computing: the IP address."""
     return request.client.host if request.client else ""
 
 
 def wants_json(request: Request) -> bool:
-    """Whether a request asks for JSON, by the ending of its address or by its Accept header."""
+    """Return whether a request asks for JSON, by the ending of its address or by its Accept header."""
     if request.scope.get("bgdata.json"):
         return True
     accepted = request.headers.get("accept", "")
@@ -169,13 +171,13 @@ def wants_json(request: Request) -> bool:
 
 
 def as_json(data: Any, status: int = 200) -> Response:
-    """A response with these data as JSON."""
-    text = json.dumps(json_value(data), allow_nan=False).replace("<", "\\u003c")  # no tags, even if read as HTML
+    """Return a response with these data as JSON."""
+    text = json.dumps(json_value(data), allow_nan=False).replace("<", "\\u003c")  # so HTML readers see no tags
     return Response(text, status, media_type="application/json")
 
 
 def respond(request: Request, found: Page | Response) -> Response:
-    """The response with what an endpoint has returned: HTML, or JSON if the request asks for it."""
+    """Return the response with what an endpoint has returned: HTML, or JSON if the request asks for it."""
     if isinstance(found, Response):
         return found
     if wants_json(request):
@@ -185,11 +187,11 @@ def respond(request: Request, found: Page | Response) -> Response:
 
 
 def status_of(error: errors.BgdataError) -> int:
-    """The HTTP status that fits an error."""
+    """Return the HTTP status that fits an error."""
     return next(status for status, kinds in STATUSES if isinstance(error, kinds))
 
 
 def respond_error(request: Request, message: str, status: int) -> Response:
-    """The response with an error message: HTML, or JSON if the request asks for it."""
+    """Return the response with an error message: HTML, or JSON if the request asks for it."""
     shown = {"title": STATUS_WORDS.get(status, "Something went wrong"), "message": message}
     return respond(request, Page("error.html", shown, {"error": message}, status))

@@ -58,7 +58,7 @@ COMPRESSION = Middleware(  # of texts: files are compressed already, and clients
         "application/vnd.apache.parquet",
     ),
 )
-IMPORTS = "/import/"  # the addresses that take files, where the site takes any
+IMPORTS = "/import/"  # beginning of the addresses that take files, if the site takes files
 PORT = re.compile(r":\d+$", re.ASCII)  # the port of a host
 
 
@@ -70,9 +70,9 @@ def create_app(
     is_warm: bool = False,
     token: str = "",
 ) -> Starlette:
-    """Make the site of a warehouse, as an ASGI application. It answers requests to the host names in `hosts`; if there
+    """Make the site of a warehouse, as an ASGI application. It answers requests to the host names in `hosts`. If there
     are none, it answers to every name, and limits how much each client may compute. `is_warm` loads the kernels of
-    pages in advance. With a `token`, the site takes match files at /import/TOKEN; without one it only reads."""
+    pages in advance. With a `token`, the site takes match files at /import/TOKEN; without a token it only reads."""
     site = Site(warehouse, limits, is_limited=not hosts)
     queries, rest = QueryProcess(site), LazyRoutes(lambda: load_routes(site, is_warm=is_warm, importer=importer))
     importer = open_importer(site, token) if token else None
@@ -108,13 +108,13 @@ def open_importer(site: Site, token: str) -> Importer:
 
 
 def load_routes(site: Site, *, is_warm: bool, importer: Importer | None = None) -> Router:
-    """The routes of all addresses except the home page. This takes a second, because it imports the modules that
+    """Return the routes of all addresses except the home page. This takes a second, because it imports the modules that
     compute."""
     from bgdata.evaluation.pages.position import warm_up
     from bgdata.selfplay.pages.choices import warm_up as warm_up_rollouts
     from bgdata.web.openapi import ADDRESSES
 
-    # loaded now, because it also says that no more files can be opened
+    # loaded now, because this page must also work when no more files can be opened
     TEMPLATES.get_template("error.html").render(path="", title="", message="")
     if is_warm:
         warm_up(site)
@@ -134,7 +134,7 @@ def load_routes(site: Site, *, is_warm: bool, importer: Importer | None = None) 
 
 def warm_up_queries(site: Site) -> None:
     """Open the database connection of the site, so that the first page with rows is not slower than others."""
-    with suppress(BgdataError):  # pages will report it
+    with suppress(BgdataError):  # pages will report the error
         site.rows("select theme(board($id))", {"id": START.id})
 
 
@@ -168,7 +168,7 @@ def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Response]:
                 return respond(request, function(site, request))
         except BgdataError as error:
             return respond_error(request, site.public(error), status_of(error))
-        except Exception as error:  # a bug: it is logged, and the client gets no details
+        except Exception as error:  # a bug; the error is logged, and the client gets no details
             if is_crowded(error):
                 return respond_error(request, *SHORTAGE)
             LOG.exception("%s", request.url.path[:200])
@@ -178,20 +178,20 @@ def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Response]:
 
 
 def is_crowded(error: Exception) -> bool:
-    """Whether an error means that the server lacks memory, threads or open files at the moment."""
+    """Return whether an error means that the server lacks memory, threads or open files at the moment."""
     is_full = isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
     return is_full or is_shortage_of_memory(error)
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
-    """The response to an error that Starlette raises: an unknown address or method."""
+    """Return the response to an error that Starlette raises: an unknown address or method."""
     assert isinstance(error, HTTPException)
     messages = {404: f"expected a page of this site, got {request.url.path[:200]}"}
     return respond_error(request, messages.get(error.status_code, error.detail), error.status_code)
 
 
 async def on_failure(request: Request, _: Exception) -> Response:
-    """The response to an unexpected exception, which the server logs."""
+    """Return the response to an unexpected exception, which the server logs."""
     return respond_error(request, FAILURE, 500)
 
 
@@ -227,25 +227,25 @@ class Guard:
         answer = respond_error(request, *refused) if refused else self._app
         try:
             await answer(scope, receive, send_with_headers)
-        except Exception as error:  # such as that the system cannot start one more thread
+        except Exception as error:  # for example if the system cannot start another thread
             if is_begun or not is_crowded(error):
                 raise
             await respond_error(request, *SHORTAGE)(scope, receive, send_with_headers)
 
     def _refusal(self, request: Request) -> tuple[str, int] | None:
-        """Why a request is refused, and the HTTP status; None if it is allowed."""
+        """Return why a request is refused, and the HTTP status; None if the request is allowed."""
         host = PORT.sub("", request.headers.get("host", ""))
         if self._hosts and host not in self._hosts:
             return f"expected one of {', '.join(sorted(self._hosts))} as the host, got {host[:100]}", 421
-        # a page of another site may not make this one compute, except by a link that a person follows; browsers send
-        # these headers, other programs do not
+        # Pages of other sites may not make this site compute, except by a link that a person follows. Browsers send
+        # these headers; other programs do not.
         headers = request.headers
         is_followed = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not is_followed:
             return "expected a page of this site to ask, or a person who follows a link, got another site", 403
         if self._takes_files and request.method == "POST" and request.url.path.startswith(IMPORTS):
             return self._upload_refusal(request)
-        # nothing else is ever written, so other requests need no token against forgery
+        # only uploads write anything, so other requests need no token against forgery
         if request.method not in ("GET", "HEAD"):
             return f"expected GET or HEAD, got {request.method[:20]}", 405
         if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
@@ -255,7 +255,8 @@ class Guard:
         return None
 
     def _upload_refusal(self, request: Request) -> tuple[str, int] | None:
-        """Why a request that sends match files is refused, and the HTTP status; None if it is allowed."""
+        """Return why a request that sends match files is refused, and the HTTP status; None if the request is
+        allowed."""
         headers, most = request.headers, self._limits.upload_bytes
         own = f"{request.url.scheme}://{headers.get('host', '')}"
         if headers.get("sec-fetch-site", "same-origin") != "same-origin" or headers.get("origin", own) != own:

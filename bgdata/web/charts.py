@@ -11,10 +11,10 @@ from bgdata.training.rows import Chart, describe_chart
 
 WIDTH, HEIGHT = 360, 220  # size of a chart
 LEFT, TOP, RIGHT, BOTTOM = 48, 26, 352, 184  # edges of the plot
-TICKS = 4  # on an axis, about
+TICKS = 4  # approximate number of ticks on an axis
 STEPS = (1, 2, 2.5, 5, 10)
-LABEL, MAX_LABEL = 48, 10  # width of a label below a bar, and its letters
-LETTER = 5.5  # width of a letter, about
+LABEL, MAX_LABEL = 48, 10  # width of a label below a bar, and its maximum number of letters
+LETTER = 5.5  # approximate width of a letter
 
 
 def chart_svg(chart: Chart) -> str:
@@ -88,7 +88,7 @@ def chart_svg(chart: Chart) -> str:
 
 
 def round_values(lowest: float, highest: float) -> list[float]:
-    """A few round numbers between two limits, for the grid lines of a chart."""
+    """Return a few round numbers between two limits, for the grid lines of a chart."""
     step = round_step((highest - lowest) / TICKS)
     first = floor(lowest / step) + (lowest / step > floor(lowest / step))
     found = [step * (first + place) for place in range(2 * TICKS) if step * (first + place) <= highest + step / 1000]
@@ -96,14 +96,15 @@ def round_values(lowest: float, highest: float) -> list[float]:
 
 
 def round_step(least: float) -> float:
-    """The smallest round number (1, 2, 2.5 or 5 times a power of ten) that is not below `least`, which is positive."""
+    """Return the smallest round number (1, 2, 2.5 or 5 times a power of ten) that is not below `least`, which is
+    positive."""
     power = 10.0 ** floor(log10(least))
     return next(each * power for each in STEPS if each * power >= least * 0.999)
 
 
 class Bar(NamedTuple):
-    """A bar of a bar chart: the label below it, its height, the text that hovering shows, and the address that it links
-    to."""
+    """A bar of a bar chart: the label below it, its height, the text shown while the pointer is over it, and the
+    address that it links to."""
 
     label: str
     value: float
@@ -113,7 +114,7 @@ class Bar(NamedTuple):
 
 def bar_chart_svg(title: str, bars: Sequence[Bar], label: str) -> str:
     """Draw a bar chart as an SVG element. Some of the bars have labels below them, and a bar with an address is a link.
-    `label` is that of the horizontal axis."""
+    `label` is the label of the horizontal axis."""
     values = [bar.value for bar in bars if isfinite(bar.value)]
     lowest, highest = min([0.0, *values]), max([0.0, *values])
     highest = highest if highest > lowest else lowest + 1.0
@@ -126,7 +127,7 @@ def bar_chart_svg(title: str, bars: Sequence[Bar], label: str) -> str:
     )
     svg += left_axis(lowest, highest, down)
     step = (RIGHT - LEFT) / max(1, len(bars))
-    shown = max(1, -(-len(bars) * LABEL // (RIGHT - LEFT)))  # every how many bars there is room for a label
+    shown = max(1, -(-len(bars) * LABEL // (RIGHT - LEFT)))  # one of this number of bars has room for a label
     for place, bar in enumerate(bars):
         x, top, bottom = LEFT + place * step, down(max(0.0, bar.value)), down(min(0.0, bar.value))
         if isfinite(bar.value):
@@ -146,8 +147,8 @@ def bar_chart_svg(title: str, bars: Sequence[Bar], label: str) -> str:
 
 
 def heat_map_svg(title: str, cells: Mapping[tuple[str, str], float], labels: tuple[str, str]) -> str:
-    """Draw a heat map as an SVG element, with a scale: blue above 0 and orange below. `cells` has the value of each
-    column and row by their names; `labels` are what columns and rows are."""
+    """Draw a heat map as an SVG element, with a scale: blue above 0 and orange below. `cells` contains the value of
+    each column and row, by their names; `labels` say what columns and rows are."""
     columns, rows = (list(dict.fromkeys(key[side] for key in cells)) for side in (0, 1))
     most = max(map(abs, cells.values()), default=0.0) or 1.0
     svg = opening_svg(title, f"{title}: {len(columns)} columns, {len(rows)} rows")
@@ -169,8 +170,8 @@ def heat_map_svg(title: str, cells: Mapping[tuple[str, str], float], labels: tup
 
 
 def scale_svg(most: float, *, has_negative: bool) -> list[str]:
-    """Draw the scale below a heat map: its shades, with the values at both ends, `most` at the right. Without negative
-    values it begins at 0."""
+    """Draw the scale below a heat map: its shades, with the values at both ends; `most` is at the right. Without
+    negative values the scale begins at 0."""
     shades, left = range(-5 if has_negative else 0, 6), LEFT + 4
     svg = [
         f'<rect class="shade{each}" x="{left + 10 * place}" y="{HEIGHT - 13}" width="10" height="10"/>'
@@ -183,8 +184,8 @@ def scale_svg(most: float, *, has_negative: bool) -> list[str]:
 
 
 def opening_svg(title: str, description: str) -> list[str]:
-    """The first lines of a chart's SVG element, with title and description. Its role is a group, so that links in it
-    can be reached by keyboard."""
+    """Return the first lines of a chart's SVG element, with title and description. Its role is a group, so that links
+    in it can be reached by keyboard."""
     return [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="group" '
         f'aria-label="{escape(description, quote=True)}">',
@@ -202,17 +203,17 @@ def left_axis(lowest: float, highest: float, down: Callable[[float], float]) -> 
 
 
 def short_value(value: float) -> str:
-    """A value on an axis as a short string."""
+    """Return a value on an axis as a short string."""
     return short_count(value) if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def cut_label(label: str, most: int = MAX_LABEL) -> str:
-    """A label cut to at most `most` letters."""
+    """Return a label cut to at most `most` letters."""
     return label if len(label) <= most else f"{label[: most - 1]}…"
 
 
 def short_count(count: float) -> str:
-    """A count as a short string, such as 40k or 2M."""
+    """Return a count as a short string, such as 40k or 2M."""
     for size, unit in ((1e6, "M"), (1e3, "k")):
         if abs(count) >= size:
             return f"{count / size:.3g}{unit}"

@@ -1,4 +1,4 @@
-"""Closes idle connections of the site, which would keep others from being accepted."""
+"""Closes idle connections of the site, because they would prevent new connections."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from bgdata.system import limit
 
-PATIENCE_SECONDS = 30.0  # for a whole request to arrive, or for part of an answer to be read
-OTHER_FILES = 64  # open files of the process besides connections
+PATIENCE_SECONDS = 30.0  # time for a whole request to arrive, or for part of an answer to be read
+OTHER_FILES = 64  # maximum number of open files of the process besides connections
 
 
 def most_connections() -> int:
-    """How many connections may be open at once: the limit of open files of this process, minus those that it needs for
-    other things."""
+    """Return how many connections may be open at once: the limit of open files of this process, minus those that it
+    needs for other things."""
     most = limit("RLIMIT_NOFILE")
     return max(most // 4, most - OTHER_FILES) if most is not None else 1 << 20
 
@@ -23,10 +23,11 @@ def most_connections() -> int:
 class Connection(H11Protocol):
     """A connection of the server. It is closed if no whole request arrives, or nobody reads an answer, for
     PATIENCE_SECONDS, or if too many connections are open. While more than half of the possible connections are open,
-    each is closed after one answer; otherwise clients that send hundreds of requests at once would keep others out."""
+    each is closed after one answer; otherwise clients that send hundreds of requests at once would occupy all
+    connections."""
 
     _last: RequestResponseCycle | None = None  # the request at the last check
-    _unread = 0  # bytes of answers that the client had not read then
+    _unread = 0  # bytes of answers that the client had not read at the last check
     _look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

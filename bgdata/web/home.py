@@ -21,7 +21,7 @@ def home(site: Site, _: Request) -> Page:
 
 
 def kinds_here(site: Site) -> list[Row]:
-    """A row for each kind of dataset of which the warehouse has a version, or has lost one."""
+    """Return a row for each kind of dataset of which the warehouse has a version, or has lost one."""
     by_kind: dict[str, list[Row]] = {}
     for row in list_rows(site):
         if row["variant"]:

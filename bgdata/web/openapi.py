@@ -1,6 +1,6 @@
 """The list of the site's addresses with their JSON, which the application serves and describes as OpenAPI 3.1.
 
-An address is described by the docstring of its function. Schemas are in `openapi.toml`; rows that SQL has too take
+An address is described by the docstring of its function. Schemas are in `openapi.toml`. Rows that SQL also has take
 their columns, types and meanings from the catalog.
 """
 
@@ -43,7 +43,7 @@ from bgdata.web.site import Limits, Site
 
 Schema: TypeAlias = dict[str, Any]  # JSON Schema 2020-12, as in OpenAPI 3.1
 
-SQL_TYPES = {"VARCHAR": "string", "BOOLEAN": "boolean", "FLOAT": "number", "DOUBLE": "number"}  # others are integers
+SQL_TYPES = {"VARCHAR": "string", "BOOLEAN": "boolean", "FLOAT": "number", "DOUBLE": "number"}  # other types: integer
 TYPES = {"string", "boolean", "number", "integer", "object"}
 OWNER = {"type": "string", "enum": [*CubeOwner]}
 PARAMETER = re.compile(r"{(\w+)(:path)?}")
@@ -70,7 +70,7 @@ class Address(NamedTuple):
 
 
 def schema_of(words: str) -> Schema:
-    """The JSON schema for a line of `openapi.toml` such as `number? how large`: a type, which may be null, and a
+    """Return the JSON schema for a line of `openapi.toml` such as `number? how large`: a type, which may be null, and a
     meaning."""
     kind, _, meaning = words.partition(" ")
     if kind.startswith("{"):
@@ -87,13 +87,15 @@ def schema_of(words: str) -> Schema:
 
 
 def row(properties: Mapping[str, Schema], optional: Sequence[str] = ()) -> Schema:
-    """The schema of an object that has exactly these properties, so that a test finds any that is not described."""
+    """Return the schema of an object that has exactly these properties, so that a test finds any property that is not
+    described."""
     required = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def columns_of(declared: Mapping[str, Any]) -> dict[str, str]:
-    """The columns that a table of `openapi.toml` declares: those of the tables that it includes first, then its own."""
+    """Return the columns that a table of `openapi.toml` declares: first those of the tables that it includes, then its
+    own."""
     found: dict[str, str] = {}
     for part in declared.get("_with", ()):
         found |= columns_of(PARTS[part])
@@ -101,7 +103,7 @@ def columns_of(declared: Mapping[str, Any]) -> dict[str, str]:
 
 
 def components(site: Site) -> dict[str, Schema]:
-    """All named schemas. Raises the errors of `Site.rows`."""
+    """Return all named schemas. Raises the errors of `Site.rows`."""
     rows: Mapping[str, Mapping[str, Any]] = SCHEMAS["rows"]
     catalog: dict[str, dict[str, Schema]] = {}
     for each in site.rows(
@@ -126,23 +128,23 @@ def components(site: Site) -> dict[str, Schema]:
 
 
 def text(meaning: str, **more: object) -> Schema:
-    """The schema of a string in a path or a query."""
+    """Return the schema of a string in a path or a query."""
     return {"type": "string", "description": meaning} | more
 
 
 def integer(meaning: str, least: int, most: int | None = None, default: int | None = None) -> Schema:
-    """The schema of an integer between `least` and `most` in a path or a query."""
+    """Return the schema of an integer between `least` and `most` in a path or a query."""
     found: Schema = {"type": "integer", "description": meaning, "minimum": least}
     return found | {name: each for name, each in (("maximum", most), ("default", default)) if each is not None}
 
 
 def flag(meaning: str) -> Schema:
-    """The schema of a boolean in a query."""
+    """Return the schema of a boolean in a query."""
     return {"type": "integer", "enum": [0, 1], "description": meaning}
 
 
 def several(meaning: str, words: Sequence[str]) -> Schema:
-    """The schema of a query parameter that can be given several times, each time with one of these words."""
+    """Return the schema of a query parameter that can be given several times, each time with one of these words."""
     return {"type": "array", "items": {"type": "string", "enum": [*words]}, "description": f"{meaning}; several: again"}
 
 
@@ -319,7 +321,7 @@ OWN_ERRORS = {"/position/{text:path}": {400: "error|illegal_play"}}  # further e
 
 
 def openapi_document(site: Site) -> Schema:
-    """The OpenAPI document of a site, before it is converted to JSON. Raises the errors of `Site.rows`."""
+    """Return the OpenAPI document of a site, before it is converted to JSON. Raises the errors of `Site.rows`."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -337,13 +339,13 @@ def openapi_document(site: Site) -> Schema:
 
 
 def json_path(each: Address) -> str:
-    """The path at which an address always answers with JSON, whatever the request accepts."""
+    """Return the path at which an address always answers with JSON, whatever the request accepts."""
     path = PARAMETER.sub(r"{\1}", each.path)
     return path if path.startswith(UNTOUCHED) else f"{path}.json"
 
 
 def operation(each: Address) -> Schema:
-    """What the OpenAPI document says of an address."""
+    """Return what the OpenAPI document says about an address."""
     words = " ".join((inspect.getdoc(each.endpoint) or "").split()).partition(" Raises ")[0]
     given = [("path", found[1], PATH[found[1]]) for found in PARAMETER.finditer(each.path)]
     given += [("query", name, schema) for name, schema in each.query.items()]
@@ -373,7 +375,7 @@ def operation(each: Address) -> Schema:
 
 
 def error_response(status: int, kind: str) -> Schema:
-    """What the OpenAPI document says of an error with this HTTP status."""
+    """Return what the OpenAPI document says about an error with this HTTP status."""
     return {
         "description": STATUS_WORDS.get(status, "Something went wrong"),
         "content": {JSON: {"schema": schema_of(kind)}},

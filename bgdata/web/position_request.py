@@ -17,9 +17,9 @@ from bgdata.game.plays import Play, Verdict, judge_play
 from bgdata.game.position import Position
 from bgdata.web.answer import address, position_path
 
-PLAYS = 10  # plays on a page
-LONGEST = 300  # characters of a notation
-SHORT = ("away", "crawford", "cube", "owner", "jacoby", "beavers", "met")  # query names of the stakes
+PLAYS = 10  # number of plays on a page
+LONGEST = 300  # maximum number of characters of a notation
+SHORT = ("away", "crawford", "cube", "owner", "jacoby", "beavers", "met")  # names of the stakes in a query
 
 
 class PositionRequest:
@@ -54,7 +54,8 @@ class PositionRequest:
 
     @property
     def own_stakes(self) -> Stakes:
-        """The score and cube for cube decisions; without any in the address, money play without the Jacoby rule."""
+        """The score and cube for cube decisions. If the address contains none, they are money play without the Jacoby
+        rule."""
         return self.stakes or Stakes(Money(is_jacoby=False))
 
     @property
@@ -94,21 +95,22 @@ class PositionRequest:
         return {name: str(value) if value else "" for name, value in values.items()}
 
     def own_address(self, **changes: object) -> str:
-        """The address of the page about this position with some of its parameters changed."""
+        """Return the address of the page about this position with some of its parameters changed."""
         rest = {"plays": self.given.get("plays"), "setup": int(self.is_setup)}
         return address(position_path(self.position), self.stakes_parameters | self.rules | rest | changes)
 
     def address_with_rules(self, path: str, **more: object) -> str:
-        """The address of another page about this position, below `path`, with the same rules, but without roll, score
-        and cube."""
+        """Return the address of another page about this position, below `path`, with the same rules, but without roll,
+        score and cube."""
         return address(f"{path}{position_path(self.position)[9:]}", self.rules | {"beavers": None} | more)
 
     def address_with_stakes(self, path: str, **more: object) -> str:
-        """The address of another page about this position, below `path`, with the same roll, score, cube and rules."""
+        """Return the address of another page about this position, below `path`, with the same roll, score, cube and
+        rules."""
         return address(f"{path}{position_path(self.position)[9:]}", self.stakes_parameters | self.rules | more)
 
     def address_after(self, play: Play) -> str:
-        """The address of the page about the position after a play, in which the opponent is on roll."""
+        """Return the address of the page about the position after a play, in which the opponent is on roll."""
         return self._opponent_address(play.next_position)
 
     @property
@@ -117,15 +119,15 @@ class PositionRequest:
         return self._opponent_address(self.position.flip())
 
     def _opponent_address(self, position: Position) -> str:
-        """The address of the page about a position in which the opponent is on roll, with score and cube seen from
-        there."""
+        """Return the address of the page about a position in which the opponent is on roll. Score and cube are seen
+        from the opponent's side."""
         stakes = self.stakes.flip() if self.stakes else None
         return address(position_path(position), stakes_query(stakes) | self.rules | {"setup": int(self.is_setup)})
 
 
 def integer_parameter(given: Mapping[str, str], name: str, default: int, *, least: int = 0, most: int = 9999) -> int:
-    """The integer that the query parameter `name` gives, or the default if it is missing. Raises UsageError if it is
-    not an integer from `least` to `most`."""
+    """Return the integer that the query parameter `name` gives, or the default if the parameter is missing. Raises
+    UsageError if it is not an integer from `least` to `most`."""
     text = given.get(name, "").strip()
     if not text:
         return default
@@ -136,8 +138,8 @@ def integer_parameter(given: Mapping[str, str], name: str, default: int, *, leas
 
 
 def boolean_parameter(given: Mapping[str, str], name: str) -> bool | None:
-    """The boolean that the query parameter `name` gives, as 1, 0, yes or no; None if it is missing. Raises UsageError
-    for any other word."""
+    """Return the boolean that the query parameter `name` gives, as 1, 0, yes or no; None if the parameter is missing.
+    Raises UsageError for any other word."""
     text = given.get(name, "").strip().lower()
     words = {"": None, "1": True, "yes": True, "on": True, "0": False, "no": False}
     if text not in words:
@@ -146,7 +148,7 @@ def boolean_parameter(given: Mapping[str, str], name: str) -> bool | None:
 
 
 def options_of(given: Mapping[str, str]) -> dict[str, Any]:
-    """The score, cube and rules in a query, in the form of a command's options. Raises UsageError if a value is
+    """Return the score, cube and rules in a query, in the form of a command's options. Raises UsageError if a value is
     invalid."""
     owner = given.get("owner", "").strip() or None
     if owner not in (None, *CubeOwner):
@@ -165,7 +167,7 @@ def options_of(given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def stakes_query(stakes: Stakes | None) -> dict[str, object]:
-    """The score and cube as query parameters; empty if `stakes` is None."""
+    """Return the score and cube as query parameters; empty if `stakes` is None."""
     if stakes is None:
         return {}
     cube = {"cube": stakes.cube.value, "owner": str(stakes.cube.owner)}

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     import duckdb
 
 NAME = "warehouse"  # name of the link to the warehouse
-MAX_BYTES = 1 << 24  # size of an answer
-PART = 64  # rows fetched at a time, because a few large ones may be too many
+MAX_BYTES = 1 << 24  # largest size of an answer
+PART = 64  # rows fetched at a time; few, because rows may be large
 START_SECONDS = 120.0  # limit for opening the tables
 TOO_LARGE = "expected a query that fits into its memory, found that it needs more; try: fewer rows, or shorter ones"
 OUT_OF_MEMORY = re.compile("out of memory", re.IGNORECASE)
-GRACE_SECONDS = 2.0  # beyond the limit, for DuckDB to stop the query itself
+GRACE_SECONDS = 2.0  # time after the limit for DuckDB to stop the query itself
 SETTINGS = re.compile(  # functions that show settings of DuckDB, or run SQL that may do so
     r"duckdb_settings|pg_settings|current_setting|allowed_paths|allowed_directories|json_execute_serialized_sql"
     r"""|\bquery(_table)?["\s\x80-\U0010ffff]*(\(|/\*|--)""",
@@ -71,7 +71,7 @@ class QueryProcess:
         self._stamp: object = None
 
     def ask(self, sql: str, form: str = "rows") -> Any:
-        """Run an SQL query in the process; returns a `Result` if `form` is `rows`, else a file as bytes in the format
+        """Run an SQL query in the process. Returns a `Result` if `form` is `rows`, else a file as bytes in the format
         csv or parquet. Raises QueryError if the query fails or takes too long, and TooBusyError if other queries keep
         the process busy."""
         limits = self._site.limits
@@ -86,7 +86,7 @@ class QueryProcess:
             found = pipe.recv()
             if isinstance(found, Failed) and found.is_spent:
                 self.end()
-        except BgdataError:  # some are OSErrors too, such as a missing warehouse
+        except BgdataError:  # before OSError, because some are OSErrors too, such as a missing warehouse
             raise
         except (EOFError, OSError) as error:
             self.end()
@@ -94,7 +94,7 @@ class QueryProcess:
         finally:
             self._lock.release()
         if isinstance(found, Failed):
-            raise QueryError(self._site.public(found.message).partition("; try: --")[0])  # options of commands
+            raise QueryError(self._site.public(found.message).partition("; try: --")[0])  # no options of commands
         return found
 
     def _start(self) -> Connection:
@@ -119,7 +119,7 @@ class QueryProcess:
         return ours
 
     def end(self) -> None:
-        """End the process, if it runs."""
+        """End the process, if it is running."""
         process, pipe, folder = self._process, self._pipe, self._folder
         self._process = self._pipe = self._folder = None
         if pipe:
@@ -132,8 +132,9 @@ class QueryProcess:
 
 
 def serve_queries(folder: str, limits: Limits, pipe: Connection) -> None:
-    """Answer the queries that come through a pipe until it is closed, inside the separate process. An error is answered
-    with its message. The process may write only in `folder`, which contains a link to the warehouse."""
+    """Answer the queries that come through a pipe until it is closed. This runs inside the separate process. If a query
+    fails, the answer is the message of the error. The process may write only in `folder`, which contains a link to the
+    warehouse."""
     import duckdb
 
     import bgdata
@@ -163,7 +164,7 @@ def serve_queries(folder: str, limits: Limits, pipe: Connection) -> None:
 
 
 def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, limits: Limits) -> Any:
-    """Run a query; returns a `Result`, or a file as bytes in the format csv or parquet. Raises QueryError if the query
+    """Run a query. Returns a `Result`, or a file as bytes in the format csv or parquet. Raises QueryError if the query
     fails, and MemoryError or duckdb.OutOfMemoryException if memory runs out."""
     import duckdb
 
@@ -204,8 +205,8 @@ def check_size(count: int) -> None:
 
 
 def as_parquet(connection: duckdb.DuckDBPyConnection, query: str, most: int) -> bytes:
-    """The first `most` rows of a query as the bytes of a Parquet file. Raises QueryError if these are too many bytes,
-    MemoryError if memory runs out, and duckdb.Error if the query fails."""
+    """Return the first `most` rows of a query as the bytes of a Parquet file. Raises QueryError if there are too many
+    bytes, MemoryError if memory runs out, and duckdb.Error if the query fails."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

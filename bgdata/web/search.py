@@ -1,4 +1,5 @@
-"""The search of every page: positions in any text, tables, claims, players, pages, and offers for a part of a name."""
+"""The search of every page: positions in any text, tables, claims, players, pages, and suggestions for a part of a
+name."""
 
 from __future__ import annotations
 
@@ -30,12 +31,12 @@ with known as (select distinct player as name from players)
 select name from known union select alias from (
     select unnest(map_keys(coalesce(getvariable('player_aliases')::map(varchar, varchar), map {}))) as alias
 ) where player_named(alias) in (from known)
-"""  # and their aliases
+"""  # names of players and their aliases
 VIEWS = "select view_name as name from duckdb_views() where not internal"
 ROWS = 20  # rows of a view in search results
-MAX_CHARACTERS = 4000  # of a text in which positions are searched
-OFFERS = 12  # of each kind
-OPENING = re.compile(r"\s*\bopenings?\b\s*", re.IGNORECASE)  # said with a roll
+MAX_CHARACTERS = 4000  # longest text in which positions are searched
+OFFERS = 12  # maximum number of suggestions of each kind
+OPENING = re.compile(r"\s*\bopenings?\b\s*", re.IGNORECASE)  # a word that may stand beside a roll
 OWN = re.compile(
     r"(?:position|where|probe|cube-map|choices|rollout|table|game|match-equity|claims|players|openings|quiz|matches|positions|race|rows|sql)(?:/|$)"
 )
@@ -58,7 +59,7 @@ PAGES = {
 
 
 class Place(NamedTuple):
-    """A page that the search has found: what kind of thing it is about, its name, and its address."""
+    """A page that the search has found: what type of thing it is about, its name, and its address."""
 
     kind: str
     name: str
@@ -84,8 +85,8 @@ def search(site: Site, request: Request) -> Page | Response:
 
 
 def find_places(site: Site, text: str) -> list[Place]:
-    """The pages that match a text: the page that has this name; else the positions in the text; else the pages whose
-    names contain it."""
+    """Return the pages that match a text. They are the page that has this name; else the pages of positions in the
+    text; else the pages whose names contain it."""
     if exact := named_address(site, text):
         return [Place("position" if exact.startswith("/position") else "page", text, exact)]
     found = list(dict.fromkeys(positions_in(text)))
@@ -93,8 +94,8 @@ def find_places(site: Site, text: str) -> list[Place]:
 
 
 def named_address(site: Site, text: str) -> str:
-    """The address of the page that has exactly this name, or that a position or an address is about; empty if there is
-    none."""
+    """Return the address of the page that has exactly this name, or that the position or address in the text names;
+    empty if there is no such page."""
     if own := own_address(text):
         return own
     kind, _, rest = text.partition("/")
@@ -104,7 +105,7 @@ def named_address(site: Site, text: str) -> str:
         with suppress(BgdataError):
             parse_plain(text)
             return position_path(text)
-    with suppress(BgdataError):  # without a register
+    with suppress(BgdataError):  # there may be no register of claims
         if any(is_named(row["claim"], row["part"], text) for row in register_of(site)[1]):
             return address("/claims", {"name": text})
     if found := next((name for name in match_players(site) if name.casefold() == text.casefold()), ""):
@@ -118,11 +119,11 @@ def named_address(site: Site, text: str) -> str:
 
 
 def own_address(text: str) -> str:
-    """The path and query of an address on a site like this one, whatever its host; empty if the text is not such an
-    address."""
+    """Return the path and query of an address on a site like this one, whatever its host; empty if the text is not such
+    an address."""
     if not re.match(r"https?://|/", text, re.IGNORECASE):
         return ""
-    with suppress(ValueError):  # an address with a broken host
+    with suppress(ValueError):  # the host of the address may be invalid
         parts = urlsplit(text)
         path = parts.path.removesuffix(".json").lstrip("/")
         if OWN.match(path):
@@ -131,13 +132,13 @@ def own_address(text: str) -> str:
 
 
 def view_address(name: str) -> str:
-    """The address of the page that shows the first rows of a view."""
+    """Return the address of the page that shows the first rows of a view."""
     return address("/sql", {"q": f"from {name if name.isidentifier() else identifier(name)} limit {ROWS}"})
 
 
 def positions_in(text: str) -> Iterator[Place]:
-    """Yield the pages of the positions that occur in a text: those of `identifiers_in`, or, if it finds none, of all
-    Position IDs."""
+    """Yield the pages of the positions that occur in a text: those of `identifiers_in`, or, if it finds none, the pages
+    of all Position IDs."""
     for found in identifiers_in(text) or POSITION_ID.findall(text):
         with suppress(BgdataError):
             if OGID.fullmatch(found):
@@ -149,7 +150,7 @@ def positions_in(text: str) -> Iterator[Place]:
 
 def ogid_places(text: str) -> Iterator[Place]:
     """Yield two pages for an OpenGammon ID, one for each player on roll, because programs differ in whose turn it is.
-    Raises InvalidPositionError or InvalidScoreError."""
+    Raises InvalidPositionError or InvalidScoreError if the identifier is invalid."""
     position, match = parse_ogid(text)
     for board, stakes, name in (
         (position, match.stakes, "as bgdata reads it"),
@@ -195,12 +196,12 @@ def partial_matches(site: Site, text: str) -> Iterator[Place]:
 
 
 def match_players(site: Site) -> set[str]:
-    """All names of the players of analysed matches."""
+    """Return all names of the players of analysed matches."""
     return known_names(site, MATCH_PLAYERS) if site.warehouse.variants("match_analysis") else set()
 
 
 def known_names(site: Site, query: str) -> set[str]:
-    """The names in the column `name` of a query's rows; empty if the query fails."""
+    """Return the names in the column `name` of a query's rows; empty if the query fails."""
     try:
         return site.keep(("names", query), lambda: {row["name"] for row in site.rows(query)})
     except BgdataError:

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
 
 
-MAX_KEPT = 1000  # cached answers; addresses may contain any number
+MAX_KEPT = 1000  # maximum number of cached answers; limited, because addresses may contain any number
 T = TypeVar("T")
 Row = dict[str, Any]  # a value by the name of its column
 
 
 def folders_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
-    """The entries of a folder that are folders themselves, sorted by name. Empty if it is missing or cannot be read,
-    such as `lost+found`. This is called for every page."""
+    """Return the entries of a folder that are folders themselves, sorted by name. The list is empty if the folder is
+    missing or cannot be read, such as `lost+found`. This is called for every page."""
     try:
         with os.scandir(folder) as found:
             return sorted((each for each in found if each.is_dir()), key=lambda each: each.name)
@@ -36,24 +36,24 @@ def folders_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
 
 class Site:
     """What all pages of a server share: the warehouse, a player, a database connection, and a cache. Pages run in
-    several threads; what is not thread-safe is used by one of them at a time. Slow modules are imported where they are
-    used, because the home page does without them."""
+    several threads; an object that is not thread-safe is used by one of them at a time. Slow modules are imported where
+    they are used, because the home page does not need them."""
 
     def __init__(self, warehouse: Warehouse, limits: Limits | None = None, *, is_limited: bool = False) -> None:
-        """Keep the warehouse without opening anything. If `is_limited` is true, each client has a budget of computing
+        """Store the warehouse without opening anything. If `is_limited` is true, each client has a budget of computing
         time."""
         self.warehouse, self.limits = warehouse, limits or Limits()
         self.budget = Budget(self.limits) if is_limited else None
         self._computing, self._reading, self._keeping = threading.Lock(), threading.Lock(), threading.Lock()
         self.streams = threading.BoundedSemaphore(self.limits.streams)
         self._stamp: object = None
-        self._request = threading.local()  # with the stamp at the first look of a request, in its thread
+        self._request = threading.local()  # the stamp when a request first asked for it, in its thread
         self._kept: dict[Any, Any] = {}
         self._connection: tuple[object, duckdb.DuckDBPyConnection] | None = None
 
     @contextmanager
     def request(self) -> Iterator[None]:
-        """Inside the `with` block, which handles one request, look only once whether the warehouse has changed."""
+        """Inside the `with` block, which handles one request, check only once whether the warehouse has changed."""
         self._request.stamps = []
         try:
             yield
@@ -77,7 +77,7 @@ class Site:
         try:
             folders = [(each.path, each.stat().st_mtime_ns) for each in (*kinds, *variants)]
             return root.stat().st_mtime_ns, *folders
-        except FileNotFoundError:  # no warehouse, or a version is being removed
+        except FileNotFoundError:  # there is no warehouse, or a version is being removed
             return object() if kinds else None
 
     def charge(self, client: str, reserve: float = 0.0) -> AbstractContextManager[None]:
@@ -86,15 +86,15 @@ class Site:
         return self.budget.spending(client, reserve) if self.budget else nullcontext()
 
     def keep(self, key: object, make: Callable[[], T]) -> T:
-        """Call `make` and cache its result under a key, or return the cached result. It is forgotten when the warehouse
-        changes, or when MAX_KEPT others are newer. Two requests at the same time may both call `make`."""
+        """Call `make` and cache its result under a key, or return the cached result. The result is dropped when the
+        warehouse changes, or when MAX_KEPT others are newer. Two requests at the same time may both call `make`."""
         stamp = self.stamp
         with self._keeping:
             if stamp != self._stamp:
                 self._stamp, self._kept = stamp, {}
             if key in self._kept:
                 found: T = self._kept[key]
-                self._kept[key] = self._kept.pop(key)  # most recently used last
+                self._kept[key] = self._kept.pop(key)  # the most recently used result is last
                 return found
         made = make()
         with self._keeping:
@@ -105,8 +105,8 @@ class Site:
         return made
 
     def kept_result(self, key: object) -> Any:
-        """The result that `keep` has cached under this key; None if there is none, or if the warehouse has changed
-        since."""
+        """Return the result that `keep` has cached under this key; None if there is none, or if the warehouse has
+        changed since."""
         stamp = self.stamp
         with self._keeping:
             return self._kept.get(key) if stamp == self._stamp else None
@@ -129,8 +129,8 @@ class Site:
             yield self.keep(("player", ply), make)
 
     def bare_player(self) -> LookaheadPlayer:
-        """A player that uses the default network without bearoff tables. Call this only inside the `with` block of
-        `player`."""
+        """Return a player that uses the default network without bearoff tables. Call this only inside the `with` block
+        of `player`."""
         from bgdata.evaluation.bearoff import BearoffEvaluator
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
         from bgdata.evaluation.networks.player import MappedNetwork, find_network
@@ -142,8 +142,9 @@ class Site:
         return self.keep("bare player", make)
 
     def rows(self, query: str, given: Mapping[str, Any] | None = None) -> list[Row]:
-        """Run an SQL query of ours, with the values `given` of its parameters, and return its rows as dictionaries by
-        column. Raises QueryError if it fails, and TooBusyError if other requests keep the connection busy."""
+        """Run an SQL query of the site itself, with the values `given` of its parameters, and return its rows as
+        dictionaries by column. Raises QueryError if it fails, and TooBusyError if other requests keep the connection
+        busy."""
         from bgdata.store.locked_sql import QueryLimits, run_query
 
         with self._alone(self._reading):
@@ -167,7 +168,7 @@ class Site:
             lock.release()
 
     def public(self, error: Exception | str) -> str:
-        """The message of an error in which the path of the warehouse, which is private, is replaced by `warehouse`."""
+        """Return the message of an error, in which `warehouse` replaces the path of the warehouse, which is private."""
         text, root = str(error), self.warehouse.root
         for place in (str(root.resolve()), str(root.absolute()), str(root)):
             text = text.replace(place, "warehouse")
@@ -181,28 +182,28 @@ class Limits:
     sql_seconds: float = 5.0
     sql_bytes: int = 1 << 30  # memory of DuckDB for tables; as much again for everything else
     sql_disk_bytes: int = 1 << 31  # temporary files, for data beyond that memory
-    sql_rows: int = 1_000  # shown, or in JSON
+    sql_rows: int = 1_000  # rows of a result on the page, or in JSON
     file_rows: int = 100_000  # rows of a result as CSV or Parquet
-    upload_bytes: int = 1 << 26  # body of a request with match files, where the site takes any
+    upload_bytes: int = 1 << 26  # body of a request with match files, if the site takes files
     address_bytes: int = 8_192  # length of an address with its query
     threads: int = (
-        16  # of requests: the stack of each takes memory, without which Python can start one and wait forever
+        16  # threads for requests: each needs memory for its stack; without it, Python may start one and wait forever
     )
-    wait_seconds: float = 10.0  # for other requests to finish
-    ply: int = 2  # rolls looked ahead
-    plays: int = 60  # plays of a roll
+    wait_seconds: float = 10.0  # time to wait for other requests to finish
+    ply: int = 2  # maximum number of rolls looked ahead
+    plays: int = 60  # maximum number of plays of a roll
     trials: int = 1_296  # trials of a rollout that a page waits for
-    streams: int = 4  # watched rollouts at once
+    streams: int = 4  # rollouts watched at the same time
     stream_trials: int = 5_184  # trials of a watched rollout
     client_seconds: float = 30.0  # computing budget of a remote client
     client_share: float = 0.5  # part of the budget that returns each second
     client_reserve: float = 10.0  # seconds of the budget that a watched rollout leaves for other pages
-    request_seconds: float = 1.0  # least cost of a request in progress
-    seat_seconds: float = 3.0  # wait for a client's last rollout to end, for example after a reload
+    request_seconds: float = 1.0  # minimum cost of a request in progress
+    seat_seconds: float = 3.0  # time to wait for a client's last rollout to end, for example after a reload
 
 
 class Budget:
-    """How many seconds of computing each client has left, and which clients watch a rollout."""
+    """The seconds of computing that each client has left, and the clients that watch a rollout."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits, self._changed = limits, threading.Condition()  # a reentrant lock
@@ -211,8 +212,8 @@ class Budget:
         self._watching: set[str] = set()
 
     def seconds_left(self, client: str) -> float:
-        """How many seconds a client has left, less what its running requests have cost so far. So a client cannot start
-        many requests at once before the first is charged."""
+        """Return how many seconds a client has left, minus what its running requests have cost so far. So a client
+        cannot start many requests at once before the first is charged."""
         with self._changed:
             now = time.monotonic()
             debts = (max(self._limits.request_seconds, now - begun) for begun in self._begun.get(client, ()))
@@ -250,8 +251,8 @@ class Budget:
             self.spend(client, time.monotonic() - begun)
 
     def watch(self, client: str) -> None:
-        """Record that a client watches a rollout, until `leave` is called. Raises TooMuchAskedError if it is still
-        watching another one after a short wait."""
+        """Record that a client watches a rollout, until `leave` is called. Raises TooMuchAskedError if the client is
+        still watching another rollout after a short wait."""
         with self._changed:
             if not self._changed.wait_for(lambda: client not in self._watching, self._limits.seat_seconds):
                 raise TooMuchAskedError("expected one rollout at once for each reader, found another; leave its page")

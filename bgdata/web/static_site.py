@@ -40,7 +40,7 @@ CHIP = re.compile(r'<a class="chip"(?: aria-\w+="\w+")?>[^<]*</a>\s*')
 
 
 def write_static(warehouse: Warehouse, folder: Path, *, with_files: bool = False) -> int:
-    """Write the pages of the site that need no server into a folder, with relative links; returns how many. If
+    """Write the pages of the site that need no server to a folder, with relative links, and return their number. If
     `with_files` is true, the files of all tables are copied too. Pages of missing tables are left out. Raises
     MissingWarehouseError if there is no warehouse, UsageError if the folder contains other files, and StorageError if a
     file cannot be written."""
@@ -62,8 +62,8 @@ def write_static(warehouse: Warehouse, folder: Path, *, with_files: bool = False
 
 
 def _write_files(warehouse: Warehouse, folder: Path, *, with_files: bool) -> Iterator[tuple[str, str]]:
-    """Write the manifest of each version, and its files if `with_files` is true; yield the address and the path of each
-    file. Damaged versions are left out. Raises StorageError if a file cannot be written."""
+    """Write the manifest of each version, and its files if `with_files` is true. Yields the address and the path of
+    each file. Damaged versions are left out. Raises StorageError if a file cannot be written."""
     for table in (table for kind in warehouse.kinds for table in warehouse.versions(kind)):
         try:
             manifest = table.manifest
@@ -80,8 +80,8 @@ def _write_files(warehouse: Warehouse, folder: Path, *, with_files: bool) -> Ite
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Make `target` a hard link to the file `source`, or a copy if the file system has no links. Raises StorageError if
-    it cannot be written."""
+    """Make `target` a hard link to the file `source`, or a copy if the file system has no hard links. Raises
+    StorageError if the file cannot be written."""
     with storage_errors("write", target):
         target.unlink(missing_ok=True)
         try:
@@ -94,7 +94,7 @@ def _rendered_pages(site: Site) -> Iterator[tuple[str, str]]:
     """Yield the address and the HTML of each page. A page that cannot be made is left out."""
     for where, function, given in _page_list(site):
         path, query = urlsplit(where).path, urlsplit(where).query
-        request = Request(  # as from a server
+        request = Request(  # a request such as a server would receive
             {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": [],
              "path_params": given, "root_path": "", "scheme": "http", "server": ("localhost", 80)}
         )  # fmt: skip
@@ -143,8 +143,8 @@ def _page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
 
 
 def file_names(addresses: Iterable[str]) -> dict[str, str]:
-    """The path of a file for each address, each path once: `/table/x/y` becomes table/x/y.html, and a query becomes
-    part of the name."""
+    """Return the path of a file for each address, each path once: `/table/x/y` becomes table/x/y.html, and a query
+    becomes part of the name."""
     found: dict[str, str] = {}
     for each in addresses:
         parts = urlsplit(each)
@@ -157,8 +157,8 @@ def file_names(addresses: Iterable[str]) -> dict[str, str]:
 
 
 def relink(text: str, names: dict[str, str], here: str) -> str:
-    """The HTML of a page in which links lead to files, as paths relative to the page's own file `here`. Links, forms
-    and buttons that need a server are removed."""
+    """Return the HTML of a page in which links lead to files, as paths relative to the page's own file `here`. Links,
+    forms and buttons that need a server are removed."""
     folder = posixpath.dirname(here)
 
     def file_link(found: re.Match[str]) -> str:

@@ -24,8 +24,15 @@ def sized_kinds() -> dict[str, Dataset[Any]]:
     return {kind.name: kind for kind in SIZED}
 
 
+SHORT_GAMES = ("network", "contact-160")  # kind and variant
 each_kind = each("kind", all_kinds)
 sized_kind = each("kind", sized_kinds)
+
+
+def small_variants(kind: Dataset[Any]) -> tuple[Any, ...]:
+    """The variants that a small default build has: the smallest one, and the network with short games that the smallest
+    rollouts play with, which comes with the package."""
+    return (kind.smallest, *(each for each in kind.defaults if (kind.name, kind.slug(each)) == SHORT_GAMES))
 
 
 def smallest_version(root: Path, kind: Dataset[Any]) -> Table:

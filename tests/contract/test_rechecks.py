@@ -15,6 +15,7 @@ from bgdata.bearoff import two_sided
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import DigestMismatchError
 from bgdata.kinds import all_kinds
+from bgdata.measures.kinds.judged_decisions_compute import Judge
 from bgdata.store.build import write_tables
 from bgdata.store.checks import run_sql_checks
 from bgdata.store.dataset import Computed, Dataset
@@ -156,7 +157,22 @@ def test_corrupted_value_of_any_array_is_found_by_the_digest(small_root: Path, k
                 check_values(corrupted)
 
 
+@pytest.fixture
+def _plays_rolled_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the rollouts of a judge, which take seconds and do not depend on the corrupted table."""
+    kept: dict[int, dict[str, Any]] = {}
+    roll_out = Judge.plays_of
+
+    def plays_of(judge: Judge, row: int) -> dict[str, Any]:
+        if row not in kept:
+            kept[row] = roll_out(judge, row)
+        return kept[row]
+
+    monkeypatch.setattr(Judge, "plays_of", plays_of)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("_plays_rolled_out_once")
 @each("kind", computed_kinds)
 def test_corrupted_value_of_any_computed_array_is_found(small_root: Path, tmp_path: Path, kind: Dataset[Any]) -> None:
     """A changed value in any computed array of any kind is found by recomputing rows or by SQL checks, even if all

@@ -151,7 +151,7 @@ def test_crawford_game_as_money_has_no_cube() -> None:
 
 def test_exact_equities_replace_the_model() -> None:
     exact = CubeEquities(0.3, 0.4, 0.4, 1.0)
-    decision = decide_cube(CHANCES, MONEY, exact=exact, accuracy="a table")
+    decision = decide_cube(CHANCES, MONEY, better=exact, accuracy="a table")
     assert decision.equities == exact
     assert decision.method == Method.EXACT
     assert decision.accuracy == "a table"

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bgdata.equity.cube import CubeRules
+from bgdata.equity.cube import CubeRules, Method
 from bgdata.equity.curves import OWNER_CODES
 from bgdata.equity.doubling import janowski, janowski_first, jump
 from bgdata.errors import InvalidParameterError
@@ -164,6 +164,65 @@ def test_two_sided_tables_answer_in_money_play(four_checkers: Table, owner: Cube
     values = cubeful_values(EVALUATE, tables, kernel_stakes(stakes, CubeRules()), boards_of(*ENDINGS), ply)
     expected = [best_equity(MoneyBearoff(four_checkers), text, stakes) for text in ENDINGS]
     assert values.tolist() == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("owner", [CubeOwner.CENTERED, CubeOwner.ON_ROLL])
+@pytest.mark.parametrize("score", [Money(is_jacoby=False), Money(is_jacoby=True), MatchScore(3, 5)], ids=str)
+def test_decisions_look_ahead_with_the_cube(owner: CubeOwner, score: Money | MatchScore) -> None:
+    """The equities of a decision are those of the reference; at 0-ply they are the model's, and so they are for a
+    player who looks ahead if the rules ask for the model."""
+    stakes, rules = Stakes(score, cube_of(owner)), CubeRules(janowski(0.6), published_met())
+    is_match = isinstance(score, MatchScore)
+    model = match_janowski(0.6, mwc) if is_match else slow_janowski(0.6, is_jacoby=score == Money(is_jacoby=True))
+    tree, board = Tree(judge, model), Position(BACKWARDS).board
+    plain_score = Score(score.away, score.opponent_away, False) if isinstance(score, MatchScore) else Score(0, 0, False)
+    now = Situation(stakes.cube.value, owner.value, plain_score)
+    doubled = Situation(2 * now.cube, "opponent", now.score)
+    found = LookaheadPlayer(Pips(), 1).decide_cube(BACKWARDS, stakes, rules)
+    assert found.method == Method.LOOKAHEAD
+    assert found.accuracy.startswith("1 roll ahead, in which both sides may double; then Janowski's model")
+    assert found.no_double == pytest.approx(tree.no_double(board, now, now, 1), abs=2e-6)
+    taken = tree.no_double(board, doubled, now, 1) * (1 if is_match else 2)
+    assert found.double_take == pytest.approx(taken, abs=2e-6)
+    static = LookaheadPlayer(Pips()).decide_cube(BACKWARDS, stakes, rules)
+    assert static.method == Method.JANOWSKI
+    assert found.double_pass == static.double_pass
+    assert found.no_double != pytest.approx(static.no_double, abs=1e-3)
+    by_model = LookaheadPlayer(Pips(), 1).decide_cube(BACKWARDS, stakes, replace(rules, by_model=True))
+    assert by_model.method == Method.JANOWSKI
+
+
+def test_decisions_without_a_double_look_ahead(four_checkers: Table) -> None:
+    """Where no double is allowed or sensible, no double still has its value ahead. A table comes first, and a local
+    volatility is for the position itself only."""
+    rules = CubeRules(janowski(0.6), published_met())
+    player = LookaheadPlayer(Pips(), 1)
+    for stakes in (
+        Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT)),
+        Stakes(MatchScore(2, 2), Cube(2, CubeOwner.ON_ROLL)),
+        Stakes(MatchScore(2, 4), Cube(2, CubeOwner.ON_ROLL)),
+    ):
+        found = player.decide_cube(BACKWARDS, stakes, rules)
+        assert found.method == Method.LOOKAHEAD
+        assert not found.may_double
+        is_match = isinstance(stakes.score, MatchScore)
+        check_values(stakes, rules, match_janowski(0.6, mwc) if is_match else slow_janowski(0.6), 1, BACKWARDS)
+        own = kernel_stakes(stakes, rules)
+        assert [found.no_double] == cubeful_values(EVALUATE, NO_TABLES, own, boards_of(BACKWARDS), 1).tolist()
+    assert player.decide_cube(BACKWARDS, Stakes(MatchScore(1, 3, is_crawford=True)), rules).method == Method.JANOWSKI
+    assert player.decide_cube(BACKWARDS, rules=CubeRules(jump(0.1, 0.2))).method == Method.JUMP
+    assert player.decide_cube(BACKWARDS, rules=CubeRules(jump(0.1))).method == Method.LOOKAHEAD
+    covered = LookaheadPlayer(Pips(), 1, cubes=[MoneyBearoff(four_checkers)]).decide_cube(ENDINGS[0])
+    assert covered.method == Method.EXACT
+
+
+def test_beavers_are_twice_a_take_ahead() -> None:
+    """A right double is never beavered, so beavers do not change the values of the rolls ahead."""
+    player, stakes = LookaheadPlayer(Pips(), 1), Stakes(Money(is_jacoby=False))
+    found = player.decide_cube(BACKWARDS, stakes, CubeRules(janowski(0.6), has_beavers=True))
+    without = player.decide_cube(BACKWARDS, stakes, CubeRules(janowski(0.6)))
+    assert without.double_take is not None
+    assert found.double_beaver == 2 * without.double_take
 
 
 def test_lowest_of_equal_values_has_the_lower_equity() -> None:

@@ -22,6 +22,7 @@ from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.kinds import all_kinds
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import save_lock
+from tests.contract.kinds import small_variants
 
 MARK = "=== "
 SMALL_PLAN = {
@@ -75,7 +76,7 @@ def main(folder: Path) -> None:
     """Run every case, in order: later ones use the versions of earlier ones."""
     for kind in all_kinds().values():
         if kind.defaults:
-            kind.defaults = (kind.smallest,)
+            kind.defaults = small_variants(kind)
             kind.more = ()
     gammon = all_kinds()["bearoff_gammon"]
     gammon.more = (RaceParameters(2),)

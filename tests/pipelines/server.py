@@ -31,6 +31,12 @@ class PrefectServer:
         self.environment = kept | {  # separate from any other Prefect on this machine
             "DO_NOT_TRACK": "1",
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            # no test reads logs or events from the server, and its writers of them keep its other writers waiting: 60 s
+            # at a time, since all wait for one SQLite file with all of the 15 connections
+            "PREFECT_LOGGING_TO_API_ENABLED": "false",
+            "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
+            "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
+            "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_ENABLED": "false",
             "PREFECT_SERVER_DATABASE_TIMEOUT": "120",  # SQLite's timeout: other tests keep the disk busy
             "PREFECT_SERVER_DATABASE_CONNECTION_TIMEOUT": "60",
             "PREFECT_API_URL": self.address,

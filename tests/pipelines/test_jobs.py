@@ -19,7 +19,7 @@ def test_every_variant_is_built_once_after_its_inputs(tmp_path: Path, is_all: bo
     expected = [
         Variant(kind.name, parameters)
         for kind in warehouse.kinds.values()
-        for parameters in (kind.defaults if is_all else kind.basic)
+        for parameters in (kind.of_all if is_all else kind.basic)
     ]
     variants = [variant for job in jobs for variant in job.variants]
     assert sorted(variants, key=repr) == sorted(expected, key=repr)

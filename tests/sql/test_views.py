@@ -34,7 +34,8 @@ pytestmark = pytest.mark.catalog
 # inputs of the smallest network and the smallest matches with the cube
 INPUTS = {
     "bearoff_two_sided/6x6", "bearoff_one_sided/6x15", "bearoff_gammon/6x15", "match_equity/published-12",
-    "cubeful_selfplay/tiny-money-cube-0-7-30-seed-1", "cubeful_selfplay/tiny-match-5-cube-0-7-6-seed-1",
+    "cubeful_selfplay/contact-160-money-cube-0-7-30-seed-1", "cubeful_selfplay/contact-160-match-5-cube-0-7-6-seed-1",
+    "network/contact-160",
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,15 @@ def test_only_optional_variants_may_be_missing(warehouse: Warehouse, locked_tabl
     assert verdict_on(warehouse, "30").is_right
     assert missing_extra_variants(warehouse) == missing_extra_variants(warehouse, "squares") == ["squares/30"]
     assert advice(["squares/30", "x/y"]) == "not built: squares/30, x/y; try: bgdata build --all"
+
+
+def test_kinds_built_by_name_only_are_not_missing(
+    warehouse: Warehouse, locked_tables: list[Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert locked_tables
+    shutil.rmtree(warehouse.root / "squares" / "30")
+    monkeypatch.setattr(Squares, "named_only", True)
+    assert missing_extra_variants(warehouse) == []
 
 
 def test_existing_versions_must_match_the_lock(warehouse: Warehouse, locked_tables: list[Table]) -> None:

@@ -44,14 +44,19 @@ def write_plan(path: Path, text: str = TINY) -> Path:
     return path / "plan.toml"
 
 
-def test_plan_makes_every_network_without_a_gpu(tmp_path: Path) -> None:
-    parts = from_nothing.read_plan()
-    assert [part.name for part in parts[:2]] == ["contact-160", "contact-320"]
-    for part in parts:
-        assert not re.search(r"\.\.\.|cuda|torch", part.command)
+def test_plan_makes_every_version_that_comes_with_the_package(tmp_path: Path) -> None:
+    assert from_nothing.missing_versions(bgdata.open_warehouse(tmp_path), from_nothing.read_plan()) == []
+
+
+def test_plan_needs_no_gpu_and_no_pytorch() -> None:
+    for part in from_nothing.read_plan():
+        assert not re.search(r"\.\.\.|cuda|torch", part.command), part.name
+
+
+def test_a_version_that_no_part_makes_is_missing(tmp_path: Path) -> None:
+    parts = [part for part in from_nothing.read_plan() if part.name != "race-150"]
     missing = from_nothing.missing_versions(bgdata.open_warehouse(tmp_path), parts)
-    networks = {title for title in missing if title.startswith(("network/", "supervised"))}
-    assert networks == {"supervised_network/diverse-16", "supervised_network/diverse-19"}
+    assert missing == ["rollout_decisions/race-150-of-network-10000-seed-1"]
 
 
 @pytest.fixture
@@ -136,8 +141,14 @@ def test_damaged_record_is_refused(tmp_path: Path) -> None:
 
 def test_dry_run_prints_the_plan(tmp_path: Path) -> None:
     result = run(tmp_path, "rebuild", "--from-nothing", "--dry-run")
-    assert result.exit_code == 1
+    assert result.exit_code == 0
     assert result.stdout.splitlines()[1].split()[:3] == ["contact-160", "76", "network/contact-160"]
+
+
+def test_plan_that_lacks_versions_of_the_package_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "PLAN", write_plan(tmp_path))
+    result = run(tmp_path / "made", "rebuild", "--from-nothing", "--dry-run")
+    assert result.exit_code == 1
     assert "no part makes " in result.stderr
 
 

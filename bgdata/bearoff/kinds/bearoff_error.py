@@ -1,4 +1,4 @@
-"""The error of the one-sided approximation: its equity and the exact one for every pair of layouts."""
+"""The error of the one-sided approximation: the approximate and the exact equity of every pair of layouts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from bgdata.store.parameters import Parameters
 
 @dataclass(frozen=True)
 class ErrorParameters(Parameters):
-    """Parameters of `bearoff_error`: both sides have 1 to `checkers` checkers on points 1 to `points`. `combination` is
-    one of: independent races (plain), less their mean excess (corrected), with the next roll tried (one-roll), or
-    both."""
+    """Parameters of `bearoff_error`: both sides have 1 to `checkers` checkers on points 1 to `points`. `combination`
+    names the approximation: independent races (plain), the same minus their mean excess (corrected), the same with all
+    plays of the next roll tried (one-roll), or both."""
 
     later: ClassVar[tuple[str, ...]] = ("combination",)
 
@@ -70,7 +70,7 @@ class BearoffErrorTable(CombinationErrorTable[ErrorParameters]):
     layouts."""
 
     name = "bearoff_error"
-    revision = 2  # 2: Parquet holds all columns, as SQL shows them
+    revision = 2  # 2: Parquet contains all columns, as SQL shows them
     summary = (
         "One-sided against exact cubeless equity for every ordered pair of non-empty layouts: what combining two "
         "one-sided distributions gets wrong."

@@ -1,4 +1,4 @@
-"""Computes the error of combining two one-sided distributions for every pair."""
+"""Computes the error of combining two one-sided distributions for every pair of layouts."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
 
 
 def combined_equity(parameters: ErrorParameters, one_sided: RaceTable, on_roll: int, opponent: int) -> float:
-    """Compute the combined equity of the player on roll for a single pair of position indexes, from the one-sided rows
-    of the two layouts and of the layouts that they lead to."""
+    """Compute the combined equity of the player on roll for one pair of position indexes. It needs the one-sided rows
+    of the two layouts, and of the layouts to which their plays lead."""
 
     def race_equity(first: int, second: int) -> float:
         equity = 2 * win_chance(one_sided.probe_chances(first), one_sided.probe_chances(second)) - 1

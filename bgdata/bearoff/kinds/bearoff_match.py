@@ -19,8 +19,8 @@ from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 from bgdata.store.versions import Versions
 
-MAX_CHECKERS = 14  # with 15 a gammon is possible
-MAX_AWAY = 64  # in match equity tables
+MAX_CHECKERS = 14  # with 15 checkers a gammon is possible
+MAX_AWAY = 64  # as in match equity tables
 DEFAULT_MET = MATCH_EQUITY.slug(MATCH_EQUITY.defaults[0])
 
 
@@ -45,11 +45,11 @@ class MatchBearoffParameters(Parameters):
     met_recipe: Given = NONE_GIVEN
 
     def score(self) -> MatchScore:
-        """The match score. Raises InvalidScoreError if it cannot occur."""
+        """Return the match score. Raises InvalidScoreError if it cannot occur."""
         return MatchScore(self.away, self.opponent_away, self.is_crawford)
 
     def source(self) -> VersionRef:
-        """The variant in the warehouse that contains the match equity table."""
+        """Return the variant in the warehouse that contains the match equity table."""
         return self.met_source or VersionRef(KINDS[0], self.met)
 
 
@@ -58,7 +58,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
     ordered pair of layouts, also pairs with an empty side."""
 
     name = "bearoff_match"
-    revision = 2  # 2: Parquet holds all columns, as SQL shows them
+    revision = 2  # 2: Parquet contains all columns, as SQL shows them
     summary = (
         "Exact match winning chances of every pair of bearoff layouts at one score and cube value, for the player on "
         "roll who does not double now: optimal play and cube from there on, by a match equity table."

@@ -22,7 +22,7 @@ from bgdata.store.table import Table
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "taken")
 RECURSION_ERROR = 1e-12  # error of float64, compared with exact rational arithmetic; measured: 1e-14
-SINGLE_ERROR = 2**-25  # float32 below 1
+SINGLE_ERROR = 2**-25  # error of a float32 below 1
 
 
 class BearoffMatchComputation(Computation[MatchBearoffParameters]):
@@ -79,8 +79,8 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
         }
 
     def check_sample(self, recheck: Recheck[MatchBearoffParameters]) -> str:
-        """Check a table by computing all of it again: a row depends on rows of other cubes, and of the score for the
-        opponent."""
+        """Check a table by computing all of it again: a row depends on rows with other cubes, and at the score as the
+        opponent sees it."""
         table, parameters = recheck.table, recheck.parameters
         cube = match_cube(parameters, recheck.inputs)
         match = solve_match(parameters.points, parameters.checkers, cube, parameters.cube_value)
@@ -99,12 +99,12 @@ def match_cube(parameters: MatchBearoffParameters, inputs: Mapping[str, Table]) 
     """Make the cube of the match, with the match equity table that the parameters name. Raises MissingTableError if the
     warehouse does not contain that table."""
     met = met_of_arrays(inputs["met"].arrays(), parameters.met)
-    met.at(parameters.score())  # refuses a score beyond the table here rather than a later one
+    met.at(parameters.score())  # raises here for a score beyond the table, and not later for another score
     return MatchCube(parameters.score(), met.at)
 
 
 def rounded_arrays(parameters: MatchBearoffParameters, cube: MatchCube, match: MatchPairs) -> dict[str, Array]:
-    """The arrays to store of a solved table; each value is rounded once."""
+    """Return the arrays of a solved table as they are stored. Each value is rounded once."""
     columns = mwc_columns(match, cube, parameters.cube_value)
     rounded = is_rounded(parameters.points, parameters.checkers)
     mwc = np.empty((*columns[0].shape, len(columns)), np.uint16 if rounded else np.float32)
@@ -115,7 +115,8 @@ def rounded_arrays(parameters: MatchBearoffParameters, cube: MatchCube, match: M
 
 
 def error_bound(points: int, checkers: int) -> float:
-    """The largest error of a stored MWC: that of rounding it once. The match equity table is taken as exact."""
+    """Return the largest error of a stored MWC, which is rounded once. The match equity table is assumed to be
+    exact."""
     return RECURSION_ERROR + (0.5 / STEPS if is_rounded(points, checkers) else SINGLE_ERROR)
 
 

@@ -1,4 +1,5 @@
-"""One-sided bearoff: the number of rolls in which one side bears off alone. Also the base of the gammon table."""
+"""One-sided bearoff: the number of rolls that one side needs to bear off. Contains the base class of the gammon table
+too."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
-STATE_BYTES = 8 + 18 * 8 + 1 + 1 + 32 * 4  # size of a row in a checkpoint, see bearoff.race.Race
+STATE_BYTES = 8 + 18 * 8 + 1 + 1 + 32 * 4  # bytes of a row in a checkpoint, see bearoff.race.Race
 POSITION_COLUMNS = (
     Column("position_index", "INTEGER", "", "Rank of the layout: checkers ascending, then most on the ace point first"),
     Column("points", "TINYINT[]", "checkers", "Checkers on each point, the ace point first"),
@@ -26,7 +27,7 @@ class RaceParameters(Parameters):
 
 
 def race_inputs(points: int) -> dict[str, tuple[str, Parameters]]:
-    """The one-sided table and the gammon table with `points` points, as inputs of a dataset, by name."""
+    """Return the one-sided table and the gammon table with `points` points as inputs of a dataset, by name."""
     race = RaceParameters(points)
     return {"one_sided": ("bearoff_one_sided", race), "gammon": ("bearoff_gammon", race)}
 
@@ -48,11 +49,11 @@ class RaceDataset(Dataset[RaceParameters]):
         FlatArray("sd_rolls", "float32", "row", "Standard deviation of the rolls"),
     )
     key: ClassVar[tuple[str, ...]] = ("position_index",)
-    whole_rows = 1 << 40  # all rows: checking a sample row by row would take longer
-    rolls_estimate: ClassVar[float]  # stored chances per row, for the estimate
+    whole_rows = 1 << 40  # checks all rows: checking a sample row by row would take longer
+    rolls_estimate: ClassVar[float]  # average number of stored chances per row, for the estimate
 
     def first_index(self, points: int) -> int:  # noqa: ARG002
-        """The position index of the layout in the first row."""
+        """Return the position index of the layout in the first row."""
         return 0
 
     def slug(self, parameters: RaceParameters) -> str:

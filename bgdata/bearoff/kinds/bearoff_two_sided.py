@@ -17,13 +17,13 @@ from bgdata.store.parameters import Parameters
 COLUMNS = Equities._fields
 IN_TURN = ((0,), (1, 2, 3))  # groups of columns that do not depend on a later group
 UNROUNDED_PAIRS = 10_000_000  # larger tables are rounded to 16 bits; tables up to 6x8 keep float32
-PARQUET_PAIRS = 100_000_000  # larger tables have no Parquet; tables up to 6x10 have
-PAIRS_A_SECOND = 5_000_000  # solved, roughly
+PARQUET_PAIRS = 100_000_000  # larger tables have no Parquet file; tables up to 6x10 have one
+PAIRS_A_SECOND = 5_000_000  # pairs solved in a second, roughly
 WINDOW_TOTALS = 27  # a roll of 24 pips, and the three totals solved together
 MAX_WINDOW_BYTES = 18 << 30
-KEPT_BYTES = 1 << 30  # a window up to this size is kept whole
+KEPT_BYTES = 1 << 30  # a window up to this size stays in memory as a whole
 ROLLS = 21
-OTHER_BYTES = 3 << 28  # libraries, and values waiting for the disk
+OTHER_BYTES = 3 << 28  # memory for libraries, and for values to be written
 ROW_HASHES = "equities_row_sha256"
 
 
@@ -61,19 +61,21 @@ class TwoSidedParameters(Parameters):
 
     @property
     def keeps_parts(self) -> bool:
-        """Whether a killed build can resume: only if solving takes longer than the interval between checkpoints."""
+        """Whether a build stores finished parts, so that it can resume after it was killed. It does so only if solving
+        takes longer than the interval between checkpoints."""
         return self.pairs > job.CHECKPOINT_SECONDS * PAIRS_A_SECOND
 
     @property
     def column_groups(self) -> tuple[tuple[int, ...], ...]:
-        """The columns that are solved together: all, unless that takes too much memory."""
+        """The groups of columns that are solved together: one group of all columns, unless that takes too much
+        memory."""
         needed = window_share(self.points, self.checkers) * self.pairs * 4 * len(COLUMNS)
         return (tuple(range(len(COLUMNS))),) if needed <= MAX_WINDOW_BYTES else IN_TURN
 
 
 @functools.cache
 def window_share(points: int, checkers: int) -> float:
-    """The largest share of all pairs that is in memory at the same time while a table is solved."""
+    """Return the largest share of all pairs that is in memory at the same time while a table is solved."""
     counts = np.zeros((checkers + 1, points * checkers + 1))  # layouts by checkers and pips
     counts[0, 0] = 1
     for point in range(1, points + 1):
@@ -95,7 +97,7 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
     also pairs with an empty side."""
 
     name = "bearoff_two_sided"
-    revision = 2  # 2: Parquet holds equities of rounded tables too, not their codes
+    revision = 2  # 2: Parquet contains equities also for rounded tables, not codes
     summary = (
         "Exact equities of every pair of bearoff layouts for the player on roll who does not double now, in points per "
         "unit cube: money game, unlimited cube, optimal play and cube from there on."
@@ -111,7 +113,7 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
     )
     key = ("on_roll_index", "opponent_index")
     whole_rows = 30_000_000
-    # computing a single row costs more than solving rows in order, so larger tables are sampled
+    # computing a single row costs more than solving rows in order, so only rows of larger tables are sampled
     sample_rows = 1_540_000  # detects 300 wrong rows in 100 million with 99 %
     arrays = (
         FlatArray(

@@ -26,14 +26,15 @@ from bgdata.store.storage import storage_errors
 from bgdata.store.table import Table
 
 BATCH_PAIRS = 4096  # pairs that a check recomputes at a time, with some hundred plays each
-MAX_ROWS = 1000  # with more damaged rows the whole table is rebuilt
-ROUNDED_GROUP_ROWS = 491_520  # in Parquet; each group stores each distinct value once, up to 65,536
+MAX_ROWS = 1000  # if more rows are damaged, the whole table is rebuilt
+ROUNDED_GROUP_ROWS = 491_520  # in Parquet: a row group stores each distinct value once, up to 65,536
 
 
 def error_bound(points: int, checkers: int) -> float:
-    """The largest error of a stored equity: the rounding of the recursion, and half a step of a 16-bit code. The first
-    part is an upper bound on the measured difference between the recursion in float32 and in float64, for all sizes up
-    to 6x9 that the tests solve. This bound grows with the length of the game."""
+    """Return the largest error of a stored equity: the error of the recursion, and half a step of a 16-bit code.
+
+    The error of the recursion is the difference between float32 and float64. Its bound is above the difference measured
+    for all sizes up to 6x9 that the tests solve, and grows with the length of the game."""
     recursion = 1e-6 + 1e-8 * points * checkers
     return equity_limit(checkers) * (recursion + is_rounded(points, checkers) / 65535.0)
 
@@ -49,8 +50,8 @@ def write_rows(writers: Sequence[ArrayWriter], rows: Iterable[tuple[int, Array]]
 def solve_in_parts(
     parameters: TwoSidedParameters, job: Job, scale: two_sided.Scale, rows: Sequence[ArrayWriter]
 ) -> None:
-    """Solve a table, one group of columns after the other. Values are written to files while the next pairs are solved,
-    and a killed build resumes after the last complete batch."""
+    """Solve a table, one group of columns after another. Values are written to files while the next pairs are solved. A
+    build that was killed resumes after its last complete batch."""
     groups = parameters.column_groups
     slots = all_slots(parameters.points, parameters.checkers)
     with closing(Parts(job, scale, groups)) as parts:
@@ -89,9 +90,9 @@ def solve_in_parts(
 def pair_groups(
     count: int, most: int, ends: tuple[int, int], first: int = 0
 ) -> Iterator[tuple[Array, dict[str, Array]]]:
-    """Yield some players on roll, as int32 numbers, and the two index columns of these players against all `count`
-    layouts. The players are numbers ends[0] to ends[1] - 1, with up to `most` pairs at a time; `first` is the position
-    index of number 0."""
+    """Yield some players on roll, as int32 numbers, and the two index columns of their pairs with all `count` layouts.
+    Together they are the players ends[0] to ends[1] - 1, with up to `most` pairs at a time. `first` is the position
+    index of player 0."""
     step, opponents = max(1, most // count), np.arange(first, first + count, dtype=np.int32)
     for start in range(ends[0], ends[1], step):
         rows = np.arange(start, min(ends[1], start + step), dtype=np.int32)
@@ -100,8 +101,8 @@ def pair_groups(
 
 
 def equity_batches(equities: Array, checkers: int, begin: int, end: int) -> Iterator[tuple[Array, pa.RecordBatch]]:
-    """Yield the rows of the players on roll begin to end - 1, one row group at a time, with the columns of
-    `table.parquet`, and which players they are. `equities` are the stored values of all players."""
+    """Yield the rows of the players on roll begin to end - 1, one row group at a time: the numbers of its players, and
+    the columns of `table.parquet`. `equities` are the stored values of all players."""
     is_coded = equities.dtype == np.uint16
     limit = equity_limit(checkers)
     shown = (np.arange(1 << 16) * (limit / 32767.5) - limit).astype(np.float32)  # equity of each code
@@ -134,7 +135,7 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
                     job.progress.note(f"{error}; the checkpoint is damaged, and the build starts over")
                     clear_parts(job)
                     solve_in_parts(parameters, job, scale, rows)
-            else:  # too short for a checkpoint; a killed build starts over
+            else:  # too short for a checkpoint: after a kill the build starts again
                 job.progress.start(job.title, (count - 1) ** 2, "pairs")
                 write_rows(rows, two_sided.equity_rows(
                     parameters.points, parameters.checkers, equity_limit(parameters.checkers), scale.dtype,
@@ -148,7 +149,7 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
                     f"expected the rows of {job.title} as written before the build resumed, found "
                     f"{len(wrong):,} changed; run the same command to start over"
                 )
-        if has_parts and not parameters.is_large:  # not part of the version
+        if has_parts and not parameters.is_large:  # the parts are not a part of the version
             (job.folder / f"{ROW_HASHES}.npy").unlink()
 
     def batches(self, computed: Computed[TwoSidedParameters]) -> Iterator[pa.RecordBatch]:
@@ -169,7 +170,7 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
         reader = TwoSidedTable(recheck.table)
         plays, layouts = all_plays(reader.points, reader.checkers), all_layouts(reader.points, reader.checkers)
         pairs = recheck.generator.integers(1, len(layouts), (rows, 2))
-        # sorted by opponent: the results of plays are in one row of the table
+        # sorted by opponent, because the pairs after plays are then in one row of the table
         for batch in np.array_split(pairs[np.argsort(pairs[:, 1], kind="stable")], -(-rows // BATCH_PAIRS)):
             check_pairs(reader, plays, layouts, batch)
         bound = 3 * error_bound(reader.points, reader.checkers)
@@ -177,9 +178,10 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
 
 
 def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Array) -> None:
-    """Recompute pairs of layouts, int64[n, 2] position indexes (on roll, opponent), from the pairs that their plays
-    lead to, and compare. Raises CheckFailedError, which names the worst pair. The bound is three times the error bound,
-    because doubling counts an error of the table twice, and the row has an error of its own."""
+    """Check stored pairs of layouts by recomputing them from the pairs to which their plays lead. `pairs` are position
+    indexes (on roll, opponent), int64[n, 2]. Raises CheckFailedError, which names the worst pair, for a difference
+    above three times the error bound: doubling counts an error of the table twice, and the checked row has an error
+    too."""
     on_roll, opponent = pairs.T
     rolls = (on_roll[:, None] * ROLL_COUNT + np.arange(ROLL_COUNT)).ravel()
     counts = plays.start[rolls + 1] - plays.start[rolls]
@@ -206,8 +208,9 @@ def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Arra
 
 
 def repair_rows(parameters: TwoSidedParameters, table: Table, progress: Progress) -> int | None:
-    """Rewrite the damaged rows of a version in place. Returns how many there were, or None if so much is damaged that
-    the table must be rebuilt. Raises DigestMismatchError if a new row does not match its hash, and StorageError."""
+    """Rewrite the damaged rows of a version in place. Returns how many rows were damaged, or None if the damage is so
+    large that the table must be rebuilt. Raises DigestMismatchError if a new row does not match its hash, and
+    StorageError if a file cannot be read or written."""
     path = table.folder / "equities.npy"
     (expected,) = (entry.bytes for entry in table.manifest.files if entry.name == path.name)
     if path.stat().st_size != expected:  # truncated: the missing bytes become damaged rows

@@ -1,4 +1,4 @@
-"""Solves one-sided races backwards, by pip count: the one-sided and the gammon table."""
+"""Computes the one-sided and the gammon table: solves one-sided races backwards, by pip count."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_sa
 
 CHANCE_ERROR = 6e-8  # one rounding per roll in units of 2^-30, and one to float32
 MOMENT_ERROR = 1e-5  # error of mean and variance computed from float32 chances
-TIE_ROLLS = 1e-7  # plays this close are ties, and either may have been chosen
+TIE_ROLLS = 1e-7  # plays that differ by less are ties, and each may have been chosen
 
 
 class RaceComputation(Computation[RaceParameters]):
@@ -108,7 +108,7 @@ def check_row(reader: RaceTable, index: int, layouts: Array) -> None:
 
 
 def chance_lists(arrays: Mapping[str, Array], rows: slice) -> pa.Array:
-    """The chances of some rows, as lists that start at 0 rolls."""
+    """Return the chances of some rows as lists that begin with the chance of 0 rolls."""
     first = arrays["first_roll"][rows].astype(np.int64)
     offsets = arrays["offsets"][rows.start : rows.stop + 1].astype(np.int64)
     lengths = np.diff(offsets)

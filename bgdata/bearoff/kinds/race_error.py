@@ -1,4 +1,4 @@
-"""The error of combining two one-sided tables, by groups of pairs, for tables too large for a row per pair."""
+"""The error of combining two one-sided tables, by groups of pairs, for tables with too many pairs for a row each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GROUPINGS = ("all", "pips", "checkers", "wastage")
 
 @dataclass(frozen=True)
 class RaceErrorParameters(ErrorParameters):
-    """Parameters of `race_error`. Gammons count with 15 checkers; the next roll is never tried."""
+    """Parameters of `race_error`. With 15 checkers gammons count. The plays of the next roll are never tried."""
 
     later = ()
 

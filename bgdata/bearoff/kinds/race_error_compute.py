@@ -19,7 +19,7 @@ from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
 from bgdata.store.table import Table
 
-BLOCK_PAIRS = 4_000_000  # pairs compared at a time
+BLOCK_PAIRS = 4_000_000  # how many pairs are compared at a time
 IN_ORDER = sorted(GROUPINGS)  # the order of rows
 MOMENTS = ("mean_difference", "sd_difference", "mean_absolute_difference")
 EXTREMES = ("largest_difference", "smallest_difference")
@@ -52,7 +52,7 @@ class RaceErrorComputation(Computation[RaceErrorParameters]):
 
     def statistics(self, computed: Computed[RaceErrorParameters]) -> Mapping[str, float]:
         parameters, arrays = computed.parameters, computed.arrays
-        return {  # the first row has all pairs
+        return {  # the first row is about all pairs
             "pairs": int(arrays["pairs"][0]),
             **dict(zip(MOMENTS, np.asarray(arrays["moments"])[0].tolist(), strict=True)),
             **dict(zip(EXTREMES, np.asarray(arrays["extremes"])[0].tolist(), strict=True)),
@@ -68,8 +68,8 @@ class RaceErrorComputation(Computation[RaceErrorParameters]):
 def error_arrays(
     parameters: RaceErrorParameters, inputs: Mapping[str, Table], advance: Callable[[int], object] = lambda _: None
 ) -> dict[str, Array]:
-    """Compute the arrays of a version, in the order of their keys, without empty groups. `advance` is called with the
-    number of pairs finished since the last call."""
+    """Compute the arrays of a version, with one row for each group that is not empty, in the order of the table's key.
+    `advance` is called with the number of pairs finished since the last call."""
     exact, one_sided = TwoSidedTable(inputs["two_sided"]), RaceTable(inputs["one_sided"])
     layouts = all_layouts(exact.points, exact.checkers)
     wastages = layout_wastages(one_sided, layouts)[1:]

@@ -1,4 +1,4 @@
-"""Endgames in which each side has a few checkers anywhere on the board, including contact and hits."""
+"""Contact endgames: each side has a few checkers anywhere on the board, and hits are possible."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ CUBE_COLUMNS = (
 
 
 def layouts_of(checkers: int) -> int:
-    """The number of layouts with at most `checkers` checkers."""
+    """Return the number of layouts with at most `checkers` checkers."""
     return comb(POINTS + checkers, checkers)
 
 
 def pairs_of(checkers: int) -> int:
-    """The number of ordered pairs of non-empty layouts with at most `checkers` checkers that share no point."""
+    """Return the number of ordered pairs of non-empty layouts with at most `checkers` checkers that share no point."""
     layouts = layouts_of(checkers)
     apart = sum(
         comb(24, taken) * comb(checkers + 1, taken + 1) * comb(POINTS - taken + checkers, checkers)
@@ -74,7 +74,7 @@ class ContactEndgame(Dataset[EndgameParameters]):
     )
     parameters = EndgameParameters
     most_checkers = 4
-    defaults = ()  # none, because they take minutes; positions without contact are in the bearoff tables
+    defaults = ()  # none, because a table takes minutes; positions without contact are in the bearoff tables
     smallest = EndgameParameters(1)
 
     def slug(self, parameters: EndgameParameters) -> str:
@@ -92,8 +92,8 @@ class ContactEndgame(Dataset[EndgameParameters]):
 
 
 def endgame_estimate(parameters: EndgameParameters, *, lanes: int, stored: int, work: int) -> Estimate:
-    """Estimate the cost of a build that has, for each pair, `lanes` values, `stored` bytes on disk and `work` bytes of
-    memory."""
+    """Estimate the cost of a build. Each pair has `lanes` values in memory, and takes `stored` bytes on disk and `work`
+    more bytes of memory."""
     cells, rows = layouts_of(parameters.checkers) ** 2, pairs_of(parameters.checkers)
     solving = cells * 8 * lanes  # values of this and of the previous round
     row_bytes = rows * (8 + stored) if parameters.checkers <= PARQUET_CHECKERS else 0

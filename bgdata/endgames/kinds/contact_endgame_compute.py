@@ -1,4 +1,5 @@
-"""Solves every pair of layouts of a few checkers, in rounds until bounds prove the values; also for `hypergammon`."""
+"""Solves every pair of layouts of a few checkers, in rounds, until bounds prove the values. `hypergammon` uses it
+too."""
 
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_sa
 from bgdata.store.job import Job
 
 KEPT = COLUMNS[:4]  # no gammon, no Jacoby rule
-SETTLED = 5e-7  # change of a value in a round: a few roundings
-STEADY_ROUNDS = 5  # extrapolate after this many rounds
+SETTLED = 5e-7  # change in a round below which values are settled: a few roundings
+STEADY_ROUNDS = 5  # rounds between extrapolations
 MAX_RATIO = 0.9  # largest credible ratio of the changes of two rounds
 WIDTH = 5e-6  # largest distance from a value to its bound
-UNITS = 200  # units of slack in WIDTH
+UNITS = 200  # WIDTH in units of slack
 EXPECTED_ROUNDS = {1: 27, 2: 34, 3: 43, 4: 51}  # for the progress bar only
 MAX_ROUNDS = 1000
 GROUP_ROWS = 491_520  # rows of a Parquet row group
@@ -53,14 +54,14 @@ class ContactEndgameComputation(Computation[EndgameParameters]):
 
 
 def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> solver.Bounds:
-    """Compute the values of all pairs, and prove them. Rounds run until the values settle. Further rounds with bounds
-    around the values run until no bound grows, which proves the values. A killed build resumes after its last
-    checkpoint."""
+    """Compute the values of all pairs, and prove them. Rounds are repeated until the values settle. Then the values get
+    bounds, and rounds are repeated until no bound grows, which proves the values. A build that was killed resumes after
+    its last checkpoint."""
     values = solver.start_values(all_layouts(parameters.checkers), gammons=gammons)
-    before = np.zeros_like(values.cube_values)  # cube values of an earlier round; after settling, memory of the bounds
+    before = np.zeros_like(values.cube_values)  # cube values of an earlier round; later the memory of the bounds
     slack, has_bounds = before.view(np.uint8)[: 2 * len(before)], np.zeros(1, np.uint8)
     bounds = values._replace(slack=slack, unit=np.float32(WIDTH / UNITS))
-    moves = np.ones(2)  # largest change of the last round, and of the one before
+    moves = np.ones(2)  # largest change in the last round, and in the round before
     state: dict[str, Array] = {"worths": values.cube_values, "slack": slack, "has_bounds": has_bounds, "moves": moves}
     sizes = [1] * EXPECTED_ROUNDS[parameters.checkers] + [0] * MAX_ROUNDS
     for number in job.steps("rounds", range(1, MAX_ROUNDS + 1), sizes[:MAX_ROUNDS], state):
@@ -81,8 +82,8 @@ def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> 
 
 
 def pair_batches(checkers: int, arrays: Sequence[tuple[Array, Sequence[str]]]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of the pairs that share no point, neither side empty. `arrays` has arrays [on roll, opponent,
-    column] with the names of their columns."""
+    """Yield the rows of the pairs in which the sides share no point, and both have checkers. `arrays` contains arrays
+    [on roll, opponent, column], each with the names of its columns."""
     layouts = all_layouts(checkers)
     wanted = solver.are_unfinished(layouts)
     step = max(1, GROUP_ROWS // len(layouts))
@@ -97,7 +98,7 @@ def pair_batches(checkers: int, arrays: Sequence[tuple[Array, Sequence[str]]]) -
 
 
 class Successors:
-    """All positions after the legal plays of some pairs, found by the rules of the game alone."""
+    """All positions after the legal plays of some pairs, listed by the rules of the game without the solver."""
 
     def __init__(self, layouts: Layouts, on_roll: Array, opponent: Array) -> None:
         boards = boards_of(layouts.counts[on_roll], layouts.counts[opponent])
@@ -105,19 +106,19 @@ class Successors:
         self.on_roll, self.opponent = layout_indexes(flip_boards(after))
 
     def lowest(self, values: Array) -> Array:
-        """float64[pairs, rolls]: the lowest of `values` after any play of a roll."""
+        """Return the lowest of `values` after any play of a roll, as float64[pairs, rolls]."""
         found: Array = np.minimum.reduceat(np.asarray(values, np.float64), self.offsets[:-1])
         return found.reshape(-1, len(DICE))
 
     def mean_of_lowest(self, values: Array) -> Array:
-        """float64[pairs]: the mean over all rolls of the lowest of `values` after any play of the roll."""
+        """Return the mean over all rolls of the lowest of `values` after any play of the roll, as float64[pairs]."""
         return self.lowest(values) @ WEIGHTS / 36
 
 
 def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> Array:
-    """Recompute random pairs of a version from the positions that their legal plays lead to, and compare. Returns these
-    pairs, int64[n, 2]. The bound allows for doubling, which counts an error of the table twice, and for the error of
-    the row itself. Raises CheckFailedError, which names the worst pair."""
+    """Check random pairs of a version by recomputing them from the positions after their legal plays. Returns these
+    pairs, int64[n, 2]. Raises CheckFailedError, which names the worst pair, if a difference is too large. The limit
+    allows for doubling, which counts an error of the table twice, and for the error of the checked row."""
     layouts, table = all_layouts(recheck.parameters.checkers), recheck.table
     equities, bound = table.array("equities"), 3 * ERROR_BOUND
     if recheck.rows < table.manifest.rows:
@@ -153,10 +154,10 @@ def checked_text(recheck: Recheck[EndgameParameters]) -> str:
 
 
 def cube_values_of(theirs: Array) -> list[Array]:
-    """The cube values of the equities `theirs`, [n, column], of the side on roll. The columns are those of the side
-    that played: see `endgames.solver`."""
+    """Convert equities `theirs`, [n, column], of the side on roll to cube values, in the columns of the side that
+    played: see `endgames.solver`."""
     cubeless, owned, centered, opponent_owned, *jacoby = theirs.T
-    doubled = np.minimum(2 * opponent_owned, 1)  # never after a lost game, which is worth more than twice as much
+    doubled = np.minimum(2 * opponent_owned, 1)  # never after a lost game: losing twice as much is worse
     cube_values = [cubeless, opponent_owned, np.maximum(centered, doubled), np.maximum(owned, doubled)]
     return cube_values + [np.maximum(each, doubled) for each in jacoby]
 

@@ -57,9 +57,9 @@ class HypergammonComputation(Computation[EndgameParameters]):
 
 
 def check_chances(recheck: Recheck[EndgameParameters], pairs: Array) -> None:
-    """Compare the chances of int64[n, 2] pairs with the chances after their best plays. Equally good plays may win more
-    or fewer gammons, so the chances of a pair must be between the lowest and the highest of these. Raises
-    CheckFailedError if they are not."""
+    """Compare the chances of int64[n, 2] pairs with the chances after their best plays. Raises CheckFailedError unless
+    the chances of a pair are between the lowest and the highest chances after equally good plays, which may win more or
+    fewer gammons."""
     table, (on_roll, opponent) = recheck.table, pairs.T
     chances, equities = table.array("chances"), table.array("equities")
     followers = Successors(all_layouts(recheck.parameters.checkers), on_roll, opponent)

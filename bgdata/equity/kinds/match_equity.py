@@ -104,8 +104,8 @@ FIRST_DOUBLES = TableShape(
 @dataclass(frozen=True)
 class MatchEquityParameters(NetworkChoice):
     """Parameters of `match_equity`: the source of the post-Crawford row, the share of games that end in a gammon, the
-    cube life index, and the number of points to go. The row comes from a network at `ply`, or is given, as the
-    trailer's mwc from 1-away on. The default gammon rate is the rate in the network's opening play."""
+    cube life index, and the number of points to go. The row is the trailer's mwc from 1-away on. It is computed by a
+    network at `ply`, or given as `row`. The default gammon rate is the rate in the network's opening play."""
 
     ply: int = 1
     row: tuple[float, ...] = ()
@@ -126,8 +126,8 @@ PUBLISHED = MatchEquityParameters(row=PUBLISHED_ROW, gammon_rate=PUBLISHED_RATE,
 
 
 class MatchEquityTables(Dataset[MatchEquityParameters]):
-    """Kind `match_equity`: match equity tables built by bgdata. They have one row for each score, and two if a side is
-    1-away, which occurs in Crawford and post-Crawford games."""
+    """Kind `match_equity`: match equity tables built by bgdata. They have one row for each score, and two rows if a
+    side is 1-away: one for the Crawford game and one for post-Crawford games."""
 
     name = "match_equity"
     revision = 3  # 3: 1-ply looks at 18 plays of each roll, in races too

@@ -23,8 +23,8 @@ from bgdata.store.parameters import number_text
 
 NOTICE = "Built by bgdata; in the public domain (CC0-1.0)."
 STATES = ("state_boards", "state_weights", "state_chances")
-GAMMON_POINT = 0.01  # the unit of sensitivities, in gammon rate
-CLOSE = 1e-12  # verification computes the same, except for the order of sums on other machines
+GAMMON_POINT = 0.01  # the unit of sensitivities, as a gammon rate
+CLOSE = 1e-12  # tolerance of verification: other machines may add numbers in another order
 
 
 class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
@@ -101,11 +101,11 @@ def opening_states(context: Context[MatchEquityParameters]) -> dict[str, Array]:
 
 def first_doubles(player: LookaheadPlayer) -> dict[str, Array]:
     """Find the 330 positions in which the trailer of a post-Crawford game can first double, if `player` plays both
-    sides by cubeless money equity: boards int8[n, 26] with the trailer on roll, their weights float64[n] and five
-    cumulative chances float32[n, 5].
+    sides by cubeless money equity. Returns boards int8[n, 26] with the trailer on roll, their weights float64[n] and
+    five cumulative chances float32[n, 5].
 
-    Where the leader wins the first roll, one of 15, the trailer can double after it: these come first, in the order of
-    the rolls. Where the trailer wins the first roll, it can double once the leader has replied: 15 x 21 positions."""
+    If the leader wins the opening roll, the trailer can double after it. These 15 positions come first, in the order of
+    the rolls. If the trailer wins the opening roll, it can double after the leader's reply: 15 x 21 positions."""
     opened = play_rolls(player, np.array([START.board], np.int8), DICE[DICE[:, 0] != DICE[:, 1]])
     boards, first = np.concatenate([opened, play_rolls(player, opened, DICE)]), 0.5 / len(opened)
     weights = np.concatenate([np.full(len(opened), first), np.tile(first * CHANCES, len(opened))])
@@ -113,7 +113,8 @@ def first_doubles(player: LookaheadPlayer) -> dict[str, Array]:
 
 
 def play_rolls(player: LookaheadPlayer, boards: Array, rolls: Array) -> Array:
-    """int8[n x m, 26]: play each of int8[m, 2] rolls from each of n boards; the opponent is on roll after it."""
+    """Play each of m rolls, int8[m, 2], from each of n boards, int8[n, 26]. Returns the boards after the plays, with
+    the opponent on roll, as int8[n x m, 26]."""
     every = np.repeat(boards, len(rolls), axis=0)
     return np.ascontiguousarray(player.choose_plays(every, np.tile(rolls, (len(boards), 1))))
 

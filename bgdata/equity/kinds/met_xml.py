@@ -47,7 +47,7 @@ class MetXml(FileImport):
 
 
 def met_name(file: str) -> str:
-    """The name of a match equity table, from the name of its file."""
+    """Return the name of a match equity table, from the name of its file."""
     return name_of_file(file) or "unnamed"
 
 

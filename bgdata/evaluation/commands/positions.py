@@ -184,7 +184,8 @@ def hint(
 
 
 def describe_evaluation(evaluation: Evaluation) -> str:
-    """Lines of text with winning and losing chances, equity, and the source of the evaluation with its accuracy."""
+    """Return lines of text with winning and losing chances, equity, and the source of the evaluation with its
+    accuracy."""
     rows = (
         ("win", evaluation.win, evaluation.win_gammon, evaluation.win_backgammon),
         ("lose", 1 - evaluation.win, evaluation.lose_gammon, evaluation.lose_backgammon),
@@ -205,9 +206,9 @@ def describe_source(evaluation: Evaluation) -> str:
 
 
 def describe_plays(rows: Sequence[Row], more: int) -> str:
-    """A text table of the best plays: ply, play, equity (cubeful if available), loss at that ply, mwc in a match, and
-    chances in percent: win, gammon, backgammon - lose, gammon, backgammon. `more` is the number of plays that are left
-    out."""
+    """Return a text table of the best plays: ply, play, equity (cubeful if available), loss at that ply, mwc in a
+    match, and chances in percent: win, gammon, backgammon - lose, gammon, backgammon. `more` is the number of plays
+    that are left out."""
     has_cube, has_mwc = (rows[0][name] is not None for name in ("cubeful_equity", "mwc"))
     columns = (
         Column("rank", heading="", width=3, is_right=True),
@@ -252,7 +253,8 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
 
     Exact tables answer for the bearoff positions that they cover, and other races of a few checkers are solved for
     their score and cube. A model of the cube answers for all other positions, from the five chances that `bgdata eval`
-    prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
+    prints. With --ply 1 or more, both sides may double on the way, and the model answers for the positions after it.
+    Equities are points per unit cube; at a match score they are match winning chances (mwc).
     """
     from bgdata.cli.defaults import rules_from_options
 
@@ -283,8 +285,8 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
 
 
 def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> str:
-    """Lines of text with the best cube action, a table of all actions, the gains from doubling and from taking, the
-    winning chances at which decisions change, and the source."""
+    """Return lines of text with the best cube action, a table of all actions, the gains from doubling and from taking,
+    the winning chances at which decisions change, and the source."""
     from bgdata.equity.cube import Method, Unit, describe_model
     from bgdata.equity.curves import NEVER
 
@@ -311,8 +313,9 @@ def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) 
 
 
 def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> list[str]:
-    """A heading, and one line for each cube action: its equity, and the difference from the equity under best play. In
-    a match: its mwc, the difference in mwc, and the equity normalized to the current game."""
+    """Return a heading, and one line for each cube action. The line contains the equity of the action, and its
+    difference from the equity if both sides play best. In a match it contains the mwc, the difference in mwc, and the
+    equity normalized to the current game."""
     from bgdata.equity.cube import Unit, normalised_equity
 
     given = {

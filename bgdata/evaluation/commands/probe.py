@@ -103,8 +103,8 @@ def print_layouts(position: Position) -> None:
 
 
 def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> ProbeRow:
-    """Look a position up in a gnubg bearoff file, as a row of data. Raises NotCoveredError if the file does not cover
-    the position, CorruptFileError if it is damaged, and UsageError if it is not a bearoff database."""
+    """Look up a position in a gnubg bearoff file. Returns a row of data. Raises NotCoveredError if the file does not
+    cover the position, CorruptFileError if it is damaged, and UsageError if it is not a bearoff database."""
     file = open_gnubg_bearoff(path)
     indexes = [position_index(fit_layout(row, file.points)) for row in (on_roll, opponent)]
     if max(indexes) >= len(file):
@@ -120,7 +120,7 @@ def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> ProbeRow:
 
 
 def probe_lines(warehouse: Warehouse, row: ProbeRow) -> Iterator[str]:
-    """Lines of text with the values in `row`, which a table or gnubg file has for the position."""
+    """Yield lines of text with the values in `row`, which come from a table or a gnubg file."""
     if row["method"] == "exact":
         equities: Equities = row["equities"]
         chance = "" if row["win"] is None else f"  (win chance {row['win']:.6f})"
@@ -200,7 +200,7 @@ def probe_match(warehouse: Warehouse, position: Position, stakes: Stakes, met: s
 
 def parameters_of(warehouse: Warehouse, stakes: Stakes, met: str) -> MatchBearoffParameters:
     """The parameters of the match bearoff table with 6 points and 6 checkers for the score in `stakes`. `met` names the
-    match equity table; raises MissingTableError if it is missing."""
+    match equity table. Raises MissingTableError if it is missing."""
     assert isinstance(stakes.score, MatchScore)
     return DATASET.complete(
         MatchBearoffParameters(
@@ -217,8 +217,8 @@ def parameters_of(warehouse: Warehouse, stakes: Stakes, met: str) -> MatchBearof
 def covering_parameters(
     warehouse: Warehouse, parameters: MatchBearoffParameters, on_roll: list[int], opponent: list[int]
 ) -> MatchBearoffParameters:
-    """The parameters of the smallest match bearoff table that covers a position: the given ones, or those of a larger
-    table that is built. Raises NotCoveredError if no such table covers the position."""
+    """Return the parameters of the smallest match bearoff table that covers a position: the given parameters, or those
+    of a larger table that has been built. Raises NotCoveredError if no such table covers the position."""
     if on_roll[BAR - 1] or opponent[BAR - 1]:
         raise NotCoveredError("expected a bearoff position, got a checker on the bar")
     points = max(point for row in (on_roll, opponent) for point in range(1, BAR) if row[point - 1])

@@ -1,8 +1,8 @@
 """Inputs of a network for contact positions: features that human players look at, besides the checkers.
 
-Inputs are int16 in units of 1/64, so that sums are exact; most are between 0 and 1 (64), some reach 2. Both sides give
-the same inputs, the player on roll first; the values of inputs do not depend on who rolls next. The definitions are our
-own, after well-known ideas of the field; no other program was followed.
+Inputs are int16 in units of 1/64, so that sums are exact. Most are between 0 and 1 (64), some reach 2. Each side has
+the same inputs, the player on roll first. The values of inputs do not depend on who rolls next. The definitions are
+bgdata's, after well-known ideas of the field, and not those of another program.
 """
 
 from __future__ import annotations
@@ -101,12 +101,13 @@ _HOME_AND_BAR_POINT = 0b1111111 << 18  # points 7 to 1, ahead
 
 
 def stuck_checkers() -> NDArray[np.int64]:
-    """int64[7, 16]: how many checkers are expected to be on the bar after a roll, at most 2, in units of 1/64. The
-    first index is the number of closed points, the second the number of checkers on the bar before the roll."""
+    """Compute the mean number of checkers that remain on the bar after a roll, at most 2, as int64[7, 16] in units of
+    1/64. The first index is the number of closed points, the second the number of checkers on the bar before the
+    roll."""
     table = np.zeros((7, 16), np.int64)
     for closed in range(7):
         for bar in range(1, 16):
-            left = 0  # summed over 36 rolls; which points are closed does not matter
+            left = 0  # summed over 36 rolls; it does not matter which points are closed
             for die in range(1, 7):
                 for other in range(1, 7):
                     entering = (die > closed) + (other > closed) if die != other else 4 * (die > closed)
@@ -124,15 +125,15 @@ class Totals(NamedTuple):
 
     checkers: int
     pips: int
-    outside: int  # pips to the home board
-    to_pass: int  # pips past the other side's rearmost checker
+    outside: int  # pips needed to reach the home board
+    to_pass: int  # pips needed to pass the other side's rearmost checker
     timing: int
     low: int  # checkers on the two lowest points
 
 
 def _by_slot(value: Callable[[int], int]) -> NDArray[np.int32]:
-    """int32[2, 26]: `value` of the point of each slot of a board, as the player on roll numbers points, and as the
-    opponent does."""
+    """Compute `value` of the point at each index of a board, as int32[2, 26]: first with the point numbers of the
+    player on roll, then with those of the opponent."""
     own = [value(point) for point in range(26)]
     return np.array([own, own[::-1]], np.int32)
 
@@ -142,8 +143,8 @@ _OUTSIDE = _by_slot(lambda point: max(point - 6, 0))
 _FAR = _by_slot(lambda point: point - 6 if 7 <= point <= 17 else 0)
 _NEAR = _by_slot(lambda point: point - 2 if 3 <= point <= 6 else 0)
 _LOW = _by_slot(lambda point: int(1 <= point <= 2))
-# int16[52, 25]: by mean from 0 to 25 and slot, squared pips of a checker behind the mean, for the player on roll, then
-# for the opponent
+# int16[52, 25]: by mean from 0 to 25 and point, the squared number of pips by which a checker is behind the mean, for
+# the player on roll, then for the opponent
 _SQUARED = np.array(
     [[max(point - mean, 0) ** 2 for point in points] for points in (range(25), range(25, 0, -1)) for mean in range(26)],
     np.int16,
@@ -200,7 +201,7 @@ def fill_side(
 
 @kernel(borrows=True)
 def count_at(board: Boards, side: int, slot: int) -> int:
-    """The number of checkers of a side (1: on roll, -1: opponent) on a slot from 1 to 24."""
+    """Count the checkers of a side (1: on roll, -1: opponent) at an index of the board from 1 to 24."""
     return max(side * int(board[slot]), 0)
 
 
@@ -217,7 +218,7 @@ def side_totals(board: Boards, side: int, them: SideSets) -> Totals:
     row = 0 if side > 0 else 1
     front = np.int32(min(lowest(them.ahead), 25))  # their rearmost checker, in our numbering
     checkers = pips = outside = to_pass = timing = low = _NONE
-    for slot in range(1, 25):  # 32-bit sums, so that eight slots are added at once
+    for slot in range(1, 25):  # 32-bit sums, so that eight points are added at once
         count, point = max(np.int32(side * board[slot]), _NONE), _POINTS[row, slot]
         spare = max(np.int32(count - _TWO), _NONE)
         checkers = np.int32(checkers + count)
@@ -252,8 +253,8 @@ def fill_rolls(bar: int, numbers: RollNumbers, lane: int, inputs: Inputs, at: in
 
 @kernel(borrows=True)
 def set_side(board: Boards, side: int, us: SideSets, them: SideSets, lane: int, numbers: RollNumbers) -> None:
-    """Fill one lane of `numbers`, which `shots.fill_roll_counts` reads, with the sets of a side. To make a new point,
-    no checker leaves an own point from 7 to 1 if that would break it."""
+    """Fill one lane of `numbers`, which `shots.fill_roll_counts` reads, with the sets of a side. A new point is not
+    made with a checker whose move would break an own point from 7 to 1."""
     movers, landings = us.ahead & FIELD, FIELD & ~them.own_made
     singles = movers & ~us.ahead_made
     base = 0 if side > 0 else 25
@@ -282,8 +283,8 @@ def fill_weak_points(us: SideSets, them: SideSets, inputs: Inputs, at: int) -> N
 
 @kernel(borrows=True)
 def fill_escapes(board: Boards, side: int, ahead: int, blocks: int, inputs: Inputs, at: int) -> None:
-    """Fill inputs[at:at + 3] with the chances to escape: of the rearmost checker, of the checkers far back, and of
-    those not home."""
+    """Fill inputs[at:at + 3] with the chances to escape: of the rearmost checker, of the checkers far back, and of the
+    checkers outside the home board."""
     base = 0 if side > 0 else 25
     inputs[at] = _CHANCES[escapes_from(min(lowest(ahead), 24), blocks)]
     bar = bar_of(board, side)

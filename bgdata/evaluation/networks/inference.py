@@ -1,10 +1,11 @@
-"""Networks in integers: the first layer can be updated from that of any other board, with bit for bit the same result.
+"""Networks in integer arithmetic: the first layer of a board can be updated from that of any other board, with the same
+result, bit for bit.
 
-Inputs are integers in units of 1/64, weights of the first layer int16 in units of 2^-12, so sums are exact int32 in
-units of 2^-18 in any order, and evaluating a play costs only what it changes. Later weights are int16 in units of
-2^-11. Hidden units are int16: logistic ones in units of 2^-13, so that later sums are int32 in units of 2^-24;
-rectified ones, which reach 8 instead of 1, in units of 2^-9, and later sums in units of 2^-20. The outputs are
-logistic.
+Inputs are integers in units of 1/64, and weights of the first layer are int16 in units of 2^-12. So sums are int32 in
+units of 2^-18, exact in any order, and the evaluation of a play only adds what the play changes. Later weights are
+int16 in units of 2^-11. Hidden units are int16. Logistic units are in units of 2^-13, and later sums int32 in units of
+2^-24. Rectified units, which reach 8 instead of 1, are in units of 2^-9, and later sums in units of 2^-20. The outputs
+are logistic.
 """
 
 from __future__ import annotations
@@ -58,14 +59,14 @@ class Activation(IntEnum):
 _LOGISTIC_BITS, _RECTIFIED_BITS = 13, 9  # binary places of hidden units
 LOGISTIC_UNIT = 1 << _LOGISTIC_BITS
 RECTIFIED_UNIT = 1 << _RECTIFIED_BITS
-RECTIFIED_LIMIT = 8 * RECTIFIED_UNIT - 1  # the maximum of a hidden unit, in its own units
+RECTIFIED_LIMIT = 8 * RECTIFIED_UNIT - 1  # the maximum of a hidden unit, as an integer
 MAX_RECTIFIED = RECTIFIED_LIMIT / RECTIFIED_UNIT
 _RECTIFIED = int(Activation.RECTIFIED)
 _FIRST_SHIFT, _LATER_SHIFT = np.int32(18 - _RECTIFIED_BITS), np.int32(11)  # from sums to rectified units
 # half a unit per sum: the squashing function takes half of its argument
 _FIRST_SCALE = np.float32(0.5 / FIRST_SUM)
 _LATER_SCALE, _RECTIFIED_SCALE = (np.float32(0.5 / each.later_sum) for each in Activation)
-_LIMIT = np.float32(4.97)  # beyond, the fraction of `fast_tanh` would exceed 1
+_LIMIT = np.float32(4.97)  # above this, the fraction of `fast_tanh` would exceed 1
 _A, _B, _C, _D, _E, _F = (np.float32(number) for number in (135135, 17325, 378, 62370, 3150, 28))
 _HALF, _HALF_UNIT = np.float32(0.5), np.float32(1 << _LOGISTIC_BITS - 1)
 _TO_NEAREST = _HALF_UNIT + _HALF
@@ -89,9 +90,9 @@ class Changes(NamedTuple):
     values: Inputs
 
 
-PACKED = 128  # units of the layer below that are packed together
-INPUT_ROOM = -(-MAX_INPUTS // STEP) * STEP  # for the inputs of a board, in whole vectors
-RECENT = 3 * LANES  # boards whose first layer is kept: with more, the nearest is nearer but takes longer to find
+PACKED = 128  # number of units of the layer below that are packed together
+INPUT_ROOM = -(-MAX_INPUTS // STEP) * STEP  # length for the inputs of a board, in whole vectors
+RECENT = 3 * LANES  # cached first layers: with more, the nearest board is nearer, but takes longer to find
 
 
 class ActiveUnits(NamedTuple):
@@ -118,8 +119,9 @@ ACTIVATION, LAYERS, SIZES = 4, 5, 6  # columns of shapes
 
 
 def layer_sizes(row: list[int]) -> list[int]:
-    """The number of units of each layer after the inputs, from the row of a network in `Networks.shapes`. Empty if
-    kernels do not support the shape: they need at least one hidden layer, five outputs, and zeros after them."""
+    """The number of units of each layer after the inputs, from the row of a network in `Networks.shapes`. The list is
+    empty if kernels do not support the shape: they need at least one hidden layer, five outputs, and zeros after these
+    numbers."""
     layers, sizes = row[LAYERS], row[SIZES:]
     if not 2 <= layers <= len(sizes) or sizes[layers - 1] != OUTPUTS:
         return []
@@ -146,8 +148,8 @@ def fast_tanh(y: np.float32) -> np.float32:
 @kernel(borrows=True)
 def nearest_recent(inputs: Inputs, begin: int, end: int, first: int, lane: int) -> int:
     """Find the row of `inputs` that differs from row first + lane in the fewest of the inputs begin to end - 1, among
-    the RECENT cached rows; ties go to the newest. The rows from `first` on are being refilled, one lane after the
-    other: the rows before `first` are older, and the rows that are not refilled yet are skipped."""
+    the RECENT cached rows. Among equally near rows, it is the newest. The rows from `first` on are being filled again,
+    one lane after another: the rows before `first` are older, and rows that are not filled yet are skipped."""
     row = first + lane
     best, fewest = row, end - begin + 1
     for steps in range(1, RECENT - LANES + lane + 1):
@@ -176,7 +178,7 @@ def add_changes(network: NetworkArrays, n: int, rows: Inputs, values: Inputs, su
     """Fill `sums` with `sums_before` plus the effect of n changed inputs: rows[0:n] are their indexes, values[0:n] the
     changes, which are multiplied by the weights. Both arrays have a zero after the first n items."""
     count = len(sums)
-    even = n + n % 2  # pairs are added, so a zero may complete the last
+    even = n + n % 2  # pairs are added; a zero may complete the last pair
     add_rows(network.weights, rows, values, even, sums_before, sums)
     for unit in range(count - count % STEP, count):
         total = sums_before[unit]
@@ -196,7 +198,8 @@ def fill_logistic(sums: Sums, scale: np.float32, hidden: Units) -> None:
 
 @kernel(borrows=True)
 def fill_rectified(sums: Sums, shift: np.int32, hidden: Units) -> None:
-    """Fill hidden units with their sums, or 0 for negative ones, rounded to units that are 2^shift times as large."""
+    """Fill hidden units with their sums, or with 0 for negative sums, rounded to units that are 2^shift times as
+    large."""
     shift_down(sums, shift, RECTIFIED_LIMIT, hidden)
     half = np.int32(1) << (shift - np.int32(1))
     for unit in range(len(sums) - len(sums) % STEP, len(sums)):
@@ -235,7 +238,7 @@ def pack_later(network: NetworkArrays, packed: Units) -> None:
     for layer in range(1, len(network.sizes)):
         count, units = network.sizes[layer - 1], network.sizes[layer]
         width = rounded_up(units)
-        for begin in range(0, count, PACKED):  # this many rows stay in the fastest cache
+        for begin in range(0, count, PACKED):  # so many rows stay in the fastest cache
             for to in range(width):
                 unit = to // STEP * STEP + UNITS[to % STEP]
                 for below in range(begin, min(begin + PACKED, count)):

@@ -11,7 +11,7 @@ class InputSet(IntEnum):
     """The set of inputs that a network computes from a board; the number is stored with the network."""
 
     TESAURO_196 = 0
-    TESAURO_198 = 1  # and two for the turn: always 1 and 0, since boards are for the player on roll
+    TESAURO_198 = 1  # Tesauro's 196 and two for the turn: always 1 and 0, since boards are for the player on roll
     RACE = 2  # Tesauro's 196 and `inputs.RACE_INPUTS`
     CONTACT = 3  # Tesauro's 196 and `contact_inputs.CONTACT_INPUTS`
 

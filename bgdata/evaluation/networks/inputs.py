@@ -1,10 +1,10 @@
 """The inputs of a network: integers in units of 1/64, so that sums are exact in any order.
 
-Every input set begins with Tesauro's 196 inputs (1992): for each point, as the player on roll counts, whether the
-player has at least 1, 2 and 3 checkers there, and half of the checkers beyond 3, and the same four for the opponent;
-then half of the checkers on the bar, ours and the opponent's, and the fraction of 15 that is off, ours and the
-opponent's. Inputs after the inputs of the points are called extras. They are computed for each board, while the inputs
-of a point depend only on its checkers.
+Every input set begins with Tesauro's 196 inputs (1992). Each point, as the player on roll numbers points, has four
+inputs for the player on roll and four for the opponent: whether the side has at least 1, 2 and 3 checkers there, and
+half of its checkers beyond 3. After the points come half of the checkers on the bar, ours and the opponent's, and the
+fraction of the 15 checkers that is off, ours and the opponent's. Inputs after those of the points are called extras.
+They are computed for each board, while the inputs of a point depend only on its checkers.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def fill_race_side(board: Boards, side: int, inputs: Inputs, at: int) -> int:
     bar = bar_of(board, side)
     left, pips, outside, crossovers, outside_pips = bar, 25 * bar, bar, 4 * bar, 19 * bar
     back, back_pips = bar, 7 * bar
-    empty, lowest = 6, 6  # empty points of the home board, and the lowest occupied point
+    empty, lowest = 6, 6  # number of empty points of the home board, and the lowest occupied point
     for point in range(24, 0, -1):
         count = count_at(board, side, base + side * point)
         left += count
@@ -108,7 +108,7 @@ def fill_race_side(board: Boards, side: int, inputs: Inputs, at: int) -> int:
 
 POINT_INPUTS = 24 * 8
 BASE_EXTRAS = 4
-MAX_BOARDS = SIDES // 2  # with extras computed together
+MAX_BOARDS = SIDES // 2  # number of boards whose extras are computed together
 
 # by input set: number of extras
 EXTRAS = {
@@ -140,8 +140,8 @@ OF_OFF = np.round(np.arange(CHECKERS + 1) * UNIT / CHECKERS).astype(np.int16)
 
 def encode(input_set: InputSet, boards: Boards) -> Inputs:
     """Compute the inputs of a network, int16[n, input_count(input_set)] in units of 1/64, from int8[n, 26] boards for
-    the player on roll. Raises InvalidPositionError unless boards are int8[n, 26]; whether they are legal is not
-    checked."""
+    the player on roll. Raises InvalidPositionError for another shape or type. It is not checked whether the boards are
+    legal."""
     inputs = np.empty((len(check_boards(boards)), input_count(input_set)), np.int16)
     fill_encoded(int(input_set), np.ascontiguousarray(boards), inputs)
     return inputs

@@ -1,7 +1,7 @@
-"""Networks with bearoff tables as evaluators and players: mapped from versions, with measured accuracy, opened by name.
-`network` is the default network of the package, `network/NAME` one of the warehouse. Measured scores come from the
-warehouse and from the package. The figures of training are from the last, short test of training; scores over 40,000
-games are far more accurate."""
+"""Networks with bearoff tables, as evaluators and players with a measured accuracy. They are mapped from versions and
+opened by name: `network` is the default network of the package, `network/NAME` a network of the warehouse. Measured
+scores come from the warehouse and from the package. A network without scores has only the figure of the last, short
+test of its training; scores over 40,000 games are far more accurate."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _DTYPES = {"shapes": np.int64, "weights": np.int16, "biases": np.int32}
 
 
 def open_networks(table: Table) -> Networks:
-    """Map the networks of a version read-only. Raises MissingTableError if an array is missing, CorruptFileError if one
-    is truncated or does not fit the others, and OlderTableError if their inputs are of an older revision."""
+    """Map the networks of a version read-only. Raises MissingTableError if an array is missing, CorruptFileError if an
+    array is truncated or does not fit the others, and OlderTableError if the inputs are of an older revision."""
     for features in table.manifest.parameters.get("features") or ():
         label, _, revision = str(features).partition("@")
         present = {each.label: str(each.revision) for each in InputSet}.get(label)
@@ -56,7 +56,7 @@ def open_networks(table: Table) -> Networks:
                 "were others; try: train it again"
             )
     shapes, weights, biases = (table.array(name) for name in Networks._fields)
-    # versions of only logistic networks have no activation column: their layers (2 or more) are in its place
+    # if all networks are logistic, there is no activation column, and the column of layers (2 or more) is in its place
     if shapes.ndim == 2 and shapes.shape[1] > ACTIVATION and shapes[:, ACTIVATION].min(initial=2) >= 2:
         shapes = read_only(np.insert(shapes, ACTIVATION, Activation.LOGISTIC, axis=1))
     networks = Networks(shapes, weights, biases)
@@ -77,8 +77,8 @@ def stored_arrays(networks: Networks) -> dict[str, NDArray[np.generic]]:
 
 
 def find_flaw(networks: Networks) -> str:
-    """Describe a defect of the arrays that would let kernels misread them or read out of bounds; an empty string if
-    there is none."""
+    """Describe a defect of the arrays with which kernels would read wrong items or out of bounds. Returns an empty
+    string if there is none."""
     for name, values in networks._asdict().items():
         if values.dtype != _DTYPES[name] or not values.flags.c_contiguous:
             return f"{name} of {values.dtype}{list(values.shape)}"
@@ -103,7 +103,7 @@ def find_flaw(networks: Networks) -> str:
 
 
 FILE = "scores.json"  # beside the package's networks; `python -m docs.ship` writes it
-GAMES, DECISIONS = "game_scores", "benchmark_scores"  # kinds that measure
+GAMES, DECISIONS = "game_scores", "benchmark_scores"  # kinds that measure players
 PUBEVAL = "pubeval"
 
 
@@ -120,9 +120,9 @@ class NetworkScore(NamedTuple):
 
 
 def best_scores(table: Table, player_version: str, warehouse: Versions | None) -> list[NetworkScore]:
-    """The most accurate score of a network version against each opponent and on each benchmark: measured in the
-    warehouse, or shipped with the package. `player_version` is the version of the player, which also depends on the
-    player's tables."""
+    """Return the most accurate score of a network version against each opponent and on each benchmark, among those of
+    the warehouse and of the package. `player_version` is the version of the player, which also depends on its
+    tables."""
     found = shipped_scores(table)
     if warehouse is not None:
         found += scores_in(warehouse, table.folder.parent.name, player_version)
@@ -135,8 +135,8 @@ def best_scores(table: Table, player_version: str, warehouse: Versions | None) -
 
 
 def scores_in(warehouse: Versions, network: str, player_version: str) -> list[NetworkScore]:
-    """The scores that a warehouse has of `network/NAME` at 0-ply: against PubEval at 0-ply without luck subtracted, and
-    on current benchmarks. Damaged versions, which `verify` reports, are skipped."""
+    """Return the scores of `network/NAME` at 0-ply in a warehouse: against PubEval at 0-ply, not luck-adjusted, and on
+    current benchmarks. Damaged versions are skipped, because `verify` reports them."""
     found: list[NetworkScore] = []
     for kind in (GAMES, DECISIONS):
         for table in warehouse.versions(kind) if kind in warehouse.kinds else ():
@@ -160,19 +160,19 @@ def scores_in(warehouse: Versions, network: str, player_version: str) -> list[Ne
 
 
 def shipped_scores(table: Table, folder: Path = SHIPPED) -> list[NetworkScore]:
-    """The scores of this network version that the package contains; an empty list for other versions."""
+    """Return the scores of this network version that the package contains. The list is empty for other versions."""
     return [NetworkScore(**each) for each in read_scores(folder).get(recorded_name(table), ())]
 
 
 def recorded_name(table: Table) -> str:
-    """The name `KIND/VARIANT/VERSION` of a version, also of one in the package. Raises ManifestFormatError if the
-    manifest is damaged."""
+    """Return the name `KIND/VARIANT/VERSION` of a version, in a warehouse or in the package. Raises ManifestFormatError
+    if the manifest is damaged."""
     return "/".join((table.manifest.dataset, *table.folder.parts[-2:]))
 
 
 def read_scores(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Read the file of scores in a folder: lists of scores by version name `KIND/VARIANT/VERSION`. Empty if there is no
-    file. Raises CorruptFileError if the file is damaged."""
+    """Read the file of scores in a folder. Returns lists of scores by version name `KIND/VARIANT/VERSION`, none if
+    there is no file. Raises CorruptFileError if the file is damaged."""
     path = folder / FILE
     if not path.is_file():
         return {}
@@ -184,9 +184,9 @@ def read_scores(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def accuracy_text(table: Table, scores: Iterable[NetworkScore], name: str) -> str:
-    """Say in one line how accurate the network for a class of positions (`name`: contact, crashed or race) is: by its
-    best measured scores, or by its points per game at the end of training. Raises ManifestFormatError if its manifest
-    is damaged."""
+    """Say in one line how accurate the network for a class of positions (`name`: contact, crashed or race) is. The
+    figures are its best measured scores, or else its points per game at the end of training. Raises ManifestFormatError
+    if its manifest is damaged."""
     games = [score for score in scores if score.measure == "points_per_game"]
     if games:
         (_, _, points, error, size, _), *_ = games
@@ -212,9 +212,9 @@ _NETWORKS = {
 
 
 class NetworkPlayer:
-    """A player that chooses the play after which the opponent's cubeless equity is lowest; ties go to the first.
-    Looking ahead, it evaluates the `likely` plays of each roll with the highest PubEval scores, or all plays if
-    `likely` is 0."""
+    """A player that chooses the play after which the opponent's cubeless equity is lowest, the first of equal plays.
+    When it looks ahead, it evaluates the `likely` plays of each roll that have the highest PubEval scores, or all plays
+    if `likely` is 0."""
 
     likely = LIKELY
 
@@ -252,7 +252,7 @@ class NetworkPlayer:
         return network_chooser(self.networks, self.tables)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
-        """Evaluate int8[n, 26] boards: five chances and a source each, see `chances.Evaluator`."""
+        """Evaluate int8[n, 26] boards. Returns five chances and a source for each: see `chances.Evaluator`."""
         return evaluations(self.networks, self.tables, board_array(boards))
 
     def evaluate_ahead(self, boards: BoardsLike, ply: int) -> Evaluations:
@@ -277,8 +277,9 @@ class NetworkPlayer:
 
 
 def version_of_folders(folders: Iterable[Path]) -> str:
-    """Eight hex digits that change with the versions in these folders, but not with the revisions of their kinds: every
-    revision counts as 1, as for the first recorded players, because later revisions may only differ in Parquet."""
+    """Return eight hex digits that change with the versions in these folders, but not with the revisions of their
+    kinds. Every revision counts as 1, as for the first recorded players, because later revisions may only differ in
+    Parquet."""
     names = (f"{folder.parent.name}/r1-{folder.name.partition('-')[2]}" for folder in folders)
     return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
 
@@ -302,8 +303,8 @@ class MappedNetwork(NetworkPlayer):
 
 
 class _Accuracy(Mapping[AnswerSource, str]):
-    """The accuracy of each source in words, from the manifests of tables and the measured scores of networks, which are
-    read on first use."""
+    """The accuracy of each source in words. It comes from the manifests of tables and the measured scores of networks,
+    which are read on first use."""
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, version: str, warehouse: Versions | None) -> None:
         self.table, self.bearoff, self.version, self.warehouse = table, bearoff, version, warehouse
@@ -340,14 +341,15 @@ def network_name(name: str) -> str:
 
 
 def find_network(name: str, warehouse: Versions, version: str | None = None) -> Table:
-    """Find a network by name: the version `version`, by default the current one, of `network/NAME`, of any kind of
-    network. If the warehouse has none, the one in the package. Raises UnknownPlayerError for another form of name,
-    MissingTableError if there is no such network, and CorruptFileError if the current version is missing."""
+    """Find a network by name: the version `version`, by default the current one, of `network/NAME`, whatever its kind.
+    If it is not in the warehouse, the network of the package with this name is used. Raises UnknownPlayerError for
+    another form of name, MissingTableError if there is no such network, and CorruptFileError if the current version is
+    missing."""
     _, variant, *named = network_name(name).split("/")
     version = named[0] if named else version
     tables = [table for kind in NETWORK_KINDS if kind in warehouse.kinds for table in warehouse.versions(kind, variant)]
     kinds = {table.folder.parts[-3] for table in tables if version in (None, table.folder.name)}
-    if version is None:  # including tables whose current version is missing, which raise
+    if version is None:  # a table whose current version is missing raises
         kinds |= {kind for kind in NETWORK_KINDS if kind in warehouse.kinds and variant in warehouse.variants(kind)}
     if kinds:
         found = [warehouse.open(kind, variant, version) for kind in sorted(kinds)]
@@ -373,8 +375,8 @@ def open_network_player(
     name: str, ply: int, warehouse: Versions, *, tables: bool = True, endgames: bool = False
 ) -> NetworkPlayer | LookaheadPlayer:
     """Open a network with the best bearoff tables of the warehouse (none if `tables` is false), all memory-mapped. At
-    ply 0, kernels can play the result. If `endgames` is true, contact endgames answer too; recorded games do not use
-    them, because recipes do not name such tables.
+    ply 0, kernels can choose plays for the result. If `endgames` is true, contact endgames answer too. Recorded games
+    do not use them, because the parameters of games do not name these tables.
 
     Raises UnknownPlayerError for another form of name, MissingTableError if there is no such network, and
     CorruptFileError if a file is damaged."""
@@ -389,9 +391,9 @@ def open_network_player(
 def map_player(
     warehouse: Versions, network: str | os.PathLike[str] = "", ply: int = 0, *, endgames: bool = True
 ) -> LookaheadPlayer:
-    """Open a player with the best bearoff tables of a warehouse, its contact endgames unless `endgames` is false, and a
-    network: one of the warehouse, the default one of the package, or an ONNX file, for which exact tables only answer
-    cube decisions.
+    """Open a player with a network and the best bearoff tables of a warehouse, and its contact endgames unless
+    `endgames` is false. The network is one of the warehouse, the default network of the package, or an ONNX file. With
+    an ONNX file, exact tables only answer cube decisions.
 
     Maps files instead of copying them, and reads only what is needed. Raises MissingWarehouseError if the folder does
     not exist, MissingTableError if the network is missing, CorruptFileError if a file is damaged, UsageError for a ply

@@ -1,14 +1,15 @@
 """Integer products as processor vectors: the loops in which networks spend their time.
 
-Sums are exact in any order, so vectors change no bit. Numba does not compile loops over arrays to such code, so LLVM
-gets vectors of 32 numbers directly. Pairs of products are added by the instructions VPMADDWD, or VPDPWSSD, which also
-adds them to a sum.
+Sums are exact in any order, so vectors give the same result, bit for bit. Numba does not compile loops over arrays to
+such code, so vectors of 32 numbers are passed to LLVM directly. Pairs of products are added by the instruction
+VPMADDWD, or by VPDPWSSD, which also adds them to a sum.
 
-`copy_points` copies the inputs of the points, `weigh_points` sums over the checkers of a side, `count_changes` counts
-and `collect_changes` collects changed inputs, and `add_rows` adds their rows of a first layer to its sums, which stay
-in registers. The others are for later layers. Most rectified units are 0, and mostly the same ones after all plays of a
-position: `gather_active` collects the units that are not 0 in some lane, and `add_products_6` adds their products to
-the sums of a later layer, which stay in registers too. Six plays together read each weight once.
+`copy_points` copies the inputs of the points, and `weigh_points` sums over the checkers of a side. `count_changes`
+counts and `collect_changes` collects changed inputs. `add_rows` adds the weights of these inputs to the sums of the
+first layer, which stay in registers. The other functions are for later layers. Most rectified units are 0, and mostly
+the same units after all plays of a position. `gather_active` collects the units that are not 0 in some lane, and
+`add_products_6` adds their products to the sums of a later layer, which stay in registers too. Each weight is read once
+for six plays.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from numba.extending import intrinsic
 from bgdata.kernel import config, read_only
 from bgdata.vectors import splat, unpack, vector_at
 
-LANES = 6  # boards that are computed together
-STEP = 32  # numbers of a vector
-SUMS = STEP // 2  # sums of units in one vector
+LANES = 6  # number of boards that are computed together
+STEP = 32  # number of numbers in a vector
+SUMS = STEP // 2  # number of sums of units in one vector
 cgutils: Any = numba.core.cgutils
 _I16, _I32, _I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 _NUMBERS, _WIDE = ir.VectorType(_I16, STEP), ir.VectorType(_I32, STEP)
@@ -283,12 +284,12 @@ def _generate_gathered(context: Any, builder: Any, signature: Any, values: Any) 
 
 
 def _numbers_from(builder: Any, start: Any) -> Any:
-    """int16[32]: the numbers start, start + 1, and so on."""
+    """Generate the numbers start, start + 1, and so on, as int16[32]."""
     return builder.add(ir.Constant(_NUMBERS, list(range(STEP))), splat(builder, builder.trunc(start, _I16), _NUMBERS))
 
 
 def _is_left(builder: Any, start: Any, count: Any) -> Any:
-    """Conditions for 32 items from `start` on: whether the item is below `count`."""
+    """Generate 32 conditions for the items from `start` on: whether the item is below `count`."""
     left = splat(builder, builder.trunc(builder.sub(count, start), _I16), _NUMBERS)
     return builder.icmp_signed("<", ir.Constant(_NUMBERS, list(range(STEP))), left)
 
@@ -299,14 +300,15 @@ def _bits(builder: Any, mask: Any) -> Any:
 
 
 def _pairs_of_items(builder: Any, array: Any, item: Any) -> Any:
-    """int16[32]: array[item] and array[item + 1], repeated 16 times; the array is int16."""
+    """Load array[item] and array[item + 1] of an int16 array, repeated 16 times, as int16[32]."""
     address = builder.bitcast(builder.gep(array.data, [item]), _I32.as_pointer())
     return builder.bitcast(splat(builder, builder.load(address, align=2), _HALF), _NUMBERS)
 
 
 def _compress(builder: Any, vector: Any, is_active: Any) -> Any:
-    """int16[32]: the numbers of a vector where `is_active` is true, moved to the front, then zeros. If the processor
-    lacks AVX-512 VBMI2, the other numbers are only set to zero, so the active ones must already be in front."""
+    """Generate code that moves the numbers of a vector where `is_active` is true to the front, followed by zeros, as
+    int16[32]. If the processor lacks AVX-512 VBMI2, the other numbers are only set to zero, so the active numbers must
+    already be in front."""
     zeros = ir.Constant(_NUMBERS, None)
     if not _has("avx512vbmi2"):
         return builder.select(is_active, vector, zeros)
@@ -356,7 +358,7 @@ def _generate_products(lanes: int, context: Any, builder: Any, signature: Any, v
 
 
 def _plus_products(builder: Any, total: Any, numbers: Any, factors: Any) -> Any:
-    """int32[16]: the total plus the products of two int16[32] vectors; each item gets the products of two
+    """Generate the total plus the products of two int16[32] vectors, as int32[16]. Each item gets the products of two
     neighbours."""
     if _has("avx512vnni"):
         kind = ir.FunctionType(_HALF, [_HALF, _NUMBERS, _NUMBERS])
@@ -370,8 +372,8 @@ def _plus_products(builder: Any, total: Any, numbers: Any, factors: Any) -> Any:
 
 
 def _sums_of_pairs(builder: Any, name: str, size: int, numbers: Any, factors: Any) -> Any:
-    """int32[16]: the sums of two neighbouring products of int16[32] vectors, by the processor instruction `name`, which
-    takes `size` numbers."""
+    """Generate the sums of two neighbouring products of int16[32] vectors, as int32[16], by the processor instruction
+    `name`, which takes `size` numbers."""
     kind = ir.VectorType(_I16, size)
     called = cgutils.get_or_insert_function(
         builder.module, ir.FunctionType(ir.VectorType(_I32, size // 2), [kind, kind]), name
@@ -395,7 +397,7 @@ def _sum_of(builder: Any, vector: Any) -> Any:
 
 
 def _has(feature: str) -> bool:
-    """Whether the processor that code is compiled for has a feature."""
+    """Whether the processor for which code is compiled has a feature."""
     wanted = config.CPU_FEATURES
     if wanted is not None:
         return f"+{feature}" in wanted.split(",")
@@ -403,7 +405,7 @@ def _has(feature: str) -> bool:
 
 
 def _most_vectors() -> int:
-    """How many vectors of sums stay in registers, an even number; AVX-512 has 32 registers."""
+    """Return how many vectors of sums stay in registers, an even number. AVX-512 has 32 registers."""
     return 4 if _has("avx512bw") else 2
 
 

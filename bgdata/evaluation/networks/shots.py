@@ -1,13 +1,14 @@
 """Sets of points as integers, and what one roll can do there: escape, hit blots, make points.
 
-Bit p of a set is point p, so that one instruction handles all points. A side's checkers are used in two directions. In
-its *own* numbering they move down to point 1 (bar 25); in the other side's numbering, called *ahead*, they move up (bar
-0), where the other side's own points are the obstacles: one shift moves all checkers by a die.
+Bit p of a set is point p, so that one instruction handles all points. A side's checkers are numbered in two directions.
+In the side's *own* numbering they move down to point 1 (the bar is 25). In the other side's numbering, called *ahead*,
+they move up (the bar is 0), and the other side's own points are the obstacles. So one shift moves all checkers by a
+die.
 
-Escapes: the 12 points in front of a checker are a mask, bit i for the point i + 1 pips ahead. Its *block* ends with the
-farthest made point within BLOCK pips. A roll escapes if the checker alone can move beyond that, with one die, with
-both, or with up to four steps of a double, without stopping on a made point; points beyond 12 are open. Such counts are
-an old idea of the field (Berliner's programs used them); this definition is our own.
+For escapes, the 12 points in front of a checker are a mask, with bit i for the point i + 1 pips ahead. Its *block* ends
+with the farthest made point within BLOCK pips. A roll escapes if the checker alone can move beyond the block, with one
+die, with both, or with up to four steps of a double, without stopping on a made point. Points beyond 12 count as open.
+Such counts are an old idea of the field (Berliner's programs used them); this definition is bgdata's.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ LAST_SQUARE = 15  # beyond this square (bar 0) a checker counts as escaped
 
 
 def escape_counts() -> NDArray[np.int8]:
-    """int8[4096]: how many of the 36 rolls escape, by the mask of made points in front of the checker."""
+    """Count how many of the 36 rolls escape, by the mask of made points in front of the checker, as int8[4096]."""
     masks = np.arange(MASKS)
     near = masks & ((1 << BLOCK) - 1)
     end = np.array([mask.bit_length() for mask in range(1 << BLOCK)])[near]  # 0: no block
@@ -116,7 +117,7 @@ def escape_counts() -> NDArray[np.int8]:
 
 
 def window_counts() -> NDArray[np.int8]:
-    """int8[4096]: the largest number of points within six neighbouring ones, by mask."""
+    """Find the largest number of points of a mask that are within six neighbouring points, by mask, as int8[4096]."""
     masks = np.arange(MASKS)
     counts = np.array([mask.bit_count() for mask in range(64)], np.int8)
     windows: NDArray[np.int8] = np.max([counts[masks >> start & 63] for start in range(7)], axis=0)
@@ -129,15 +130,16 @@ _WINDOWS = window_counts()
 
 @kernel()
 def escapes_from(square: int, made: int) -> int:
-    """How many of the 36 rolls let a checker escape from `square` (0 is the bar) over the points `made` above it."""
+    """Return how many of the 36 rolls let a checker escape from `square` (0 is the bar) over the points `made` above
+    it."""
     return int(_ESCAPES[(made >> (square + 1)) & (MASKS - 1)])
 
 
 @kernel()
 def fewest_escapes(rearmost: int, made: int) -> tuple[int, int]:
-    """The fewest of the 36 rolls that escape over the points `made`: from a square at or beyond `rearmost`, and from
-    any square. Only squares up to LAST_SQUARE where a checker may be count, and always the bar, 0. The result is 36 if
-    there are none."""
+    """Return the smallest number of the 36 rolls that escape over the points `made`: from a square at or beyond
+    `rearmost`, and from any square. Only the bar, 0, and squares up to LAST_SQUARE where a checker may be count. The
+    number is 36 if there are no such squares."""
     fewest, fewest_of_all = 36, 36
     for square in range(LAST_SQUARE + 1):
         count = int(_ESCAPES[(made >> (square + 1)) & (MASKS - 1)]) | ((made >> square) & 1) << 6
@@ -158,22 +160,22 @@ def longest_run(points: int) -> int:
 
 @kernel()
 def most_in_six(points: int) -> int:
-    """The largest number of points in a set (of points 1 to 24) within six neighbouring ones."""
+    """Return the largest number of points of a set (of points 1 to 24) that are within six neighbouring points."""
     low, middle, high = points >> 1, points >> 8, points >> 13
     return int(max(_WINDOWS[low & (MASKS - 1)], _WINDOWS[middle & (MASKS - 1)], _WINDOWS[high & (MASKS - 1)]))
 
 
 @kernel()
 def points_in_front(square: int, made: int) -> int:
-    """A weight for the points `made` up to 12 pips above `square`: two for each of the nearest six points, one for each
-    other."""
+    """Return a weight of the points `made` up to 12 pips above `square`: two for each of the nearest six points, one
+    for each of the others."""
     ahead = made >> (square + 1)
     return bit_count(ahead & 63) + bit_count(ahead & (MASKS - 1))
 
 
 _NOBODY = 1 << 25  # a target without loss, for no hit
 _NOBODY_32, _ALL_PIPS, _ONE = np.int32(_NOBODY), np.int32(25), np.int32(1)
-SIDES = 16  # sides counted together: 32-bit lanes of a vector
+SIDES = 16  # number of sides counted together: 32-bit lanes of a vector
 RollNumbers = NDArray[np.int32]  # [ROLL_NUMBERS] arguments and results of `fill_roll_counts`, by lane
 ROLL_NUMBERS = 12 * SIDES
 MOVERS, SINGLES, TARGETS, LANDINGS, SOURCES, PAIRS, WANTED, HITTING, HITTING_TWO, PIPS, MAKING, ON_BLOT = range(
@@ -187,8 +189,8 @@ def entering_shots(movers: int, bar: int, targets: int, landings: int) -> tuple[
     can hit two blots, and the pips lost to the best hit, summed over the 36 rolls.
 
     `bar` is the number of checkers on the bar, `movers` the points of the other checkers, `targets` the blots to hit,
-    `landings` the points that are not blocked, all ahead. A blot on the other side's own point p loses 25 - p pips.
-    Ignores the rule that a roll must be played in full."""
+    `landings` the points that are not blocked, all ahead. A blot on the other side's own point p loses 25 - p pips. The
+    rule that a roll must be played in full is ignored."""
     hitting, hitting_two, pips = 0, 0, 0
     for die in range(1, 7):
         for other_die in range(die, 7):
@@ -239,7 +241,7 @@ def entering_double(movers: int, bar: int, targets: int, landings: int, die: int
         two = two or bit_count(first & targets) >= 2
     elif bar == 1 and (first & targets) != 0:
         two = two or bit_count((first | second) & targets) >= 2
-    again = ((first & targets) << die) & second  # squares of a checker that has already hit
+    again = ((first & targets) << die) & second  # squares that a checker reaches after a hit
     again |= ((again | (second & targets)) << die) & third
     return here | later, two or (again & targets) != 0
 
@@ -250,11 +252,12 @@ def fill_roll_counts(numbers: RollNumbers) -> None:
     sets numbers[MOVERS + lane] to numbers[WANTED + lane], and fills the counts numbers[HITTING + lane] to
     numbers[ON_BLOT + lane].
 
-    Of 36 rolls, HITTING can hit, HITTING_TWO can hit two blots, and PIPS is the total loss by the best hits; MAKING
-    make a new point that is WANTED, ON_BLOT one on a blot. All sets are ahead: MOVERS the checkers, SINGLES those alone
-    on their point, TARGETS the blots, LANDINGS the points not blocked. A point is made by two checkers from different
-    SOURCES, or by one that covers a single checker; by a double also by two from one of the PAIRS, in one or two steps
-    each. Ignores the rule that a roll must be played in full.
+    The counts: of the 36 rolls, HITTING can hit, HITTING_TWO can hit two blots, MAKING make a new point that is WANTED,
+    and ON_BLOT make it on a blot. PIPS is the total loss by the best hits. The sets are all ahead: MOVERS are the
+    checkers, SINGLES the checkers that are alone on their point, TARGETS the blots, LANDINGS the points that are not
+    blocked. A point is made by two checkers from different SOURCES, or by a checker that covers a single one; a double
+    can also make it with two checkers from one of the PAIRS, in one or two steps each. The rule that a roll must be
+    played in full is ignored.
 
     Loops over lanes have no branches and use 32 bits, and all numbers are in one array, so that they become vectors."""
     for lane in range(SIDES):
@@ -269,8 +272,8 @@ def fill_roll_counts(numbers: RollNumbers) -> None:
 
 @kernel(borrows=True)
 def add_mixed_roll(numbers: RollNumbers, high: np.int32, low: np.int32) -> None:
-    """Add the two rolls with these different dice to the counts of all lanes. Two blots are hit by one checker in
-    passing or by two checkers; two hits of the same blot or with the same single checker do not count."""
+    """Add the two rolls with these different dice to the counts of all lanes. Two blots are hit by one checker on its
+    way, or by two checkers. Two hits of the same blot, or with the same single checker, do not count."""
     for lane in range(SIDES):
         target, landing, single = numbers[TARGETS + lane], numbers[LANDINGS + lane], numbers[SINGLES + lane]
         moved, other_moved = np.int32(numbers[MOVERS + lane] << high), np.int32(numbers[MOVERS + lane] << low)

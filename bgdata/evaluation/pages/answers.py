@@ -23,16 +23,17 @@ from bgdata.web.site import Row, Site
 
 
 def cube_rules_for(site: Site, asked: PositionRequest) -> CubeRules:
-    """The rules for cube decisions at the stakes that a page was asked for, with their match equity table in a match.
-    Raises MissingTableError if there is no such table."""
+    """Return the rules for cube decisions at the stakes of a request for a page, with the match equity table in a
+    match. Raises MissingTableError if there is no such table."""
     if isinstance(asked.own_stakes.score, MatchScore):
         return CubeRules(met=met_of(site, asked.options["met"]))
     return CubeRules(has_beavers=asked.has_beavers)
 
 
 def table_rows(site: Site, position: Position, most: int | None = None) -> Iterator[Row]:
-    """Look a position up in every bearoff table that covers it, one row each, or in the smallest `most` exact and the
-    smallest `most` one-sided tables. Empty for positions that no table covers."""
+    """Look up a position in every bearoff table that covers it, and yield a row for each. If `most` is given, only the
+    smallest `most` exact and the smallest `most` one-sided tables are used. There are no rows if no table covers the
+    position."""
     try:
         on_roll, opponent = checker_rows(position)
     except BgdataError:
@@ -49,15 +50,15 @@ READERS = {"bearoff_two_sided": MoneyBearoff, "contact_endgame": MoneyEndgame}
 
 
 def cached_tables(site: Site) -> Tables:
-    """A function from a kind to the site's current tables of it, smallest first. Manifests are read and arrays mapped
-    once."""
+    """Return a function from a kind to the site's current tables of that kind, the smallest first. Manifests are read
+    and arrays mapped only once."""
     return site.keep("tables", lambda: cache(partial(current_tables, site.warehouse)))
 
 
 def exact_cubes(site: Site, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:
-    """Rows with the value of the best cube action by each exact table, for the current cube. In money play, values are
-    points per unit cube. In a match, they are mwc from tables for this score, and the rows include cubeless chances.
-    Damaged tables are skipped in money play, where `table_rows` reports them."""
+    """Yield a row with the value of the best cube action for each exact table, with the current cube. In money play,
+    values are points per unit cube. In a match, they are mwc from tables for this score, and the rows contain cubeless
+    chances too. Damaged tables are skipped in money play, where `table_rows` reports them."""
     stakes = asked.own_stakes
     if not isinstance(stakes.score, MatchScore):
         for kind, reader in READERS.items():
@@ -90,9 +91,9 @@ def exact_cubes(site: Site, asked: PositionRequest, rules: CubeRules) -> Iterato
 def side_by_side(
     evaluation: Evaluation, probed: Sequence[Row], bare: Evaluation, exact: Sequence[Row] = ()
 ) -> list[Row]:
-    """List all answers for a position, the most exact first, each with its difference from the first. `probed` are the
-    rows of bearoff tables, `bare` is the static evaluation, and `exact` the rows of `exact_cubes`, whose cubeful values
-    are added to the rows of the same tables."""
+    """List all answers for a position, the most exact first, each with its difference from the first answer. `probed`
+    are the rows of bearoff tables, `bare` is the static evaluation, and `exact` the rows of `exact_cubes`, whose
+    cubeful values are added to the rows of the same tables."""
     known = {row["source"]: row["cubeful"] for row in exact if "who" not in row}
     rows: list[Row] = [row for row in exact if "who" in row]
     rows += [

@@ -22,7 +22,7 @@ from bgdata.web.answer import Page, shade, signed_text
 from bgdata.web.position_request import SHORT, PositionRequest, integer_parameter, stakes_query
 from bgdata.web.site import Row, Site
 
-MAP = 9  # default points to go of a cube map
+MAP = 9  # default number of points to go in a cube map
 LENGTHS = (3, 5, 7, 9, 11, 15)  # points to go that the page links to
 SHOWN = {  # what the cells may show, by the word of the address
     "action": "the action",
@@ -31,7 +31,7 @@ SHOWN = {  # what the cells may show, by the word of the address
     "window": "the market window",
     "take": "take point of the opponent",
 }
-GLANCE = (  # what is at stake, by name
+GLANCE = (  # special stakes, by name
     ("money", Stakes(Money(is_jacoby=False))),
     ("double match point", Stakes(MatchScore(1, 1))),
     ("gammon-go", Stakes(MatchScore(2, 1, is_crawford=True))),
@@ -41,9 +41,9 @@ STRONGEST_GAIN = 0.05  # mwc with the strongest color
 
 
 def page(site: Site, request: Request) -> Page:
-    """Show the right cube action at every score up to some number of points to go, with a centered cube of 1. It is
-    exact if a table covers the position, or if the race can be solved in this score's share of a few seconds. Take
-    points and windows come from the cube model."""
+    """Show the right cube action at every score up to some number of points to go, with a centered cube of 1. The
+    action is exact if a table covers the position, or if the race can be solved in this score's share of a few seconds.
+    Take points and windows come from the cube model."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     length = integer_parameter(request.query_params, "length", MAP)
     if not 2 <= length <= 15:
@@ -101,8 +101,8 @@ def score_row(player: LookaheadPlayer, asked: PositionRequest, rules: CubeRules,
 def glance_row(
     player: LookaheadPlayer, asked: PositionRequest, rules: CubeRules, name: str, stakes: Stakes
 ) -> dict[str, object]:
-    """The row named `name`, such as gammon-go: the best play of the roll at these stakes, or before the roll the value
-    and the cube action."""
+    """Return the row named `name`, such as gammon-go: the best play of the roll at these stakes, or before the roll the
+    value and the cube action."""
     own = CubeRules() if isinstance(stakes.score, Money) else rules
     row: dict[str, object] = {
         "name": name,
@@ -132,8 +132,8 @@ LETTERS = {
 
 
 def cell_text(row: Row, show: str) -> str:
-    """The text in a cell of the cube map, a few characters; chances are in percent. `show` is what the map shows: one
-    of SHOWN."""
+    """Return the text in a cell of the cube map, a few characters. Chances are in percent. `show` is what the map
+    shows: one of SHOWN."""
     if show == "mwc":
         return f"{100 * row['mwc']:.1f}"
     if show == "action" or row["action"] == "none":
@@ -157,8 +157,8 @@ ACTIONS = {
 
 
 def legend_of(show: str, rows: Sequence[Row]) -> list[tuple[str, str, str]]:
-    """What each color of the cells means, as (CSS class, text in the color, words beside it); empty if cells have no
-    colors. `show` is what the map shows: one of SHOWN."""
+    """Return the meanings of the colors of cells, as (CSS class, text in the color, words beside it). The list is empty
+    if cells have no colors. `show` is what the map shows: one of SHOWN."""
     if show == "action":
         found = {row["action"] for row in rows}
         return [(name, LETTERS[name], words) for name, words in ACTIONS.items() if name in found]

@@ -1,4 +1,5 @@
-"""The form that sets positions up. It stays on the page, with what was typed, if its position cannot be answered."""
+"""The form for setting up a position. If there is no answer for the position, the form is shown again, with the user's
+input."""
 
 from __future__ import annotations
 
@@ -26,9 +27,8 @@ BOARDS = {"clear": EMPTY, "start": START}  # by the value of a button
 
 
 def redirect_form(site: Site, request: Request) -> Page | Response:
-    """Redirect the form of a position to the page of that position, which the form gives in a notation or as counts of
-    checkers. If they are invalid, show the form again with the reason. Raises TooBusyError if too many pages are being
-    computed."""
+    """Redirect the form to the page of its position, which was entered in a notation or as counts of checkers. If they
+    are invalid, show the form again with the reason. Raises TooBusyError if too many pages are being computed."""
     typed = dict(request.query_params)
     try:
         return RedirectResponse(form_address(typed), 303)
@@ -37,14 +37,14 @@ def redirect_form(site: Site, request: Request) -> Page | Response:
 
 
 def form_address(fields: Mapping[str, str]) -> str:
-    """The address of the page for the position in a form. Raises UsageError if both the notation and the checkers were
-    changed, and the errors of `PositionRequest`."""
+    """Return the address of the page for the position in a form. Raises UsageError if both the notation and the
+    checkers were changed, and the errors of `PositionRequest`."""
     given = dict(fields)
     text, is_ticked = given.pop("q", "").strip(), bool(given.pop("edit", ""))
     filled = dict(parse_qsl(given.pop("filled", "")))
     counts = [given.pop(f"p{point}", "").strip() for point in range(26)]
     is_edited = is_ticked and any(counts)
-    if not is_ticked and any(counts) and filled.get("q"):  # the checkers of the form no longer match its notation
+    if not is_ticked and any(counts) and filled.get("q"):  # the checkers in the form no longer match its notation
         before = [str(count) for count in parse_identifier(filled["q"])[0].board]
         is_edited = [count or "0" for count in counts] != before
         if is_edited and text != filled["q"]:
@@ -53,9 +53,9 @@ def form_address(fields: Mapping[str, str]) -> str:
         if message := why_too_many(counts):
             raise UsageError(message)
         text = ",".join(count or "0" for count in counts)
-    elif filled and text == filled.get("q"):  # the fields have the parts of this notation, perhaps edited
+    elif filled and text == filled.get("q"):  # the fields contain the parts of this notation, perhaps edited
         text = parse_identifier(text)[0].id
-    elif filled and parse_identifier(text or "start")[1] is not None:  # a new notation overrides untouched fields
+    elif filled and parse_identifier(text or "start")[1] is not None:  # a new notation overrides unchanged fields
         own_names = ("roll", "own", "theirs", *SHORT)
         given = {
             name: value for name, value in given.items()
@@ -65,7 +65,7 @@ def form_address(fields: Mapping[str, str]) -> str:
     if board := BOARDS.get(given.get("set", "")):
         text = board.id
         settings.pop("roll", "")
-    if text and (found := parse_identifier(text))[0] == EMPTY:  # an editor may clear the board
+    if text and (found := parse_identifier(text))[0] == EMPTY:  # an empty board is allowed in an editor
         return address(position_path(found[0]), settings)
     asked = PositionRequest(text or "start", settings)
     if given.get("flip"):
@@ -79,7 +79,7 @@ def why_too_many(counts: Sequence[str]) -> str:
     try:
         bar, *own = [int(count or 0) for count in counts]
     except ValueError:
-        return ""  # the position will say what is no number
+        return ""  # the error of the position will name what is not a number
     theirs = abs(bar) - sum(min(count, 0) for count in own)
     for name, found in (("the player on roll", sum(max(count, 0) for count in own)), ("the opponent", theirs)):
         if found > CHECKERS:
@@ -93,9 +93,9 @@ def query_settings(fields: Mapping[str, str]) -> dict[str, str]:
     own, theirs = given.get("own", ""), given.get("theirs", "")
     if own or theirs:
         given["away"] = f"{own or theirs}-{theirs or own}"
-        given.pop("jacoby", None)  # left from money play
+        given.pop("jacoby", None)  # an unchanged field from money play
     if "own" in given and (own == "1") == (theirs == "1"):
-        given.pop("crawford", None)  # left from another score
+        given.pop("crawford", None)  # an unchanged field from another score
     if "rolled" in given:  # a button
         given["roll"] = given["rolled"]
     return {name: given[name] for name in ("roll", *SHORT, "ply", "setup") if name in given}
@@ -105,7 +105,7 @@ def form_values(
     site: Site, text: str, position: Position, values: Mapping[str, str], *, is_setup: bool, is_known: bool = True
 ) -> dict[str, Any]:
     """The values that the form's template shows: the notation `text`, the checkers of the position, and the other
-    fields. If `is_known` is false, no notation belongs to these checkers."""
+    fields. If `is_known` is false, there is no notation for these checkers."""
     own, _, theirs = values.get("away", "").partition("-")
     filled = dict.fromkeys(FIELDS, "") | {"q": text, "own": own, "theirs": theirs}
     filled |= {name: values[name] for name in FIELDS if name in values}
@@ -123,7 +123,7 @@ def form_values(
 
 
 def refusal(site: Site, error: BgdataError, text: str, values: Mapping[str, str]) -> Page:
-    """The page for a position that cannot be answered: it shows the reason, and the form with what was typed. Raises
+    """Return the page for a position without an answer. It shows the reason, and the form with the user's input. Raises
     `error` if it is not about the position."""
     status = status_of(error)
     if status not in (400, 404):

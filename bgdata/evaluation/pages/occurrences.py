@@ -16,8 +16,8 @@ from bgdata.web.answer import Page, address
 from bgdata.web.position_request import PositionRequest
 from bgdata.web.site import Row, Site
 
-FIRST = 5  # games of a corpus that are linked from a page of occurrences
-ROWS = 20  # rows of a table that are linked
+FIRST = 5  # number of games of a corpus that a page of occurrences links to
+ROWS = 20  # number of rows of a table that it links to
 COUNTS = "select '{name}' as name, variant, count(*) as rows from {table} where position_id = $id group by all"
 TURNS = f"""
 with found as (
@@ -52,7 +52,7 @@ def occurrences(site: Site, position_id: str) -> list[Row]:
     found = row_counts(site, "turns", TURNS, position_id) if "turns" in names else []
     try:
         found += site.rows(" union all ".join(queries.values()), {"id": position_id}) if queries else []
-    except QueryError:  # of a damaged version, which the other tables shall not hide
+    except QueryError:  # from a damaged version, which must not hide the other tables
         found += [row for name, query in queries.items() for row in row_counts(site, name, query, position_id)]
     rows = []
     for row in sorted(found, key=lambda each: (each["name"], each["variant"])):
@@ -70,8 +70,8 @@ def occurrences(site: Site, position_id: str) -> list[Row]:
 
 
 def row_counts(site: Site, name: str, query: str, position_id: str) -> list[Row]:
-    """Count the rows with a position in one table by `query`. If the table is damaged, one row has the error in place
-    of the variant."""
+    """Count the rows with a position in one table by `query`. If the table is damaged, there is one row, with the error
+    in place of the variant."""
     try:
         return site.rows(query, {"id": position_id})
     except QueryError as error:
@@ -79,7 +79,7 @@ def row_counts(site: Site, name: str, query: str, position_id: str) -> list[Row]
 
 
 def probe(site: Site, request: Request) -> Page:
-    """Show what bearoff tables say about a position, without long computations; the JSON is what `bgdata probe` prints.
+    """Show what bearoff tables say about a position, without long computations. The JSON is what `bgdata probe` prints.
     Raises NotCoveredError if no table covers the position."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     found = list(table_rows(site, asked.position, most=1))

@@ -44,18 +44,18 @@ from bgdata.web.position_request import PositionRequest, stakes_query
 from bgdata.web.site import Row, Site
 
 STEPS = ((0.005, "best"), (0.02, "good"), (0.04, "doubtful"), (0.08, "mistake"), (9.0, "blunder"))  # points lost
-DARK = (  # of a picture beside text, in the light and in the dark; the colors of site.css
+DARK = (  # colors of pictures beside text in light and dark mode, as in site.css
     "<style>svg > rect:first-of-type { fill: #fbfaf7 } "
     "@media (prefers-color-scheme: dark) { svg > rect:first-of-type { fill: #191613 } "
     'svg > text[font-size="16"] { fill: #ece6dc } }</style>'
 )
-LUCKY = 0.6  # points: the strongest color of a roll
+LUCKY = 0.6  # luck of a roll with the strongest color, in points
 
 
 def page(site: Site, request: Request) -> Page:
-    """Show a position with its best play or cube action. The JSON has what the commands `show`, `eval`, `cube`, `probe`
-    and `hint` print, under their names. If the query parameter `play` is illegal, page and JSON contain the reason and
-    all legal plays."""
+    """Show a position with its best play or cube action. The JSON contains what the commands `show`, `eval`, `cube`,
+    `probe` and `hint` print, under their names. If the query parameter `play` is illegal, page and JSON contain the
+    reason and all legal plays."""
     text, given = request.path_params["text"], request.query_params
     try:
         return position_page(site, text, given)
@@ -81,7 +81,7 @@ def position_page(site: Site, text: str, given: Mapping[str, str]) -> Page:
         "asked": asked,
         "position": position,
         "board": format_board_svg(position, roll=roll, play=asked.play, stakes=asked.stakes),
-        "facts": position_facts(position, asked.state),  # with roll and stakes, in the identifiers that can hold them
+        "facts": position_facts(position, asked.state),  # identifiers contain roll and stakes if possible
         "unsaid": omission_note(asked.state),
         "source": source_words(found["evaluation"]),
         "answers": side_by_side(found["evaluation"], found["probed"], found["bare"], found["exact"]),
@@ -124,7 +124,7 @@ def warm_up(site: Site) -> None:
         try:
             position_page(site, text, {"roll": roll} if roll else {})
         except BgdataError:
-            return  # pages will report it
+            return  # pages will report the error
 
 
 def position_answers(site: Site, player: LookaheadPlayer, asked: PositionRequest) -> dict[str, Any]:
@@ -134,9 +134,9 @@ def position_answers(site: Site, player: LookaheadPlayer, asked: PositionRequest
     evaluation, bare = player.evaluate(position), site.bare_player().evaluate(position)
     found: dict[str, Any] = {
         "evaluation": evaluation,
-        "bare": bare,  # without tables
+        "bare": bare,  # evaluation without tables
         "is_over": evaluation.source is AnswerSource.OVER,
-        "standing": None,  # the decision at the current cube
+        "standing": None,  # the decision with the current cube
         "failed": "",  # why there is no cube decision
         **{name: [] for name in ("probed", "cubes", "exact", "ranked", "rolls", "beside")},
     }
@@ -234,9 +234,9 @@ def play_rows(asked: PositionRequest, ranked: list[RankedPlay]) -> Iterator[Row]
 
 
 def roll_rows(player: LookaheadPlayer, position: Position) -> list[Row]:
-    """Rows with each of the 21 rolls: the cubeless value after its best play at 0-ply, and its luck."""
+    """Return a row for each of the 21 rolls: the cubeless value after its best play at 0-ply, and its luck."""
     board = np.array([position.board], np.int8).repeat(len(DICE), axis=0)
-    with threads(1):  # so little work is slower with several threads
+    with threads(1):  # for so little work, several threads are slower
         offsets, after = batch_plays(board, DICE)
         found = player.evaluator.evaluate_many(flip_boards(after))
     values = np.maximum.reduceat(-cubeless_equities(found.chances).astype(np.float64), offsets[:-1])

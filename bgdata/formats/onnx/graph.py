@@ -1,4 +1,4 @@
-"""An ONNX graph written as arithmetic: `a + 1` adds a node and returns its value.
+"""Builds an ONNX graph from arithmetic in Python: `a + 1` adds a node and returns its value.
 
 Each row of a value is one position. Values are int32, bool, float32 or float64; plain numbers take the type of the
 other operand. Names of nodes are consecutive numbers, so the same calls give the same bytes.
@@ -17,7 +17,7 @@ Numbers: TypeAlias = "Value | int | float | NDArray[Any]"
 
 
 class Node(NamedTuple):
-    """An operation in a graph: the names of its inputs, the value that it computes, and its settings."""
+    """An operation in a graph: the names of its inputs, the name of the value that it computes, and its settings."""
 
     operation: str
     inputs: tuple[str, ...]
@@ -38,7 +38,7 @@ class Graph:
         return Value(self, name, np.dtype(dtype))
 
     def constant(self, values: NDArray[Any]) -> Value:
-        """Add an array as a constant; equal arrays are stored once."""
+        """Add an array as a constant. Equal arrays are stored once."""
         key = values.tobytes(), values.dtype.str, values.shape
         name = self._names.setdefault(key, f"constant_{len(self._names)}")
         self.constants[name] = values
@@ -67,7 +67,7 @@ class Value:
         self.graph, self.name, self.dtype = graph, name, dtype
 
     def like(self, numbers: Numbers) -> Value:
-        """Numbers as a value in this graph, of the same type as this value."""
+        """Return numbers as a value of this graph, with the same type as this value."""
         if isinstance(numbers, Value):
             return numbers
         return self.graph.constant(np.ascontiguousarray(np.asarray(numbers, self.dtype)))
@@ -76,7 +76,7 @@ class Value:
     __sub__ = _operation("Sub")
     __mul__ = _operation("Mul")
     __truediv__ = _operation("Div")
-    __floordiv__ = _operation("Div")  # only of nonnegative integers: ONNX rounds towards 0
+    __floordiv__ = _operation("Div")  # only for nonnegative integers: ONNX rounds towards 0
     __matmul__ = _operation("MatMul")
     __and__ = _operation("And")
     __or__ = _operation("Or")
@@ -104,54 +104,55 @@ class Value:
         return self.graph.add("Not", [self])
 
     def where(self, then: Value, other: Numbers) -> Value:
-        """`then` where this value is true, `other` elsewhere."""
+        """Return `then` where this value is true, and `other` elsewhere."""
         return self.graph.add("Where", [self, then, then.like(other)], then.dtype)
 
     def to(self, dtype: DTypeLike) -> Value:
-        """The numbers as type `dtype`; fractions are truncated."""
+        """Convert the numbers to type `dtype`. Fractions are truncated."""
         return self.graph.add("Cast", [self], dtype, to=np.dtype(dtype))
 
     def floor(self) -> Value:
-        """The numbers rounded down, as floats."""
+        """Return the numbers rounded down, as floats."""
         return self.graph.add("Floor", [self])
 
     def total(self, axis: int = 1) -> Value:
-        """The sum along an axis, which keeps length 1. A true bool counts as 1."""
+        """Return the sum along an axis, which then has length 1. A true bool counts as 1."""
         numbers = self.to(np.int32) if self.dtype == np.bool_ else self
         return self.graph.add("ReduceSum", [numbers, self.graph.constant(np.array([axis]))], keepdims=1)
 
     def largest(self, axis: int = 1) -> Value:
-        """The maximum along an axis, which keeps length 1."""
+        """Return the maximum along an axis, which then has length 1."""
         return self.graph.add("ReduceMax", [self], axes=[axis], keepdims=1)
 
     def smallest(self, axis: int = 1) -> Value:
-        """The minimum along an axis, which keeps length 1."""
+        """Return the minimum along an axis, which then has length 1."""
         return self.graph.add("ReduceMin", [self], axes=[axis], keepdims=1)
 
     def any(self, axis: int = 1) -> Value:
-        """Whether any value along an axis is true."""
+        """Return whether any value along an axis is true."""
         return self.to(np.int32).largest(axis) > 0
 
     def take(self, places: NDArray[Any] | Value, axis: int = 1) -> Value:
-        """The numbers at the indexes `places` along an axis."""
+        """Return the numbers at the indexes `places` along an axis."""
         indices = places if isinstance(places, Value) else self.graph.constant(np.asarray(places, np.int64))
         return self.graph.add("Gather", [self, indices], axis=axis)
 
     def lookup(self, table: NDArray[Any]) -> Value:
-        """The rows of a table at the integer indexes in this value."""
+        """Return the rows of a table at the integer indexes in this value."""
         values = self.graph.constant(np.ascontiguousarray(table))
         return self.graph.add("Gather", [values, self], table.dtype, axis=0)
 
     def pick(self, column: Value) -> Value:
-        """[n, 1]: from each row of this value, [n, k], the number in the column that `column`, [n, 1], says."""
+        """Return, from each row of this value, [n, k], the number in the column given by `column`, [n, 1], as [n,
+        1]."""
         return self.graph.add("GatherElements", [self, column], axis=1)
 
     def transpose(self) -> Value:
-        """The value [n, k] as [k, n]: positions become the last axis."""
+        """Return this value, [n, k], as [k, n]: positions become the last axis."""
         return self.graph.add("Transpose", [self], perm=[1, 0])
 
     def reshape(self, *sizes: int) -> Value:
-        """The numbers in another shape; a size of -1 is inferred."""
+        """Return the numbers in another shape. A size of -1 is inferred."""
         return self.graph.add("Reshape", [self, self.graph.constant(np.array(sizes))])
 
 

@@ -1,10 +1,11 @@
-"""The inputs of networks in a graph, of contact and of races: the same order and numbers as in `evaluation.networks`.
+"""The inputs of networks for contact and for races, computed in a graph, with the same order and numbers as in
+`evaluation.networks`.
 
-*Own* numbering is the numbering of the side itself, bar 25. *Ahead* runs the other way, bar 0: a side moves up, and the
-other side is on its own numbers. Chances of one roll, hits and new points, are computed as in
-`evaluation.networks.shots`, for all rolls at once. Sets are bool[26, n] of squares ahead, or bool[rolls, 26, n]; boards
-are the last axis, so that moving checkers copies whole rows. Square 0 is in no set, so it represents all squares beyond
-the board.
+*Own* numbering is that of the side itself, with 25 for the bar. *Ahead* is the opposite numbering, with 0 for the bar:
+the side moves up, and the other side's checkers have their own numbers. Chances of hits and new points by one roll are
+computed as in `evaluation.networks.shots`, for all rolls at once. Sets of squares ahead are bool[26, n] or bool[rolls,
+26, n]. Boards are the last axis, so that moving checkers copies whole rows. Square 0 is in no set, so it can stand for
+all squares beyond the board.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ MIXED = np.array([(die, other) for die in range(1, 7) for other in range(die + 1
 DIE, OTHER = MIXED.T
 _SQUARES = SLOTS[:, None]
 _HOME_AND_BAR_POINT = (_SQUARES > 17) & FIELD[:, None]  # own points 7 to 1 of the mover
-_CHANCES = np.round(np.arange(37) * UNIT / 36).astype(np.int32)  # by number of rolls of 36
+_CHANCES = np.round(np.arange(37) * UNIT / 36).astype(np.int32)  # by the number of rolls, of the 36
 _ESCAPES, _STUCK = escape_counts().astype(np.int32), stuck_checkers().astype(np.int32).ravel()
 _FROM, _TO = SLOTS[:, None], SLOTS[None, :]
 _IN_FRONT = np.where((_FROM > _TO) & (_FROM <= _TO + REACH), 1 << np.maximum(_FROM - _TO - 1, 0), 0)  # bits of masks
 _WITHIN_SIX = (_FROM < _TO) & (_FROM >= _TO - 6)
-_RUNS = np.arange(1, 8)  # points of a run: 15 checkers make at most seven
+_RUNS = np.arange(1, 8)  # lengths of runs: 15 checkers make at most seven points
 _WINDOWS = np.stack([(_FROM >= _TO) & (_TO + length > _FROM) for length in _RUNS], axis=1)  # [from, length, to]
 _SIX_WINDOWS = _WINDOWS[:, 5, 1:20]
 _HOME = (SLOTS >= 1) & (SLOTS <= 6)
 _MAX_OFF = 5
-_QUARTERS = np.maximum(SLOTS - 1, 0) // 6  # from the home board
+_QUARTERS = np.maximum(SLOTS - 1, 0) // 6  # quarters of the board, counted from the home board
 
 
 class Side(NamedTuple):
@@ -50,28 +51,28 @@ class Side(NamedTuple):
 
     @property
     def checkers(self) -> Value:
-        """int32[n, 1]: how many checkers the side has on the board and the bar."""
+        """The number of checkers that the side has on the board and the bar, as int32[n, 1]."""
         return self.ours.total()
 
     @property
     def off(self) -> Value:
-        """int32[n, 1]: how many checkers the side has borne off."""
+        """The number of checkers that the side has borne off, as int32[n, 1]."""
         return CHECKERS - self.checkers
 
     @property
     def bar(self) -> Value:
-        """int32[n, 1]: how many checkers the side has on the bar."""
+        """The number of checkers that the side has on the bar, as int32[n, 1]."""
         return self.ours.take(np.array([25]))
 
     @property
     def rearmost(self) -> Value:
-        """int32[n, 1]: the own point of the side's rearmost checker, 0 if it has no checkers."""
+        """The own point of the side's rearmost checker, 0 if it has no checkers, as int32[n, 1]."""
         return highest(self.ours > 0)
 
     @property
     def front(self) -> Value:
-        """int32[n, 1]: the point of the other side's rearmost checker, as this side numbers points; 25 if the other
-        side has no checkers."""
+        """The point of the other side's rearmost checker, as this side numbers points, as int32[n, 1]. It is 25 if the
+        other side has no checkers."""
         return 25 - highest(self.theirs > 0)
 
     def other(self) -> Side:
@@ -79,7 +80,7 @@ class Side(NamedTuple):
         return Side(self.theirs, self.ours)
 
     def weigh(self, weights: np.ndarray) -> Value:
-        """int32[n, 1]: the sum over all checkers of the side of the weights of their own points."""
+        """Sum the weights of the own points of all checkers of the side, as int32[n, 1]."""
         return self.ours @ weights.reshape(26, 1)
 
 
@@ -90,17 +91,19 @@ def side_on_roll(boards: Value) -> Side:
 
 
 def highest(points: Value) -> Value:
-    """int32[n, 1]: the highest point in each set of points, bool[n, 26]; 0 for an empty set."""
+    """Return the highest point in each set of points, bool[n, 26], 0 for an empty set, as int32[n, 1]."""
     return (points.to(np.int32) * SLOTS).largest()
 
 
 def lowest(points: Value, nothing: int) -> Value:
-    """int32[n, 1]: the lowest point in each set of points, bool[n, 26]; `nothing`, at least 25, for an empty set."""
+    """Return the lowest point in each set of points, bool[n, 26], as int32[n, 1]. For an empty set it is `nothing`,
+    which must be at least 25."""
     return points.where(points.graph.constant(SLOTS.astype(np.int32)), nothing).smallest()
 
 
 def by_side(inputs: Callable[[Side], Value], side: Side, count: int) -> Value:
-    """[n, 2 * count]: the inputs of both sides, this one first; `inputs` computes the [n, count] inputs of one side."""
+    """Return the inputs of both sides, `side` first, as [n, 2 * count]. `inputs` computes the inputs of one side, [n,
+    count]."""
     other = side.other()
     both = Side(concat([side.ours, other.ours], axis=0), concat([side.theirs, other.theirs], axis=0))
     halves = inputs(both).reshape(2, -1, count)
@@ -108,12 +111,12 @@ def by_side(inputs: Callable[[Side], Value], side: Side, count: int) -> Value:
 
 
 def contact_inputs(side: Side) -> Value:
-    """int32[n, 64]: the CONTACT_INPUTS of both sides, in units of 1/64."""
+    """Compute the CONTACT_INPUTS of both sides, as int32[n, 64] in units of 1/64."""
     return by_side(contact_side, side, SIDE_INPUTS)
 
 
 def contact_side(side: Side) -> Value:
-    """int32[n, 32]: the contact inputs of one side, in units of 1/64."""
+    """Compute the contact inputs of one side, as int32[n, 32] in units of 1/64."""
     own_made = (side.ours > 1) & FIELD
     ahead, bar, off = side.ours.take(SLOTS[::-1]), side.bar, side.off
     blots, landings = side.theirs.equals(1) & FIELD, (side.theirs <= 1) & FIELD
@@ -158,8 +161,8 @@ def chances(rolls: Value) -> Value:
 
 
 def weak_point_inputs(side: Side, own_made: Value) -> tuple[Value, Value, Value]:
-    """The inputs home_blots, exposed_blots and unlinked of a side. `own_made` is the set of points that it has made, in
-    its own numbering."""
+    """Compute the inputs home_blots, exposed_blots and unlinked of a side. `own_made` is the set of points that it has
+    made, in its own numbering."""
     their_checkers = (side.theirs > 0).take(SLOTS[::-1])
     attacked, linked = ((points.to(np.int32) @ _WITHIN_SIX) > 0 for points in (their_checkers, own_made))
     blots = side.ours.equals(1) & FIELD
@@ -169,13 +172,13 @@ def weak_point_inputs(side: Side, own_made: Value) -> tuple[Value, Value, Value]
 
 
 def escape_rolls(blocks_ahead: Value) -> Value:
-    """int32[n, 26]: how many of the 36 rolls escape from each square over the blocked points, bool[n, 26]."""
+    """Count how many of the 36 rolls escape from each square over the blocked points, bool[n, 26], as int32[n, 26]."""
     return (blocks_ahead.to(np.int32) @ _IN_FRONT).lookup(_ESCAPES)
 
 
 def escape_inputs(side: Side, ahead: Value) -> list[Value]:
-    """The inputs escape_chance, back_escape_chance and mobility of a side; the last two are 1 if there are no such
-    checkers."""
+    """Compute the inputs escape_chance, back_escape_chance and mobility of a side. The last two are 1 if there are no
+    such checkers."""
     rolls = escape_rolls((side.theirs > 1) & FIELD)
     found = [chances(rolls.pick((25 - side.rearmost).at_most(24)))]
     for last in (7, 18):
@@ -186,8 +189,8 @@ def escape_inputs(side: Side, ahead: Value) -> list[Value]:
 
 
 def block_inputs(side: Side, own_made: Value) -> list[Value]:
-    """The inputs from blockade to stuck_checkers of a side. `own_made` is the set of points that it has made, in its
-    own numbering."""
+    """Compute the inputs from blockade to stuck_checkers of a side. `own_made` is the set of points that it has made,
+    in its own numbering."""
     front = side.front
     beyond = own_made & (front < SLOTS)
     rolls = (escape_rolls(own_made) + UNIT * own_made.to(np.int32)).at_most(
@@ -210,7 +213,7 @@ def block_inputs(side: Side, own_made: Value) -> list[Value]:
 
 
 def shape_inputs(side: Side) -> list[Value]:
-    """The inputs from timing to moment of a side."""
+    """Compute the inputs from timing to moment of a side."""
     far = side.weigh(np.where((SLOTS >= 7) & (SLOTS <= 17), SLOTS - 6, 0))
     near = Side((side.ours - 2).at_least(0), side.theirs).weigh(np.where((SLOTS >= 3) & (SLOTS <= 6), SLOTS - 2, 0))
     low = side.weigh((SLOTS == 1) | (SLOTS == 2)).at_most(11)
@@ -221,12 +224,12 @@ def shape_inputs(side: Side) -> list[Value]:
 
 
 def race_inputs(side: Side) -> Value:
-    """int32[n, 60]: the RACE_INPUTS of both sides, in units of 1/64."""
+    """Compute the RACE_INPUTS of both sides, as int32[n, 60] in units of 1/64."""
     return by_side(race_side, side, RACE_SIDE_INPUTS)
 
 
 def race_side(side: Side) -> Value:
-    """int32[n, 30]: the race inputs of one side, in units of 1/64."""
+    """Compute the race inputs of one side, as int32[n, 30] in units of 1/64."""
     pips, left, off = side.weigh(SLOTS), side.checkers, side.off
     lead = (side.other().weigh(SLOTS) - pips).at_least(0)
     outside_pips = side.weigh(np.maximum(SLOTS - 6, 0))
@@ -256,7 +259,7 @@ def race_side(side: Side) -> Value:
 
 
 class Movers(NamedTuple):
-    """A side that is about to roll, and what lies ahead of it."""
+    """A side that is about to roll, and the points ahead of it."""
 
     checkers: Value  # bool[26, n] squares with checkers, except the bar
     singles: Value  # squares with one checker
@@ -266,46 +269,47 @@ class Movers(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """What each roll can hit: the set of targets, and whether it can hit two of them."""
+    """The hits of each roll: the set of targets that it can hit, and whether it can hit two of them."""
 
     points: Value  # bool[rolls, 26, n]
     two: Value  # bool[rolls, 1, n] whether it can hit two blots
 
 
 def places(distances: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64[rolls, 26]: the square from which a step by each distance leads to each square; 0 if there is none."""
+    """Return the square from which a step by each distance leads to each square, 0 if there is none, as int64[rolls,
+    26]."""
     found = SLOTS - distances[:, None]
     return np.where((found > 0) & (found < 25), found, 0)
 
 
 def move(points: Value, distances: NDArray[np.int64]) -> Value:
-    """bool[rolls, 26, n]: a set of squares, bool[26, n], after a step by each of `distances`, one for each roll."""
+    """Move a set of squares, bool[26, n], by each of `distances`, one for each roll. Returns bool[rolls, 26, n]."""
     return points.take(places(distances), axis=0)
 
 
 def move_each(points: Value, distances: NDArray[np.int64]) -> Value:
-    """bool[rolls, 26, n]: a set of squares for each roll, after a step by that roll's distance."""
+    """Move a set of squares for each roll by that roll's distance. Returns bool[rolls, 26, n]."""
     rolls = np.arange(len(distances))[:, None]
     return points.reshape(26 * len(distances), -1).take(26 * rolls + places(distances), axis=0)
 
 
 def entries(landings: Value, dice: NDArray[np.int64]) -> Value:
-    """bool[rolls, 26, n]: the squares where a checker on the bar can enter with each of these dice."""
+    """Return the squares where a checker on the bar can enter with each of these dice, as bool[rolls, 26, n]."""
     is_entry: NDArray[np.bool_] = dice[:, None, None] == _SQUARES
     return landings & is_entry
 
 
 def count(points: Value) -> Value:
-    """int32[rolls, 1, n]: the number of squares in each set."""
+    """Count the squares in each set, as int32[rolls, 1, n]."""
     return points.total(1)
 
 
 def shot_counts(movers: Movers) -> tuple[Value, Value, Value]:
-    """Count, of the 36 rolls, those that hit, those that hit two blots, and the pips lost to the best hit summed over
-    all rolls: int32[n, 1] each."""
+    """Count the rolls, of the 36, that hit, and the rolls that hit two blots, and sum the pips lost to the best hit
+    over all rolls. Each result is int32[n, 1]."""
     is_entering = movers.bar > 0
     rearmost = movers.checkers.where(movers.bar.like(_SQUARES), 26).smallest(0)
-    free = movers._replace(targets=movers.targets & (rearmost <= _SQUARES))  # blots behind it are out of reach
+    free = movers._replace(targets=movers.targets & (rearmost <= _SQUARES))  # others are out of reach
     mixed = choose_hits(is_entering, mixed_hits_from_bar(movers), mixed_hits(free))
     doubles = choose_hits(is_entering, double_hits_from_bar(movers), double_hits(free))
     sums = [2 * of_mixed + of_doubles for of_mixed, of_doubles in zip(rolls_of(mixed), rolls_of(doubles), strict=True)]
@@ -320,15 +324,15 @@ def choose_hits(condition: Value, then: Hits, other: Hits) -> Hits:
 
 
 def rolls_of(hits: Hits) -> tuple[Value, Value, Value]:
-    """Count the rolls that hit, the rolls that hit two blots, and the pips lost to the best hit summed over the rolls:
-    int32[n, 1] each."""
+    """Count the rolls that hit, and the rolls that hit two blots, and sum the pips lost to the best hit over the rolls.
+    Each result is int32[n, 1]."""
     pips = (hits.points.to(np.int32) * (25 - _SQUARES)).largest(1)
     sums = [each.total(0).reshape(-1, 1) for each in (pips > 0, hits.two, pips)]
     return sums[0], sums[1], sums[2]
 
 
 def mixed_hits(movers: Movers) -> Hits:
-    """What rolls of two different dice can hit, for sides that have no checker on the bar."""
+    """Find the hits of rolls of two different dice, for sides that have no checker on the bar."""
     targets, landings = movers.targets, movers.landings
     by_die, by_other = move(movers.checkers, DIE), move(movers.checkers, OTHER)
     direct, other_direct = by_die & targets, by_other & targets
@@ -339,15 +343,15 @@ def mixed_hits(movers: Movers) -> Hits:
 
 
 def can_hit_two(direct: Value, other_direct: Value, singles: Value) -> Value:
-    """bool[rolls, 1, n]: whether one checker can hit in `direct` with one die, and another checker can hit a second
-    blot in `other_direct` with the other die; a single checker cannot do both."""
+    """Return whether one checker can hit in `direct` with one die, and another checker can hit a second blot in
+    `other_direct` with the other die, as bool[rolls, 1, n]. The same single checker cannot do both."""
     is_used = move(singles, OTHER) & move_each(direct, OTHER - DIE)
     left = count(direct) - direct.to(np.int32) - is_used.to(np.int32)
     return (other_direct & (left > 0)).any(1)
 
 
 def double_hits(movers: Movers) -> Hits:
-    """What doubles can hit in four steps; every point is assumed to have enough checkers."""
+    """Find the hits of doubles in four steps. Every point is assumed to have enough checkers."""
     targets, landings = movers.targets, movers.landings
     steps = [move(movers.checkers, DICE) & landings]
     while len(steps) < 4:
@@ -355,7 +359,7 @@ def double_hits(movers: Movers) -> Hits:
     reached = [step & targets for step in steps]
     in_two = reached[0] | reached[1]
     in_three = in_two | reached[2]
-    again = [move_each(reached[0], DICE) & landings]  # squares of a checker that has already hit
+    again = [move_each(reached[0], DICE) & landings]  # squares that a checker reaches after a hit
     for hit in reached[1:3]:
         again.append(move_each(again[-1] | hit, DICE) & landings)
     hit_again = (again[0] | again[1] | again[2]) & targets
@@ -364,8 +368,8 @@ def double_hits(movers: Movers) -> Hits:
 
 
 def mixed_hits_from_bar(movers: Movers) -> Hits:
-    """What rolls of two different dice can hit, for sides with checkers on the bar; two or more checkers need both dice
-    to enter."""
+    """Find the hits of rolls of two different dice, for sides with checkers on the bar. Two or more checkers need both
+    dice to enter."""
     targets = movers.targets
     is_alone = movers.bar <= 1
     entered = [entries(movers.landings, dice) for dice in (DIE, OTHER)]
@@ -379,13 +383,14 @@ def mixed_hits_from_bar(movers: Movers) -> Hits:
 
 
 def double_hits_from_bar(movers: Movers) -> Hits:
-    """What doubles can hit, for sides with checkers on the bar; all checkers can use the steps left after entering."""
+    """Find the hits of doubles, for sides with checkers on the bar. All checkers can use the steps that are left after
+    entering."""
     targets, landings = movers.targets, movers.landings
     entry = entries(movers.landings, DICE)
     here, at = entry & targets, movers.checkers | entry
     can_enter = entry.any(1)
     steps: list[Value] = []
-    for most in (3, 2, 1):  # steps left by the checkers on the bar
+    for most in (3, 2, 1):  # steps that are left after entering
         at = move_each(at, DICE) & landings & can_enter & (movers.bar <= most)
         steps.append(at)
     reached = [step & targets for step in steps]
@@ -393,14 +398,14 @@ def double_hits_from_bar(movers: Movers) -> Hits:
     two = here.any(1) & (later & ~here).any(1)
     two = two | (movers.bar.equals(2) & (count(reached[0]) >= 2))
     two = two | (movers.bar.equals(1) & reached[0].any(1) & (count(reached[0] | reached[1]) >= 2))
-    again = move_each(reached[0], DICE) & steps[1]  # squares of a checker that has already hit
+    again = move_each(reached[0], DICE) & steps[1]  # squares that a checker reaches after a hit
     again = again | (move_each(again | reached[1], DICE) & steps[2])
     return Hits(here | later, two | (again & targets).any(1))
 
 
 def point_counts(sources: Value, pairs: Value, singles: Value, made: Value, movers: Movers) -> tuple[Value, Value]:
-    """Count, of the 36 rolls, those that make a new point from the bar point to the ace point, and those that make one
-    on a blot: int32[n, 1] each. See `shots.fill_roll_counts` for the sets."""
+    """Count the rolls, of the 36, that make a new point from the bar point to the ace point, and the rolls that make
+    such a point on a blot. Each result is int32[n, 1]. See `shots.fill_roll_counts` for the sets."""
     wanted, landings = movers.landings & ~made & _HOME_AND_BAR_POINT, movers.landings
     by_die, by_other = move(sources, DIE), move(sources, OTHER)
     mixed = wanted & ((by_die & by_other) | (singles & (by_die | by_other)))
@@ -414,5 +419,5 @@ def point_counts(sources: Value, pairs: Value, singles: Value, made: Value, move
 
 
 def rolls_with(points: Value) -> Value:
-    """int32[n, 1]: how many rolls have a set that is not empty."""
+    """Count the rolls whose set is not empty, as int32[n, 1]."""
     return points.any(1).total(0).reshape(-1, 1)

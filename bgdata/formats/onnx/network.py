@@ -1,4 +1,4 @@
-"""Networks in a graph: inputs, integer layers and squashing functions as in `evaluation.networks.inference`, and rules
+"""Networks as graphs: inputs, integer layers and squashing functions as in `evaluation.networks.inference`, and rules
 as in `game.board_kernels` and `evaluation.chances`.
 
 Integers are summed as float64, which is exact in any order.
@@ -42,13 +42,13 @@ MEANINGS = {
     "bound": "on a processor, equal to the last bit to what bgdata answers without bearoff tables",
 }
 OVER = -1  # the class of finished games; others are indexes of NETWORK_CLASSES
-_BEHIND = SLOTS > 24 - HOME_POINTS  # on the bar or in the other side's home board
+_BEHIND = SLOTS > 24 - HOME_POINTS  # points on the bar or in the other side's home board
 _LIMIT, _FRACTION = 4.97, (135135, 17325, 378, 62370, 3150, 28)  # constants of `inference.fast_tanh`
 
 
 def chances_of(networks: Networks, boards: Value, *, by_all: bool = False) -> Value:
-    """float32[n, 5]: the chances of int8[n, 26] boards, from the rules or from the network for their class. If `by_all`
-    is true, every network evaluates all boards, for programs with a fixed number of rows."""
+    """Compute the chances of int8[n, 26] boards, from the rules or from the network for their class, as float32[n, 5].
+    If `by_all` is true, every network evaluates all boards, for programs with a fixed number of rows."""
     side = side_on_roll(boards)
     classes, found = network_class(side), outcome_chances(side)
     for which in range(len(networks.shapes)):
@@ -63,7 +63,7 @@ def chances_of(networks: Networks, boards: Value, *, by_all: bool = False) -> Va
 
 
 def single_network(networks: Networks, which: int) -> NetworkArrays:
-    """The arrays of the network with index `which` in NETWORK_CLASSES. `inference.network_at` does not count
+    """Return the arrays of the network with index `which` in NETWORK_CLASSES. `inference.network_at` does not count
     references, so only kernels can call it."""
     row = networks.shapes[which].tolist()
     sizes = np.array(layer_sizes(row))
@@ -71,14 +71,14 @@ def single_network(networks: Networks, which: int) -> NetworkArrays:
 
 
 def network_chances(network: NetworkArrays, boards: Value) -> Value:
-    """float32[n, 5]: the chances that one network estimates for boards, limited by the rules."""
+    """Compute the chances that one network estimates for boards, limited by the rules, as float32[n, 5]."""
     side = side_on_roll(boards)
     values = network_inputs(InputSet(network.input_set), boards, side).to(np.float64)
     return limit(side, outputs(network, values))
 
 
 def network_inputs(input_set: InputSet, boards: Value, side: Side) -> Value:
-    """int32[n, inputs]: the inputs of a network in units of 1/64, see `inputs.encode`."""
+    """Compute the inputs of a network, as int32[n, inputs] in units of 1/64: see `inputs.encode`."""
     points = (boards.to(np.int32).take(np.arange(1, 25)) + CHECKERS).lookup(OF_COUNT.astype(np.int32))
     sides = side, side.other()
     bars, offs = ([each.bar for each in sides], [each.off.lookup(OF_OFF.astype(np.int32)) for each in sides])
@@ -93,7 +93,7 @@ def network_inputs(input_set: InputSet, boards: Value, side: Side) -> Value:
 
 
 def outputs(network: NetworkArrays, values: Value) -> Value:
-    """float32[n, 5]: the outputs of a network for its inputs, float64[n, inputs] in units of 1/64."""
+    """Compute the outputs of a network, float32[n, 5], from its inputs, float64[n, inputs] in units of 1/64."""
     activation, unit = Activation(network.activation), FIRST_SUM
     *hidden, last = layers(network)
     for weights, biases in hidden:
@@ -114,26 +114,26 @@ def layers(network: NetworkArrays) -> Iterator[tuple[NDArray[np.int16], NDArray[
 
 
 def layer_sums(values: Value, weights: NDArray[np.int16], biases: NDArray[np.int32]) -> Value:
-    """float64[n, hidden]: the weighted sums plus biases of a layer, all integers. The file stores 16 bits for each
-    weight."""
+    """Compute the weighted sums plus biases of a layer, as float64[n, hidden], all integers. The file stores 16 bits
+    for each weight."""
     return values @ values.graph.constant(weights).to(np.float64) + biases
 
 
 def rectify(sums: Value, unit: int) -> Value:
-    """float64[n, hidden]: rectified hidden units, as integers, from their sums in units of 1/`unit`."""
+    """Compute rectified hidden units, as integers in float64[n, hidden], from their sums in units of 1/`unit`."""
     size = unit * LATER_WEIGHT // Activation.RECTIFIED.later_sum
     return ((sums + size // 2) / size).floor().at_least(0).at_most(RECTIFIED_LIMIT)
 
 
 def logistic(sums: Value, unit: int) -> Value:
-    """float64[n, hidden]: logistic hidden units, as integers, from their sums in units of 1/`unit`."""
+    """Compute logistic hidden units, as integers in float64[n, hidden], from their sums in units of 1/`unit`."""
     half = LOGISTIC_UNIT / 2
     return ((half + 0.5) + half * tanh_of_half(sums, unit)).floor().to(np.float64)
 
 
 def tanh_of_half(sums: Value, unit: int) -> Value:
-    """float32[n, hidden]: tanh of half of each sum, by the same fraction and rounding as `inference.fast_tanh`. Sums
-    are in units of 1/`unit`."""
+    """Compute tanh of half of each sum, as float32[n, hidden], with the fraction and rounding of `inference.fast_tanh`.
+    Sums are in units of 1/`unit`."""
     y = (sums.to(np.float32) * (0.5 / unit)).at_least(-_LIMIT).at_most(_LIMIT)
     square = y * y
     a, b, c, d, e, f = _FRACTION
@@ -141,7 +141,7 @@ def tanh_of_half(sums: Value, unit: int) -> Value:
 
 
 def network_class(side: Side) -> Value:
-    """int32[n, 1]: the index in NETWORK_CLASSES of the network for each board; OVER if the game is over."""
+    """Return the index in NETWORK_CLASSES of the network for each board, OVER if the game is over, as int32[n, 1]."""
     other = side.other()
     in_contact = side.rearmost + other.rearmost > PASSED_PIPS
     contact = 2 - (is_crashed(side) | is_crashed(other)).to(np.int32)
@@ -150,7 +150,7 @@ def network_class(side: Side) -> Value:
 
 
 def is_crashed(side: Side) -> Value:
-    """bool[n, 1]: whether a side is crashed: see `board_kernels.is_crashed`."""
+    """Return whether a side is crashed, as bool[n, 1]: see `board_kernels.is_crashed`."""
     ace, deuce = (side.ours.take(np.array([point])) for point in (1, 2))
     left = side.checkers
     by_deuce = (deuce >= 1) & (left - deuce < CRASHED_CHECKERS)
@@ -159,7 +159,7 @@ def is_crashed(side: Side) -> Value:
 
 
 def outcome_chances(side: Side) -> Value:
-    """float32[n, 5]: the chances in finished games; zeros for all other boards."""
+    """Return the chances in finished games, and zeros for all other boards, as float32[n, 5]."""
     wins, loses = outcomes(side), outcomes(side.other())
     ours = [wins >= points for points in (1, 2, 3)]
     theirs = [(loses >= points) & (wins < 1) for points in (2, 3)]
@@ -167,7 +167,7 @@ def outcome_chances(side: Side) -> Value:
 
 
 def outcomes(side: Side) -> Value:
-    """int32[n, 1]: the points that the side has won by bearing off; 0 if it has checkers left."""
+    """Return the points that the side has won by bearing off, 0 if it has checkers left, as int32[n, 1]."""
     other = side.other()
     gammon = (other.checkers >= CHECKERS).to(np.int32)
     backgammon = gammon * (other.weigh(_BEHIND) > 0).to(np.int32)
@@ -175,7 +175,7 @@ def outcomes(side: Side) -> Value:
 
 
 def limit(side: Side, chances: Value) -> Value:
-    """float32[n, 5]: the chances limited by the rules, see `chances.limit_chances`."""
+    """Limit chances by the rules, as float32[n, 5]: see `chances.limit_chances`."""
     win = chances.take(np.array([0]))
     win_gammon, win_backgammon = limit_losses(side.other(), chances, (1, 2), win)
     lose_gammon, lose_backgammon = limit_losses(side, chances, (3, 4), 1 - win)
@@ -183,8 +183,8 @@ def limit(side: Side, chances: Value) -> Value:
 
 
 def limit_losses(loser: Side, chances: Value, columns: tuple[int, int], most: Value) -> tuple[Value, Value]:
-    """Limit the gammon and backgammon chances against a side by the rules: float32[n, 1] each. `columns` are their
-    columns in `chances`, and `most` is the side's chance to lose."""
+    """Limit the gammon and backgammon chances against a side by the rules. Each result is float32[n, 1]. `columns` are
+    their columns in `chances`, and `most` is the side's chance to lose."""
     gammon, backgammon = (chances.take(np.array([column])) for column in columns)
     has_all = loser.checkers.equals(CHECKERS)
     in_contact = loser.rearmost + loser.other().rearmost > PASSED_PIPS

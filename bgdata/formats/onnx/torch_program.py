@@ -1,4 +1,4 @@
-"""The graph of a network as a PyTorch program. Needs the extra `torch`."""
+"""The graph of a network as a PyTorch program. It needs the extra `torch`."""
 
 from __future__ import annotations
 

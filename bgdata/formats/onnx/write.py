@@ -1,4 +1,5 @@
-"""Write our networks as ONNX files, from `int8[N, 26]` boards to `float32[N, 5]` chances. Needs the extra `onnx`."""
+"""Writes networks of bgdata as ONNX files, from `int8[N, 26]` boards to `float32[N, 5]` chances. It needs the extra
+`onnx`."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from bgdata.version import __version__
 with needing("onnx", "to write an ONNX file"):
     from onnx import TensorProto, checker, helper, numpy_helper
 
-IR_VERSION = 8  # the oldest with this opset, for older programs
+IR_VERSION = 8  # the oldest version with this opset, for older programs
 
 
 def onnx_bytes(networks: Networks, properties: dict[str, str]) -> bytes:

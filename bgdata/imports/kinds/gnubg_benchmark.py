@@ -63,7 +63,8 @@ SIDE_TABLES = (
 
 
 def array_declarations() -> tuple[FlatArray, ...]:
-    """The declarations of one array for each field of each table that the reader of benchmark files fills."""
+    """Return the declarations of the arrays: one for each field of each table that the reader of benchmark files
+    fills."""
     dtypes = {
         "boards": "int8", "play_boards": "int8", "dice": "int8", "forms": "int8", "equities": "float64",
         "losses": "float64", "chances": "float64", "mwc_percents": "float64", "kinds": "S1", "actions": "S3",

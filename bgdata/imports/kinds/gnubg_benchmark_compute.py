@@ -128,7 +128,7 @@ def best_play_columns(rows: BenchmarkRows) -> Groups:
 
 
 def seed_column(rows: BenchmarkRows) -> pa.Array:
-    """The column with the seed of each row; null where the file gives none."""
+    """Return the column with the seed of each row, null where the file has none."""
     return with_nulls(rows["seeds"], rows["seeds"] == tables.NO_SEED)
 
 

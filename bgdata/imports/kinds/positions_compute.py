@@ -1,4 +1,4 @@
-"""Reads files with one position per line. Rows of bgsage are turned to the player on roll."""
+"""Reads files with one position per line. Rows of bgsage are converted to the point of view of the player on roll."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ R = TypeVar("R")
 
 
 class Piece(NamedTuple):
-    """A block of lines of a file: the number of the file, the lines, and the first line of the file, which may be a
+    """A block of lines of a file: the number of the file, the lines, and the first line of the file, which may be its
     heading."""
 
     source: int
@@ -57,7 +57,8 @@ class Piece(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The rows that a block of lines gave, as arrays, and how many lines were comments, rows or quarantined."""
+    """The result of parsing a block of lines: the rows, as arrays, and how many lines were comments, rows or
+    quarantined."""
 
     source: int
     arrays: dict[str, Array]
@@ -79,7 +80,7 @@ def parse_bgsage(file: TextFile, piece: Piece) -> PositionRows:
 
 
 class Reader(NamedTuple):
-    """How files of a kind are read: the parser of its lines, and the name and content of a sample file."""
+    """How files of a kind are read: the parser of their lines, and the name and content of a sample file."""
 
     parse: Callable[[TextFile, Piece], PositionRows]
     name: str
@@ -114,8 +115,8 @@ READERS = {
 
 
 class PositionsComputation(FileImportComputation):
-    """Imports files of any kind in which a line is a position, and fills the arrays that the kind declares. It has only
-    some blocks of lines in memory at a time, never a whole file or all rows."""
+    """Imports files of any kind in which a line is a position, and fills the arrays that the kind declares. Only some
+    blocks of lines are in memory at a time, never a whole file or all rows."""
 
     @property
     def reader(self) -> Reader:
@@ -124,7 +125,7 @@ class PositionsComputation(FileImportComputation):
 
     @property
     def has_comments(self) -> bool:
-        """Whether each row records the comment that stands above it in the file."""
+        """Whether each row records the comment above it in the file."""
         return any(array.name == "comment_index" for array in self.kind.arrays)
 
     def write_sample(self, folder: Path) -> list[Path]:
@@ -142,8 +143,8 @@ class PositionsComputation(FileImportComputation):
             yield tuple(sources)
 
     def compute(self, build: Build[ImportParameters]) -> None:
-        """Import the files, or the lines of one part, and save the arrays. Raises NoRowsError if no file gives a row;
-        and, if the build is strict, CheckFailedError if a line breaks a rule."""
+        """Import the files, or the lines of one part, and save the arrays. Raises NoRowsError if no file gives a row.
+        If the build is strict, raises CheckFailedError if a line breaks a rule."""
         job = build.job
         items = build.items(sum(source.items for source in job.files))
         job.progress.start(f"{job.title}: reading", len(items), "lines")
@@ -171,7 +172,7 @@ class PositionsComputation(FileImportComputation):
         self.check_rows(parts, (rows > 0).tolist(), job)
 
     def _pieces(self, files: Sequence[Source], items: range) -> Iterator[Piece]:
-        """Divide the lines of a part into blocks, and yield them; one empty block if there are no lines."""
+        """Divide the lines of a part into blocks, and yield them. If there are no lines, yield one empty block."""
         if not items:
             yield Piece(0, Block(0, b""), NO_HEADING)
         for source, lines in lines_of_files(files, items):
@@ -209,7 +210,7 @@ class PositionsComputation(FileImportComputation):
 
 
 def row_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
-    """The columns, in the declared order, of the rows that the slice selects."""
+    """Return the columns, in the declared order, of the rows in the slice `rows`."""
     found = {**source_columns(arrays, rows), **position_columns(arrays["boards"][rows])}
     found["class"] = class_column(arrays["classes"][rows])
     if "chances" in arrays:
@@ -224,14 +225,14 @@ def row_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]
 
 
 def flipped_chances(chances: Array) -> Array:
-    """float32[n, 5]: the chances seen by the other side: (1 - win, lose_gammon, lose_backgammon, win_gammon,
-    win_backgammon)."""
+    """Return the chances as the other side sees them, float32[n, 5]: (1 - win, lose_gammon, lose_backgammon,
+    win_gammon, win_backgammon)."""
     return np.column_stack([1 - chances[:, 0], chances[:, 3], chances[:, 4], chances[:, 1], chances[:, 2]])
 
 
 def lines_of_files(files: Sequence[Source], items: range) -> Iterator[tuple[int, range]]:
     """Yield, for each file that contains some of the lines `items`, the number of the file and the numbers of these
-    lines in it. `items` counts the lines of all files from first to last."""
+    lines in it. `items` are numbers of lines that are counted through all files."""
     first = 0
     for number, source in enumerate(files):
         begin, end = max(items.start - first, 0), min(items.stop - first, source.items)
@@ -250,8 +251,8 @@ def first_row(file: TextFile) -> Heading:
 
 
 class Comments:
-    """Numbers the comments of a part of a version. In every part but the first, comment 0 is the one above its first
-    row, which may stand in the part before; it is empty if there is none."""
+    """Numbers the comments of a part of a version. In every part but the first, comment 0 is the comment above its
+    first row, which may be in the part before. It is empty if there is none."""
 
     def __init__(self, files: Sequence[Source], items: range) -> None:
         self.count = int(items.start > 0)
@@ -260,11 +261,11 @@ class Comments:
         self.above, self.nearest = above, 0 if above else -1
 
     def first_arrays(self) -> dict[str, Array]:
-        """The arrays that contain only comment 0, from before this part."""
+        """Return the arrays that contain only comment 0, which is from before this part."""
         return text_arrays("comments", [comment_text(self.above)] * self.count)
 
     def place_rows(self, found: Parsed) -> dict[str, Array]:
-        """The arrays of a block of lines, in which rows refer to comments by their number in the part."""
+        """Return the arrays of a block of lines, in which rows refer to comments by their number in the part."""
         if found.source != self.source:
             self.source, self.nearest = found.source, -1
         index, added = found.arrays["comment_index"], len(found.arrays["comments_ends"])
@@ -275,8 +276,8 @@ class Comments:
 
 
 class GrowingArrays(ExitStack):
-    """Appends the rows of one block of lines after another to the arrays of a build. Where strings end (see
-    `text_arrays`) is counted on from the strings before."""
+    """Appends the rows of one block of lines after another to the arrays of a build. The ends of strings (see
+    `text_arrays`) are counted from the first string of the build."""
 
     def __init__(self, job: Job) -> None:
         super().__init__()
@@ -296,8 +297,7 @@ class GrowingArrays(ExitStack):
 
 
 def map_ahead(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """Yield `function(item)` for each item, in order. A thread for each core computes some items ahead of the one that
-    is wanted."""
+    """Yield `function(item)` for each item, in order. A thread for each core computes some items ahead."""
     threads = os.cpu_count() or 1
     with ThreadPoolExecutor(threads) as pool:
         waiting = deque[Future[R]]()

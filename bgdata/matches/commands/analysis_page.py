@@ -43,12 +43,12 @@ BOARD_WIDTH = 440  # pixels
 
 
 def write_page(matches: Sequence[MatchAnalysis], path: Path, most_errors: int) -> None:
-    """Write the page of `format_page` to a file. Raises StorageError if it cannot be written."""
+    """Write the HTML of `format_page` to a file. Raises StorageError if it cannot be written."""
     write_file(path, format_page(matches, most_errors).encode())
 
 
 def format_page(matches: Sequence[MatchAnalysis], most_errors: int) -> str:
-    """The page about analysed matches as HTML: figures, picture, games, worst errors and turns of each match."""
+    """Return a page about analysed matches as HTML: figures, picture, games, worst errors and turns of each match."""
     title = " against ".join(matches[0].players) if len(matches) == 1 else f"{len(matches)} matches"
     parts = [*page_head(title)]
     for analysis in matches:
@@ -74,7 +74,7 @@ def match_parts(analysis: MatchAnalysis, most_errors: int) -> Iterator[str]:
 
 
 def game_grid(analysis: MatchAnalysis) -> list[list[str]]:
-    """The cells of a table of the match's games, in HTML, from player 0's point of view."""
+    """Return the cells of a table of the match's games, in HTML, from player 0's point of view."""
     game, net = Column("game_number", heading="game"), net_columns(worth_quantity(analysis), 0)
     rows = [game_row(analysis, each) for each in analysis.games]
     for row in rows:
@@ -115,7 +115,7 @@ def candidate_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str
 
 
 def loss_text(loss: float) -> str:
-    """A loss with its mark, as text; empty if the loss rounds to 0."""
+    """Return a loss with its mark, as text; empty if the loss rounds to 0."""
     found = loss_cells(loss)
     return f"{AMOUNT.text(loss)} {found['mark']}".rstrip() if found else ""
 
@@ -161,7 +161,7 @@ def draw_analysis(matches: list[MatchAnalysis], path: Path) -> None:
 
 
 def format_analysis_svg(analysis: MatchAnalysis) -> str:
-    """A picture of the analysed match as an SVG element for a page."""
+    """Return a picture of the analysed match as an SVG element for a page."""
     totals = analysis.totals
     description = f"net luck {totals.net_luck:+.4f}, net skill {totals.net_skill:+.4f} to {analysis.players[0]}"
     with new_figure(*SIZE) as figure:
@@ -199,8 +199,8 @@ def draw_match(figure: Figure, analysis: MatchAnalysis) -> None:
 
 
 def course_of(analysis: MatchAnalysis) -> np.ndarray:
-    """float64[turns]: the value of the match to player 0 after every turn. It is mwc, or the points of earlier games
-    and the expected points of the present one."""
+    """Return the value of the match to player 0 after every turn, as float64[turns]. The value is mwc, or the points of
+    earlier games and the expected points of the present game."""
     values, won = [], 0.0
     for game in analysis.games:
         for act in game.judged.acts:

@@ -65,7 +65,7 @@ class Turn:
 
     @property
     def best_play(self) -> Play | None:
-        """The best play that the analyst found; None without one."""
+        """The best play that the analyst found; None if there is no play."""
         roll = self.judged.roll
         return self.plays[tuple(roll.candidates[0].after_play.tolist())] if roll and roll.candidates else None
 
@@ -109,7 +109,7 @@ class Loss:
 class MatchAnalysis:
     """A match, or a money session, with all its acts judged by an analyst."""
 
-    number: int  # in its file, from 0, as in the table `imported_matches`
+    number: int  # number in its file, from 0, as in the table `imported_matches`
     games: Sequence[AnalysedGame]
     analyst: str
 
@@ -125,7 +125,7 @@ class MatchAnalysis:
 
     @property
     def is_jacoby(self) -> bool:
-        """Whether the match was judged by the Jacoby rule."""
+        """Whether the match was judged with the Jacoby rule."""
         return any(turn.judged.act.stakes.score == Money(is_jacoby=True) for turn in self.turns)
 
     @cached_property
@@ -136,7 +136,7 @@ class MatchAnalysis:
         return notes_on(self.games[0].match, [game.game for game in self.games])
 
     def notes_of(self, game: AnalysedGame) -> str:
-        """The notes on one game, joined in one string."""
+        """Return the notes on one game, joined in one string."""
         (found,) = (notes for each, notes in zip(self.games, self.notes, strict=True) if each is game)
         return "; ".join(found)
 
@@ -162,13 +162,14 @@ class MatchAnalysis:
 
 
 def analysed_matches(games: Sequence[AnalysedGame], analyst: str) -> list[MatchAnalysis]:
-    """The judged games, grouped by match. `analyst` is the name of the player that judged them."""
+    """Return the judged games, grouped by match. `analyst` is the name of the player that judged them."""
     found = [list(group) for _, group in groupby(games, key=lambda game: id(game.match))]
     return [MatchAnalysis(number, group, analyst) for number, group in enumerate(found)]
 
 
 def stakes_columns(stakes: Stakes) -> dict[str, Any]:
-    """The columns of a row that describe the stakes for the player on roll. In money play the points to go are None."""
+    """Return the columns of a row that describe the stakes for the player on roll. In money play the points to go are
+    None."""
     score = stakes.score
     away, opponent_away = (score.away, score.opponent_away) if isinstance(score, MatchScore) else (None, None)
     return {
@@ -182,8 +183,8 @@ def stakes_columns(stakes: Stakes) -> dict[str, Any]:
 
 
 def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
-    """One act as a row of data, in mwc or points of the player who acts; values of cube actions are for the player on
-    roll."""
+    """Return one act as a row of data, in mwc or points of the player who acts; values of cube actions are for the
+    player on roll."""
     judged, cube = turn.judged, turn.judged.cube
     luck, play_loss, cube_loss = (value / judged.point for value in (judged.luck, judged.play_loss, judged.cube_loss))
     return {
@@ -222,7 +223,7 @@ def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
 
 
 def game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
-    """One game as a row of data, in mwc or points of player 0. Figures of an unfinished game are None."""
+    """Return one game as a row of data, in mwc or points of player 0. Figures of an unfinished game are None."""
     found = totals_of([game.judged])
     return {
         "match": analysis.number,
@@ -275,7 +276,8 @@ NOTE = (
 
 
 def describe_match(analysis: MatchAnalysis, most_errors: int, *, with_turns: bool, with_games: bool) -> str:
-    """The analysis of a match as lines of text: figures, and, if asked for, turns and games, then the worst errors."""
+    """Return the analysis of a match as lines of text: figures, then, if requested, turns and games, then the worst
+    errors."""
     lines = [headline(analysis), ""]
     if with_turns:
         for game in analysis.games:
@@ -289,25 +291,26 @@ def describe_match(analysis: MatchAnalysis, most_errors: int, *, with_turns: boo
 
 
 def headline(analysis: MatchAnalysis) -> str:
-    """A line of text with the players, the match length and the analyst."""
+    """Return a line of text with the players, the match length and the analyst."""
     money = "for money with the Jacoby rule" if analysis.is_jacoby else "for money"
     what = f"a match to {analysis.length}" if analysis.length else money
     return f"{analysis.players[0]} against {analysis.players[1]}, {what}; analysed by {analysis.analyst}"
 
 
 def worth_quantity(analysis: MatchAnalysis, *, is_change: bool = True) -> Quantity:
-    """The number format of values in a match (mwc in percent) or in money play (points). `is_change` adds a sign."""
+    """Return the number format of values in a match (mwc in percent) or in money play (points). `is_change` adds a
+    sign."""
     sign = "+" if is_change or not analysis.length else ""
     return Quantity(2, 100, sign, " %") if analysis.length else Quantity(3, sign=sign)
 
 
 def worth_text(analysis: MatchAnalysis, worth: float | None, *, is_change: bool = True) -> str:
-    """A value as text with its unit; `-` for None."""
+    """Return a value as text with its unit; `-` for None."""
     return "-" if worth is None else worth_quantity(analysis, is_change=is_change).text(worth)
 
 
 def net_columns(quantity: Quantity, width: int) -> list[Column]:
-    """The columns of a table of games that show the result of player 0 and its parts."""
+    """Return the columns of a table of games that show the result of player 0 and its parts."""
     heads = {"result": "result", "net_luck": "net luck", "net_skill": "net skill", "net_drift": "net drift"}
     heads["luck_adjusted"] = "luck-adj."
     return [Column(name, quantity, head, width=width, missing="-") for name, head in heads.items()]
@@ -348,7 +351,7 @@ def turn_cells(turn: Turn) -> Iterator[dict[str, Any]]:
 
 
 def loss_cells(loss: float) -> dict[str, Any]:
-    """The cells `loss` and `mark` of a row; empty if the loss rounds to 0."""
+    """Return the cells `loss` and `mark` of a row; empty if the loss rounds to 0."""
     return {"loss": loss, "mark": SIGNS[error_mark(loss)]} if loss >= 5e-4 else {}
 
 
@@ -368,7 +371,7 @@ def game_lines(analysis: MatchAnalysis) -> Iterator[str]:
 
 
 def player_table(analysis: MatchAnalysis) -> tuple[list[Column], list[dict[str, str]]]:
-    """The columns and rows of a table with both players side by side."""
+    """Return the columns and rows of a table with both players side by side."""
     first, second = (score_items(analysis, score) for score in analysis.totals.scores)
     rows = [{"name": name, "0": left, "1": right} for (name, left), (_, right) in zip(first, second, strict=True)]
     players = (Column(str(n), heading=name, is_right=True) for n, name in enumerate(analysis.players))
@@ -376,7 +379,7 @@ def player_table(analysis: MatchAnalysis) -> tuple[list[Column], list[dict[str, 
 
 
 def score_items(analysis: MatchAnalysis, score: Score) -> list[tuple[str, str]]:
-    """The figures of one player, as pairs of name and text."""
+    """Return the figures of one player, as pairs of name and text."""
     return [
         ("rolls", str(score.rolls)),
         ("luck", sum_text(analysis, score.normalised_luck, score.luck, sign="+")),
@@ -392,7 +395,7 @@ def score_items(analysis: MatchAnalysis, score: Score) -> list[tuple[str, str]]:
 
 
 def sum_text(analysis: MatchAnalysis, normalised: float, worth: float, sign: str = "") -> str:
-    """A sum as text: in points of normalised equity, and in mwc or points."""
+    """Return a sum as text: in points of normalised equity, and in mwc or points."""
     other = f"{100 * worth:{sign}.2f} % mwc" if analysis.length else f"{worth:{sign}.3f} points"
     return f"{normalised:{sign}.3f} ({other})"
 

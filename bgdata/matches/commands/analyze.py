@@ -136,7 +136,7 @@ def analyse(
 
 
 def print_notes(players: Sequence[str], notes: Iterable[Sequence[str]]) -> None:
-    """Print notes on a match to standard error: repairs of its record, and missing games, whose results are not in the
-    sums."""
+    """Print notes on a match to standard error: repairs of its record, and missing games, whose results are not
+    included in the sums."""
     for note in (note for found in notes for note in found):
         click.echo(f"note on {players[0]} against {players[1]}: {note}", err=True)

@@ -93,7 +93,7 @@ def matches(
 
 
 def iso_day(text: str) -> str:
-    """The date in a text such as 2026-11-30, in this form. Raises UsageError if it is none."""
+    """Return the date in a text such as 2026-11-30, in the same form. Raises UsageError if the text is not a date."""
     try:
         return str(date.fromisoformat(text))
     except ValueError:
@@ -101,8 +101,8 @@ def iso_day(text: str) -> str:
 
 
 def chosen_analysis(warehouse: Warehouse, analysis: str | None) -> str:
-    """The variant of match_analysis called `analysis`; without a name, the only one. Raises MissingTableError if there
-    is no analysis, and UsageError if there are several and none is named."""
+    """Return the variant of match_analysis called `analysis`, or the only one if no name is given. Raises
+    MissingTableError if there is no analysis, and UsageError if there are several and no name is given."""
     variants = warehouse.variants("match_analysis")
     if not variants:
         step = "bgdata build match_analysis --set source=matches/NAME"

@@ -79,7 +79,8 @@ NOTE = (
 @dataclass(frozen=True)
 class GameWithLuck:
     """One game with the luck of its rolls. `turns` contains the number of each roll among all turns of the game, cube
-    actions included, as in the table `turns`; `plays` its play in the usual notation, "" if no checker could move."""
+    actions included, as in the table `turns`. `plays` contains its play in the usual notation, "" if no checker could
+    move."""
 
     number: int  # number of the match in the file or variant, from 0
     match: Match
@@ -87,7 +88,7 @@ class GameWithLuck:
     record: RecordedGame
     turns: list[int]
     plays: list[str]
-    cube_value: int  # at the end
+    cube_value: int  # value of the cube at the end
     found: GameLuck
     totals: LuckTotals
 
@@ -130,7 +131,7 @@ def analyse_game(player: Any, source: str, number: int, match: Match, game: Game
 
 
 def record_game(game: Game, replayed: ReplayedGame) -> RecordedGame:
-    """The rolls of a replayed game as arrays, and its result in points per unit of the final cube."""
+    """Return the rolls of a replayed game as arrays, and its result in points per unit of the final cube."""
     from bgdata.selfplay.luck import RecordedGame
 
     rolled = [turn for turn in replayed.turns if turn.turn.dice]
@@ -172,8 +173,8 @@ def turn_rows(analysed: GameWithLuck) -> Iterator[dict[str, Any]]:
 
 
 def game_row(analysed: GameWithLuck) -> dict[str, Any]:
-    """One game as a row of data, in points of player 0, except the columns of each player; NaN for an unfinished
-    game."""
+    """Return one game as a row of data. Values are in points of player 0, except in the columns of each player; they
+    are NaN for an unfinished game."""
     found = analysed.totals
     return {
         "match": analysed.number,
@@ -233,7 +234,7 @@ def game_lines(games: Sequence[GameWithLuck]) -> Iterator[str]:
 
 def draw_luck(games: Sequence[GameWithLuck], path: Path) -> None:
     """Write a picture of the luck of every roll, and running totals of luck and skill with the luck-adjusted results of
-    games. Raises StorageError if it cannot be written."""
+    games. Raises StorageError if the picture cannot be written."""
     from bgdata.matches.commands.analysis_page import draw_rolls, mark_games
     from bgdata.selfplay.luck import player_signs
 

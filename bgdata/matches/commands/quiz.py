@@ -199,14 +199,15 @@ def ask_questions(
 
 
 def board_text(question: Question) -> str:
-    """The board as the player who decides sees it."""
+    """Return the board as the player who decides sees it."""
     position, stakes, roll = question.view
     text = format_board_text(position, roll=roll, stakes=stakes, with_id=False)
     return text.replace("X on roll", "X to answer") if question.subject == ANSWER else text
 
 
 def read_answer(shown: Sequence[Answer], ask: Callable[[str], str]) -> Answer | None:
-    """The answer that the user types, repeated until it is one of those `shown`; None if the user leaves."""
+    """Read the answer that the user types, and ask again until it is one of those `shown`. Returns None if the user
+    leaves."""
     while True:
         text = ask(f"1 to {len(shown)}, or quit: ").strip()
         if text.lower() in ("quit", "q", "exit"):
@@ -217,7 +218,7 @@ def read_answer(shown: Sequence[Answer], ask: Callable[[str], str]) -> Answer | 
 
 
 def verdict_lines(question: Question, given: Answer, shown: Sequence[Answer]) -> Iterator[str]:
-    """Yield lines of text: whether an answer is right, and the values of all answers."""
+    """Yield lines of text that say whether an answer is right, and the values of all answers."""
     best = question.answers[0]
     if given.loss >= RIGHT:
         yield f"wrong: {given.text} loses {given.loss:.3f}; best is {best.text}"

@@ -15,7 +15,7 @@ from bgdata.matches.quiz import PLAY, Question
 from bgdata.rows import EQUITY, LOSS
 
 BOARD_WIDTH = 440  # pixels
-MODEL = 1_606_203_801  # the number by which Anki knows cards of this kind again
+MODEL = 1_606_203_801  # the number by which Anki recognises cards of this kind
 CARD = "<div>{{Question}}</div>"
 BACK = '{{FrontSide}}<hr id="answer">{{Answer}}'
 STYLE = """.card { font-family: sans-serif; text-align: center; background: white; color: black; }
@@ -25,7 +25,7 @@ svg { max-width: 100%; height: auto; }"""
 
 
 def format_quiz(questions: Sequence[Question], title: str, seed: int) -> str:
-    """The questions as an HTML page; each answer opens by a click."""
+    """Return the questions as an HTML page; each answer opens by a click."""
     parts = [*page_head(f"Quiz: {title}")]
     for number, question in enumerate(questions, 1):
         parts.append(f"<h2>Question {number}</h2>")
@@ -36,7 +36,7 @@ def format_quiz(questions: Sequence[Question], title: str, seed: int) -> str:
 
 
 def question_board(question: Question, name: str) -> str:
-    """A picture of the board as the player who decides sees it. `name` is the prefix of its identifiers."""
+    """Return a picture of the board as the player who decides sees it. `name` is the prefix of its identifiers."""
     position, stakes, roll = question.view
     return format_board_svg(position, roll=roll, stakes=stakes, width=BOARD_WIDTH, prefix=f"{name}-")
 
@@ -48,8 +48,8 @@ def question_parts(question: Question, seed: int) -> Iterator[str]:
 
 
 def answer_parts(question: Question, seed: int) -> Iterator[str]:
-    """Yield the HTML elements of a question's best answer, the values of all answers, and where the question is
-    from."""
+    """Yield the HTML elements of a question's best answer, the values of all answers, and the origin of the
+    question."""
     best, place = question.answers[0], question.place
     yield f"<p>Best: {escape(best.text)}</p>"
     numbers = {answer: number for number, answer in enumerate(question.shuffled_answers(seed), 1)}
@@ -73,9 +73,9 @@ def answer_parts(question: Question, seed: int) -> Iterator[str]:
 
 
 def write_deck(questions: Sequence[Question], title: str, seed: int, path: Path) -> None:
-    """Write the questions as a deck for Anki. The same question is the same card in every deck, so importing again
-    keeps its history. Raises MissingExtraError if genanki is not installed, and StorageError if the deck cannot be
-    written."""
+    """Write the questions as a deck for Anki. A question is the same card in every deck, so importing a deck again
+    keeps the card's history. Raises MissingExtraError if genanki is not installed, and StorageError if the deck cannot
+    be written."""
     with needing("matches", "to write a deck for Anki"):
         import genanki
     model = genanki.Model(

@@ -46,7 +46,7 @@ def report_lines(player: str, figures: Sequence[Row], worst: Sequence[Row]) -> I
 
 
 def format_report(player: str, figures: Sequence[Row], worst: Sequence[Row]) -> str:
-    """The report on a player as an HTML page with charts and boards."""
+    """Return the report on a player as an HTML page with charts and boards."""
     parts = [*page_head(f"Decisions of {player}"), CHART_STYLE]
     for part in (*PARTS, "field"):
         rows = [row for row in figures if row["part"] == part]
@@ -67,7 +67,7 @@ def format_report(player: str, figures: Sequence[Row], worst: Sequence[Row]) -> 
 
 
 def error_parts(row: Row, name: str) -> Iterator[str]:
-    """Yield the HTML elements of an error: the board with what was done, and, if it is a play, the board with the best
+    """Yield the HTML elements of an error: the board with the action taken, and, for a play, the board with the best
     play. `name` is the prefix of the boards' identifiers."""
     found = parse_xgid(str(row["xgid"]))
     roll, stakes = found.match.roll, found.match.stakes

@@ -32,7 +32,7 @@ VALUES = ("loss", "loss_mwc", "luck", "luck_mwc")
 @dataclass(frozen=True)
 class MatchAnalysisParameters(NetworkChoice):
     """Parameters of `match_analysis`: the imported matches, how many rolls the network looks ahead, and the match
-    equity table. That is the one of the default network, or `published`, which reaches to 12-away."""
+    equity table. The table is that of the default network, or `published`, which goes up to 12-away."""
 
     source: VersionRef = UNNAMED
     ply: int = 1

@@ -42,16 +42,16 @@ from bgdata.store.shards import compute_shards, context_of, opened_once, runs, w
 from bgdata.store.table import Table
 from bgdata.store.worker_inputs import Settings
 
-STEP = 16  # games in a shard: some seconds at 1-ply
+STEP = 16  # games in a shard, which takes some seconds at 1-ply
 SAMPLE_GAMES = 2
-DIGITS = 9  # of values: sums differ in the last digits between processors
+DIGITS = 9  # digits of values, because the last digits of sums differ between processors
 PLAY, DOUBLE, ANSWER = range(3)
 MONEY_AWAY, NULL = 0, -1
-SAME = 1e-4  # points: plays whose values differ less are no decision for eXtreme Gammon
-TRIVIAL, CLEAR, LOST = 0.001, 0.2, -0.9  # points: its limits for cube actions that are no decision
+SAME = 1e-4  # points: eXtreme Gammon sees no decision between plays whose values differ by less
+TRIVIAL, CLEAR, LOST = 0.001, 0.2, -0.9  # points: its limits for cube actions that do not count as decisions
 ERRORS = {DOUBLE: ("missed double", "wrong double"), ANSWER: ("wrong pass", "wrong take")}
 COLUMN = {name: number for number, name in enumerate(NUMBERS)}
-TEXTS = {"choices": 2, "xgids": 1}  # texts of a decision
+TEXTS = {"choices": 2, "xgids": 1}  # number of texts of a decision, by array
 NO_ROWS = {
     "numbers": np.zeros((0, len(NUMBERS)), np.int32),
     "values": np.zeros((0, len(VALUES))),
@@ -112,7 +112,8 @@ class MatchAnalysisComputation(Computation[MatchAnalysisParameters]):
 
 
 def versions_judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[Table, Table]]:
-    """The versions that were judged by the same network, tables and settings, each with the import that it judged."""
+    """Return the versions that were judged by the same network, tables and settings, each with the import that it
+    judged."""
     found = []
     mine = {role: table.folder.name for role, table in build.inputs.items() if role != "source"}
     for table in build.warehouse.versions("match_analysis"):
@@ -126,7 +127,7 @@ def versions_judged_alike(build: Build[MatchAnalysisParameters]) -> list[tuple[T
 
 
 def known_games(tables: Iterable[Table], keys: set[bytes]) -> dict[bytes, GameRows]:
-    """The decisions of those games in `tables` that have one of these keys, by key."""
+    """Return the decisions of the games in `tables` that have one of these keys, by key."""
     found: dict[bytes, GameRows] = {}
     for table in tables:
         arrays, begin = table.arrays(), 0
@@ -138,7 +139,7 @@ def known_games(tables: Iterable[Table], keys: set[bytes]) -> dict[bytes, GameRo
 
 
 def judge_games(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Judge games `begin` to before `end` of the import, and return the arrays of their decisions."""
+    """Judge the games from `begin` to before `end` of the import, and return the arrays of their decisions."""
     analysts, source = opened_once(open_judging, settings)
     games = range(begin, end)
     return arrays_of([judge(analysts, *each) for each in zip(situations_of(source, games), games, strict=True)])
@@ -151,7 +152,7 @@ def open_judging(settings: Settings) -> tuple[dict[int, Analyst], Table]:
 
 
 def open_analyst(context: Context[MatchAnalysisParameters]) -> dict[int, Analyst]:
-    """Two analysts, one for games with beavers and one for games without, by `has_beavers`."""
+    """Open two analysts, one for games with beavers and one for games without. Returns them by `has_beavers`."""
     player = LookaheadPlayer(open_roller(context), context.parameters.ply)
     met = first_met(context.inputs["met"].arrays())
     rules = (CubeRules(met=met, has_beavers=beavers) for beavers in (False, True))
@@ -218,16 +219,16 @@ def decision_rows(found: Situation, game: int, turn: int, judged: JudgedAct) -> 
 
 
 def loss_values(loss: float, judged: JudgedAct, *, is_match: bool) -> tuple[float, ...]:
-    """A loss as the VALUES of a row: in points, and in mwc if it is from a match; luck is NaN."""
+    """Return a loss as the VALUES of a row: in points, and in mwc if it is from a match. Luck is NaN."""
     return loss / judged.point, loss if is_match else math.nan, math.nan, math.nan
 
 
 def counts_for_pr(judged: JudgedAct, kind: int) -> bool:
-    """Whether a cube decision counts for PR by eXtreme Gammon's published rules.
+    """Return whether a cube decision counts for PR by eXtreme Gammon's published rules.
 
-    An answer counts unless take and pass are worth the same. A double, or a roll without one, does not count if both
-    choices are worth the same, if not doubling is better by more than 0.2 points, or if the game is lost with either
-    (below -0.9 points); but an error always counts.
+    An answer counts unless take and pass have the same value. A double, or a roll without a double, does not count if
+    both choices have the same value, if not doubling is better by more than 0.2 points, or if the game is lost with
+    either choice (below -0.9 points). But an error always counts.
     """
     assert judged.cube is not None
     no_double, take = ((worth - judged.cube.double_pass) / judged.point + 1 for worth in judged.cube[:2])
@@ -242,7 +243,7 @@ def counts_for_pr(judged: JudgedAct, kind: int) -> bool:
 
 
 def decision_xgid(found: Situation, judged: JudgedAct, kind: int) -> str:
-    """The XGID of the position before a decision, for the player on roll."""
+    """Return the XGID of the position before a decision, for the player on roll."""
     act, length = judged.act, found.match.length
     score = act.stakes.score
     scores = (0, 0) if isinstance(score, Money) else (length - score.opponent_away, length - score.away)
@@ -258,7 +259,7 @@ def decision_xgid(found: Situation, judged: JudgedAct, kind: int) -> str:
 
 
 def arrays_of(games: Sequence[GameRows]) -> dict[str, Array]:
-    """The arrays of all decisions of these games, in order."""
+    """Return the arrays of all decisions of these games, in order."""
     found = {name: np.concatenate([none, *(game[name] for game in games)]) for name, none in NO_ROWS.items()}
     for name in TEXTS:
         lengths = np.cumsum([0, *(len(game[name]) for game in games)])
@@ -273,7 +274,7 @@ def split_games(shard: Mapping[str, Array]) -> Iterator[GameRows]:
 
 
 def game_rows_in(arrays: Mapping[str, Array], rows: slice) -> GameRows:
-    """The decisions in `rows`, those of one game, from arrays of `arrays_of`."""
+    """Return the decisions in `rows`, which are those of one game, from arrays of `arrays_of`."""
     found = {name: np.asarray(arrays[name])[rows] for name in ("numbers", "values", "boards")}
     for name, each in TEXTS.items():
         ends = arrays[f"{name}_ends"]
@@ -285,7 +286,8 @@ def game_rows_in(arrays: Mapping[str, Array], rows: slice) -> GameRows:
 
 
 def places_of(context: Context[MatchAnalysisParameters], keys: Sequence[bytes]) -> dict[str, Array]:
-    """The arrays that say which games of the import the decisions are from. `keys` are the keys of all its games."""
+    """Return the arrays that say which games of the import the decisions are from. `keys` are the keys of all its
+    games."""
     source = context.inputs["source"].arrays()
     return {
         "game_places": np.array(np.asarray(source["games"])[:, :2], np.int32),
@@ -296,7 +298,7 @@ def places_of(context: Context[MatchAnalysisParameters], keys: Sequence[bytes]) 
 
 
 def columns_of(arrays: Mapping[str, Array]) -> dict[str, Any]:
-    """The columns of the table, from the arrays of decisions."""
+    """Return the columns of the table, from the arrays of decisions."""
     numbers, values = np.asarray(arrays["numbers"]), np.asarray(arrays["values"])
     boards = np.asarray(arrays["boards"])
     column = {name: np.ascontiguousarray(numbers[:, number]) for name, number in COLUMN.items()}
@@ -337,7 +339,7 @@ def columns_of(arrays: Mapping[str, Array]) -> dict[str, Any]:
 
 
 def error_of(kind: int, made: str, loss: float) -> str | None:
-    """The description of an error, such as a missed double; None if the decision is no error."""
+    """Return the description of an error, such as a missed double; None if the decision is not an error."""
     if loss <= 0:
         return None
     if kind == PLAY:

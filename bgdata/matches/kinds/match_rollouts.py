@@ -25,8 +25,8 @@ VALUES = ("value", "value_standard_error", "loss", "loss_standard_error", "loss_
 @dataclass(frozen=True)
 class MatchRolloutParameters(RollerParameters):
     """Parameters of `match_rollouts`: the analysis, the smallest loss in points of decisions that are rolled out, the
-    network and the settings of rollouts. Besides the play made and the best play, plays within `within` points are
-    rolled out, at most `most_plays`. The match equity table is named as in `match_analysis`; by default it is that of
+    network and the settings of rollouts. The play made, the best play, and plays within `within` points are rolled out,
+    at most `most_plays` of the last. The match equity table is named as in `match_analysis`; by default it is that of
     the analysis."""
 
     source: VersionRef = UNNAMED
@@ -76,7 +76,7 @@ class MatchRollouts(Dataset[MatchRolloutParameters]):
     parameters = MatchRolloutParameters
     defaults = ()
     smallest = MatchRolloutParameters(
-        "tiny", "", 3, 3, 72, source=VersionRef("match_analysis", MATCH_ANALYSIS.slug(MATCH_ANALYSIS.smallest)),
+        "contact-160", "", 3, 3, 72, source=VersionRef("match_analysis", MATCH_ANALYSIS.slug(MATCH_ANALYSIS.smallest)),
         least_loss=0.001, most_plays=2, met=PUBLISHED_MET,
     )  # fmt: skip
 
@@ -106,8 +106,8 @@ class MatchRollouts(Dataset[MatchRolloutParameters]):
             )
 
     def complete(self, parameters: MatchRolloutParameters, warehouse: Versions) -> MatchRolloutParameters:
-        """The parameters with the current version of the analysis and its match equity table added, unless they are
-        given. Raises MissingTableError if there is no such analysis."""
+        """Return the parameters with the current version of the analysis and its match equity table added, unless they
+        are given. Raises MissingTableError if there is no such analysis."""
         source = parameters.source
         if source.kind != MATCH_ANALYSIS.name or source == self.smallest.source:
             return parameters

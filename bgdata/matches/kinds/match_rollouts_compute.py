@@ -28,7 +28,7 @@ from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck,
 from bgdata.store.shards import compute_shards, context_of, opened_once, runs, work_of
 from bgdata.store.worker_inputs import Settings
 
-STEP = 4  # decisions in a shard: some seconds
+STEP = 4  # decisions in a shard, which takes some seconds
 
 
 class RolledOut(NamedTuple):
@@ -114,8 +114,8 @@ class MatchRolloutsComputation(Computation[MatchRolloutParameters]):
 
 
 def decisions_of(context: Context[MatchRolloutParameters]) -> list[AnalysedDecision]:
-    """The decisions of the analysis that lose enough to be rolled out, each once. Matches with beavers are left out,
-    because rollouts have none."""
+    """Return the decisions of the analysis that lose enough to be rolled out, each once. Matches with beavers are left
+    out, because rollouts have no beavers."""
     arrays, least = context.inputs["source"].arrays(), context.parameters.least_loss
     numbers, losses = np.asarray(arrays["numbers"]), np.asarray(arrays["values"])[:, 0]
     choices, xgids = (text_column(arrays, name).to_pylist() for name in ("choices", "xgids"))
@@ -131,7 +131,7 @@ def decisions_of(context: Context[MatchRolloutParameters]) -> list[AnalysedDecis
 
 
 def known_decisions(build: Build[MatchRolloutParameters]) -> dict[AnalysedDecision, RolledOut]:
-    """The decisions that other versions have rolled out by the same network, tables and settings, with their
+    """Return the decisions that other versions have rolled out by the same network, tables and settings, with their
     results."""
     found: dict[AnalysedDecision, RolledOut] = {}
     mine = {role: table.folder.name for role, table in build.inputs.items() if role != "source"}
@@ -147,7 +147,7 @@ def known_decisions(build: Build[MatchRolloutParameters]) -> dict[AnalysedDecisi
 
 
 def roll_out_decisions(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Roll out decisions `begin` to before `end` of the analysis, and return their arrays."""
+    """Roll out the decisions from `begin` to before `end` of the analysis, and return their arrays."""
     roller, decisions = opened_once(open_rolling_out, settings)
     return arrays_of([roll_out(roller, decision) for decision in decisions[begin:end]])
 
@@ -159,7 +159,7 @@ def open_rolling_out(settings: Settings) -> tuple[DecisionRoller, list[AnalysedD
 
 
 def open_decision_roller(context: Context[MatchRolloutParameters]) -> DecisionRoller:
-    """A roller with the network, the rules and the settings that the parameters name."""
+    """Open a roller with the network, the rules and the settings that the parameters name."""
     chosen, rules = context.parameters, CubeRules(met=first_met(context.inputs["met"].arrays()))
     return DecisionRoller(open_roller(context), rules, chosen.limits(), chosen.how(), chosen.within, chosen.most_plays)
 
@@ -170,27 +170,27 @@ def roll_out(roller: DecisionRoller, decision: AnalysedDecision) -> RolledOut:
 
 
 def is_best(decision: AnalysedDecision, choice: str) -> bool:
-    """Whether the analysis says that `choice` is the best. The analysis names a double together with its answer, and
-    says `too good to double` where a choice says `no double`."""
+    """Return whether the analysis says that `choice` is the best. The analysis names a double together with its answer,
+    and says `too good to double` where a choice says `no double`."""
     if decision.subject != DOUBLE:
         return decision.best == choice
     return decision.best.startswith(DOUBLE) == (choice == DOUBLE)
 
 
 def is_consistent(rolled: RolledOut) -> bool:
-    """Whether the choices of a decision are in order of their losses, and the one that was made is among them."""
+    """Return whether the choices of a decision are in order of their losses, and include the choice that was made."""
     losses, names = [each.loss for each in rolled.choices], [each.choice for each in rolled.choices]
     return losses[:1] == [0] and losses == sorted(losses) and names.count(rolled.decision.made) == 1
 
 
 def choice_rows(rolled: RolledOut) -> Iterator[tuple[int, bool, bool]]:
-    """Yield (place, whether it was made, whether the analysis says that it is the best) for each choice."""
+    """Yield for each choice its index, whether it was made, and whether the analysis says that it is the best."""
     for place, each in enumerate(rolled.choices):
         yield place, each.choice == rolled.decision.made, is_best(rolled.decision, each.choice)
 
 
 def arrays_of(decisions: Sequence[RolledOut]) -> dict[str, Array]:
-    """The arrays of rolled-out decisions in order, except the array `network`."""
+    """Return the arrays of rolled-out decisions in order, except the array `network`."""
     choices = [choice for each in decisions for choice in each.choices]
     return {
         **text_arrays("xgids", [each.decision.xgid for each in decisions]),
@@ -204,7 +204,7 @@ def arrays_of(decisions: Sequence[RolledOut]) -> dict[str, Array]:
 
 
 def read_decisions(arrays: Mapping[str, Array]) -> list[RolledOut]:
-    """The rolled-out decisions in arrays of `arrays_of`."""
+    """Return the rolled-out decisions in arrays of `arrays_of`."""
     xgids, asked, choices = (text_column(arrays, name).to_pylist() for name in ("xgids", "asked", "choices"))
     subjects, trials = np.asarray(arrays["subjects"]).tolist(), np.asarray(arrays["trials"]).tolist()
     ends, values = np.asarray(arrays["choice_ends"]).tolist(), np.asarray(arrays["values"]).tolist()

@@ -29,8 +29,8 @@ from bgdata.store.arrays import Array
 from bgdata.store.dataset import Computed
 from bgdata.store.manifest import Source, unpacked_name
 
-OFFERED = {"double": 2, "beaver": 4}  # factor of the cube before the turn
-NOTES, MATCHES, DUPLICATES = "notes", "matches", "duplicates"  # the statistics that count them
+OFFERED = {"double": 2, "beaver": 4}  # factor of the offered cube to the cube before the turn
+NOTES, MATCHES, DUPLICATES = "notes", "matches", "duplicates"  # statistics that count notes, matches and duplicates
 UNITS = ("points", "mwc")
 DATES, EVENTS, PLACES = ("eventdate", "dt", "date"), ("event", "ev"), ("site", "place", "pc", "city")  # names in files
 CUBE_COLUMN = 5  # column of the array `turns`: the cube before the turn
@@ -49,7 +49,7 @@ class MatchesComputation(WholeFilesComputation):
     sample = ("sample.mat", SAMPLE)
 
     def holds(self, path: Path) -> bool:
-        """Whether the name of a file in a folder says that it contains matches."""
+        """Return whether the name of a file in a folder says that the file contains matches."""
         return holds_matches(path) or packing_error(path) is not None
 
     def read_file(self, path: Path) -> Source:
@@ -70,7 +70,7 @@ class MatchesComputation(WholeFilesComputation):
         if not isinstance(file, MatchFile):
             try:
                 file = parse_matches(source.file.name, source.content, parameters.encoding)
-            except CorruptFileError as error:  # the file is binary; others may be whole
+            except CorruptFileError as error:  # the file is binary; other files may be good
                 file = set_aside(source.content[:16], str(error))
         return file_rows(replay_file(file), unpacked_name(source.file.name))
 
@@ -108,15 +108,15 @@ class MatchesComputation(WholeFilesComputation):
 
 
 def set_aside(head: bytes, reason: str) -> MatchFile:
-    """A file without matches: one line, its first bytes, quarantined for the reason."""
+    """Return a file without matches, whose first bytes are one line that is quarantined for the reason."""
     ledger = Ledger(split_lines(head.replace(b"\n", b" ") or b" "))
     ledger.reject([0], reason)
     return MatchFile(ledger, ())
 
 
 def distinct_matches(intakes: Sequence[MatchRowsFile]) -> list[tuple[int, MatchRows]]:
-    """Each different match once, with the index of its file: the first that was read, with what other files say of it
-    added."""
+    """Return each different match once, with the index of the first file that contains it. What other files say about
+    the match is added."""
     found: dict[str, tuple[int, MatchRows]] = {}
     for source, intake in enumerate(intakes):
         for match in intake.matches:
@@ -128,7 +128,7 @@ def distinct_matches(intakes: Sequence[MatchRowsFile]) -> list[tuple[int, MatchR
 
 
 def match_arrays(found: Sequence[tuple[int, MatchRows]]) -> dict[str, Array]:
-    """The arrays of these matches, each given with the index of its file."""
+    """Return the arrays of these matches, each given with the index of its file."""
     matches = [match for _, match in found]
     games = [(number, *game) for number, match in enumerate(matches) for game in match.games]
     n_turns = [n for match in matches for n in np.diff([0, *match.ends])]
@@ -161,7 +161,7 @@ def match_arrays(found: Sequence[tuple[int, MatchRows]]) -> dict[str, Array]:
 
 
 def foreign_analysis_arrays(matches: Sequence[MatchRows]) -> dict[str, Array]:
-    """The arrays of the analyses that files contain, in order of turns."""
+    """Return the arrays of the analyses that files contain, in order of turns."""
     first, found = 0, list[tuple[int, ForeignAnalysis]]()
     for match in matches:
         found += sorted((first + each.turn, each) for each in match.analyses)
@@ -183,7 +183,7 @@ def foreign_analysis_arrays(matches: Sequence[MatchRows]) -> dict[str, Array]:
 
 
 def note_texts(arrays: Mapping[str, Array]) -> list[str]:
-    """The notes on an import's games, each with its file and line."""
+    """Return the notes on an import's games, each with its file and line."""
     names, texts = text_column(arrays, "sources").to_pylist(), text_column(arrays, "notes").to_pylist()
     places = zip(arrays["note_sources"].tolist(), arrays["note_lines"].tolist(), texts, strict=True)
     return [f"{names[source]}, line {line}: {text}" for source, line, text in places]
@@ -258,7 +258,7 @@ def foreign_analysis_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatc
 
 
 def turn_rows(arrays: Mapping[str, Array]) -> dict[str, pa.Array]:
-    """The columns of the table `turns` except `corpus`."""
+    """Return the columns of the table `turns` except `corpus`."""
     games, turns = turn_places(arrays["first_turns"], slice(0, len(arrays["turns"])))
     records, boards, classes = (np.asarray(arrays[name]) for name in ("turns", "turn_boards", "turn_classes"))
     plays = text_column(arrays, "plays")
@@ -277,7 +277,7 @@ def matches_of(arrays: Mapping[str, Array], numbers: Iterable[int] | None = None
 
 
 def match_infos(arrays: Mapping[str, Array], rows: slice = slice(None)) -> list[tuple[tuple[str, str], ...]]:
-    """Further facts about each match, as (name, value) pairs from its file. `rows` limits the matches. Raises
+    """Return further facts about each match, as (name, value) pairs from its file. `rows` limits the matches. Raises
     CorruptFileError if the arrays are invalid."""
     try:
         return [tuple(map(tuple, json.loads(text))) for text in text_column(arrays, "infos", rows).to_pylist()]
@@ -286,7 +286,7 @@ def match_infos(arrays: Mapping[str, Array], rows: slice = slice(None)) -> list[
 
 
 def game_of(arrays: Mapping[str, Array], index: int) -> Game:
-    """The game with index `index` in the arrays of an import."""
+    """Return the game with index `index` in the arrays of an import."""
     _, number, _, score_0, score_1, *unknown = arrays["games"][index].tolist()
     crawford, winner, points = (None if value < 0 else value for value in unknown)
     is_crawford = None if crawford is None else bool(crawford)
@@ -295,13 +295,14 @@ def game_of(arrays: Mapping[str, Array], index: int) -> Game:
 
 
 def first_cube(arrays: Mapping[str, Array], game: int) -> int:
-    """The cube value before the first turn of a game: above 1 after automatic doubles, 1 if the game has no turns."""
+    """Return the cube value before the first turn of a game: above 1 after automatic doubles, 1 if the game has no
+    turns."""
     start, end = arrays["first_turns"][game : game + 2].tolist()
     return int(arrays["turns"][start, CUBE_COLUMN]) if start < end else 1
 
 
 def turns_of(arrays: Mapping[str, Array], game: int) -> tuple[Turn, ...]:
-    """The turns of the game with index `game` in the arrays of an import."""
+    """Return the turns of the game with index `game` in the arrays of an import."""
     found = []
     start, end = arrays["first_turns"][game : game + 2].tolist()
     for row, moves in zip(arrays["turns"][start:end].tolist(), arrays["turn_moves"][start:end].tolist(), strict=True):

@@ -45,8 +45,8 @@ CUBE_ACTIONS = ("double", "beaver", "take", "pass")
 
 
 def crawford_games(games: Sequence[Mapping[str, Any]]) -> dict[int, bool]:
-    """Whether each game of a match, by number, is the Crawford game, by the rule of `with_crawford`. `games` are rows
-    of the table `games`, in order, with `is_doubled`, which says whether a player doubles."""
+    """Return whether each game of a match, by number, is the Crawford game, by the rule of `with_crawford`. `games` are
+    rows of the table `games`, in order, with `is_doubled`, which says whether a player doubles."""
     from bgdata.formats.matches import Game, Match, Turn, TurnKind
     from bgdata.matches.situations import with_crawford
 
@@ -65,9 +65,9 @@ def crawford_games(games: Sequence[Mapping[str, Any]]) -> dict[int, bool]:
 
 
 def play_losses(evaluator: Evaluator, turns: Sequence[Mapping[str, Any]]) -> list[float | None]:
-    """What each turn of a game lost against its best play, in points, static and cubeless. None for turns without a
-    play, and if the record does not contain the board after the play. `turns` are rows of the table `turns`, of one
-    game in order."""
+    """Return what each turn of a game lost against its best play, in points, static and cubeless. The loss is None for
+    turns without a play, and if the record does not contain the board after the play. `turns` are rows of the table
+    `turns`, of one game in order."""
     from bgdata.evaluation.chances import cubeless_equities
     from bgdata.game.codec import flip_boards
     from bgdata.game.play_kernels import batch_plays
@@ -94,8 +94,8 @@ def play_losses(evaluator: Evaluator, turns: Sequence[Mapping[str, Any]]) -> lis
 
 
 def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
-    """The board after the play of turn `place`, from the opponent's point of view. It is read from the next turn or the
-    recorded play; None if it cannot be read."""
+    """Return the board after the play of turn `place`, from the opponent's point of view. It is read from the next turn
+    or the recorded play; None if it cannot be read."""
     row = turns[place]
     if place + 1 < len(turns) and turns[place + 1]["on_roll"] != row["on_roll"]:
         return tuple(turns[place + 1]["board"])
@@ -144,7 +144,7 @@ def cube_verdicts(
 
 
 def decided_stakes(game: Mapping[str, Any], turns: Sequence[Mapping[str, Any]], place: int) -> Stakes | None:
-    """The stakes at turn `place` if it is a cube decision; None for other turns, such as the first. Raises
+    """Return the stakes at turn `place` if it is a cube decision; None for other turns, such as the first. Raises
     InvalidScoreError if the score cannot occur."""
     from bgdata.equity.cube import why_no_double
 
@@ -179,7 +179,7 @@ FINAL_CUBE = f"(select max_by(cube_value, turn) {OWN} and turns.game = games.gam
 
 
 def with_action(*actions: str) -> str:
-    """A SQL condition that is true for games with a turn that has one of these actions."""
+    """Return a SQL condition that is true for games with a turn that has one of these actions."""
     return f"game in (select game {OWN} and action in ({', '.join(map(repr, actions))}))"
 
 
@@ -194,7 +194,7 @@ FILTERS = {  # (words, order, condition) of the games of a corpus
     "pass": ("with a pass", "game", with_action("pass")),
     "missed": ("with a missed double", "game", "true"),
 }
-MISSED = "missed"  # the filter that needs a player: a page searches as many games as other pages show
+MISSED = "missed"  # the filter that needs a player, so a page searches only as many games as other pages show
 PAGE = 50  # games of a page
 GAMES = """
 select game, match, game_number, player_0, player_1, match_length, score_0, score_1, winner, points_won, n_turns,
@@ -210,8 +210,8 @@ from games where dataset = $dataset and variant = $variant and match = $match or
 """
 IS_CUBEFUL = f"""select exists(from games where dataset = $dataset and variant = $variant and match_length > 1)
 or exists({OWN} and action in {CUBE_ACTIONS}) as is_cubeful"""
-WORST = 6  # errors that a page lists
-SIDES = "first", "second"  # players without names of their own
+WORST = 6  # number of errors that a page lists
+SIDES = "first", "second"  # names of players that have no names of their own
 MAX_GAME = (1 << 31) - 1  # largest number of a game
 
 
@@ -252,7 +252,7 @@ def corpus(site: Site, request: Request) -> Page:
 
 
 def corpus_at(site: Site, request: Request) -> Table:
-    """The version that an address names. Raises MissingTableError if it has no games, and the errors of
+    """Return the version that an address names. Raises MissingTableError if it has no games, and the errors of
     `open_version`."""
     found = open_version(site, request.path_params)
     if site.warehouse.kind(found.folder.parts[-3]).tables[0].name != "games":
@@ -261,7 +261,7 @@ def corpus_at(site: Site, request: Request) -> Table:
 
 
 def corpus_of(found: Table) -> dict[str, Any]:
-    """The parameters of queries for the games of a version."""
+    """Return the parameters of queries for the games of a version."""
     return {"dataset": found.folder.parts[-3], "variant": found.folder.parts[-2]}
 
 
@@ -306,15 +306,15 @@ def game(site: Site, request: Request) -> Page:
 
 
 def side_names(head: Row) -> tuple[str, str]:
-    """What the page calls the two players: their names, or "first" and "second" if the names are the same or
+    """Return what the page calls the two players: their names, or "first" and "second" if the names are the same or
     missing."""
     names = head["player_0"], head["player_1"]
     return names if all(names) and names[0] != names[1] else SIDES
 
 
 def better_play(site: Site, found: Table, row: Row) -> Play | None:
-    """The best play of a turn if another one was made that lost something, else None. Raises TooBusyError if too many
-    pages are being computed."""
+    """Return the best play of a turn if another play was made that lost something, else None. Raises TooBusyError if
+    too many pages are being computed."""
     if not row["loss"] or row["loss"] < SHOWN_LOSS:
         return None
 
@@ -326,8 +326,8 @@ def better_play(site: Site, found: Table, row: Row) -> Play | None:
 
 
 def game_of(site: Site, found: Table, number: int) -> tuple[Row, Row, list[Row]]:
-    """Game `number` of a version: its row as recorded, the same row with `is_crawford` and `is_jacoby` set, and its
-    turns. Raises MissingTableError if there is no such game."""
+    """Return game `number` of a version: its row as recorded, the same row with `is_crawford` and `is_jacoby` set, and
+    its turns. Raises MissingTableError if there is no such game."""
     given = corpus_of(found)
     heads = site.rows(GAME, given | {"game": number})
     if not heads:
@@ -342,7 +342,7 @@ def game_of(site: Site, found: Table, number: int) -> tuple[Row, Row, list[Row]]
 
 
 def records_jacoby(site: Site, found: Table, head: Row) -> bool:
-    """Whether the record of a money game says that the Jacoby rule applies."""
+    """Return whether the record of a money game says that the Jacoby rule applies."""
     from bgdata.matches.kinds.matches_compute import match_infos
 
     if head["match_length"]:
@@ -357,15 +357,15 @@ def records_jacoby(site: Site, found: Table, head: Row) -> bool:
 
 
 def losses_of(site: Site, turns: Sequence[Row]) -> list[float | None]:
-    """What each turn lost by the static evaluation of the site's player, in points. Raises TooBusyError if too many
-    pages are being computed."""
+    """Return what each turn lost by the static evaluation of the site's player, in points. Raises TooBusyError if too
+    many pages are being computed."""
     with site.player() as player:
         return play_losses(player.evaluator, turns)
 
 
 def judged_cubes(site: Site, found: Table, head: Row, turns: Sequence[Row]) -> tuple[list[CubeVerdict | None], str]:
-    """The verdict of the site's player on each turn of a game, and the reason if it could not judge. The verdicts are
-    None in games without the cube. Raises TooBusyError if too many pages are being computed."""
+    """Return the verdict of the site's player on each turn of a game, and the reason if the player could not judge. The
+    verdicts are None in games without the cube. Raises TooBusyError if too many pages are being computed."""
 
     def judge() -> tuple[list[CubeVerdict | None], str]:
         nothing: list[CubeVerdict | None] = [None] * len(turns)
@@ -382,15 +382,15 @@ def judged_cubes(site: Site, found: Table, head: Row, turns: Sequence[Row]) -> t
 
 
 def is_cubeful(site: Site, found: Table) -> bool:
-    """Whether the games of a version were played with the cube: somebody doubled, or matches are longer than a
+    """Return whether the games of a version were played with the cube: somebody doubled, or matches are longer than one
     point."""
     rows = site.keep(("cubeful", found.name), lambda: site.rows(IS_CUBEFUL, corpus_of(found)))
     return bool(rows[0]["is_cubeful"])
 
 
 def has_missed_double(site: Site, found: Table, number: int) -> bool:
-    """Whether a double was missed in game `number`. Raises UsageError if the game cannot be judged, and TooBusyError if
-    too many pages are being computed."""
+    """Return whether a double was missed in game `number`. Raises UsageError if the game cannot be judged, and
+    TooBusyError if too many pages are being computed."""
     if not is_cubeful(site, found):
         return False
     _, head, turns = game_of(site, found, number)
@@ -401,8 +401,8 @@ def has_missed_double(site: Site, found: Table, number: int) -> bool:
 
 
 def turn_row(row: Row, here: str, head: Row, loss: float | None, cube: CubeVerdict | None) -> Row:
-    """A turn as the page shows it: player, action, loss, and the address of its position. `here` is the address of the
-    page."""
+    """Return a turn as the page shows it: player, action, loss, and the address of its position. `here` is the address
+    of the page."""
     dice = f"{row['die1']}{row['die2']}" if row["die1"] else ""
     is_said = head["match_length"] or head["is_jacoby"] or row["cube_value"] > 1
     played_for = stakes_of(head, row) if is_said else None
@@ -431,7 +431,7 @@ class GameMistake(NamedTuple):
 
 
 def errors_of(rows: Sequence[Row]) -> list[GameMistake]:
-    """The errors of a game, largest first. Cube errors name the best action in words."""
+    """Return the errors of a game, largest first. Cube errors name the best action in words."""
     found = []
     for row in rows:
         who, cube = {"turn": row["turn"], "player": row["player"]}, row["cube"]
@@ -445,7 +445,7 @@ def errors_of(rows: Sequence[Row]) -> list[GameMistake]:
 
 
 def totals_of(head: Row, rows: Sequence[Row], side: int) -> Row:
-    """What the player on side `side` lost in a game: by plays, cube actions and missed doubles."""
+    """Return what the player on side `side` lost in a game: by plays, cube actions and missed doubles."""
     own = [row for row in rows if row["player"] == side]
     cubes = [row["cube"] for row in own if row["cube"]]
     return {

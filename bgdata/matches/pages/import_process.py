@@ -27,8 +27,8 @@ from bgdata.warehouse import Warehouse
 
 LIBRARY = "uploaded"  # the variant of `matches`, and the folder of its files among the downloads of the warehouse
 LIBRARY_FILES, LIBRARY_BYTES = 10_000, 1 << 30  # limits of the library
-UNPACKED_BYTES = 1 << 28  # of a file or archive, unless the environment says more
-PAUSE_SECONDS = 0.1  # between two reports of progress
+UNPACKED_BYTES = 1 << 28  # limit of a file or archive, unless the environment has another limit
+PAUSE_SECONDS = 0.1  # time between two reports of progress
 COMPUTATION = MatchesComputation(MATCHES)
 
 
@@ -58,12 +58,12 @@ class PipedProgress(Progress):
 
 
 def library_folder(warehouse: Warehouse) -> Path:
-    """The folder in the warehouse where the files of the library are kept."""
+    """Return the folder in the warehouse where the files of the library are kept."""
     return warehouse.root / RAW / LIBRARY
 
 
 def library_files(warehouse: Warehouse) -> list[Path]:
-    """The files of the library, in the order in which they were added."""
+    """Return the files of the library, in the order in which they were added."""
     folder = library_folder(warehouse)
     found = [path for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
     return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
@@ -84,7 +84,7 @@ def take_matches(warehouse: Warehouse, incoming: Path, ply: int, pipe: Connectio
 
 
 def import_new(warehouse: Warehouse, incoming: Path, progress: Progress) -> None:
-    """Import the files in the folder `incoming` together with those of the library, and keep them in the library. Files
+    """Import the files in the folder `incoming` together with those of the library, and add them to the library. Files
     without a readable match are left out with a note. Does nothing if there are no files. Raises MissingFileError if no
     new file remains, UsageError if the library would become too large, and the errors of `import_files`."""
     arrived, known = sorted(incoming.iterdir()), library_files(warehouse)
@@ -112,7 +112,7 @@ def import_new(warehouse: Warehouse, incoming: Path, progress: Progress) -> None
 def readable_files(
     warehouse: Warehouse, arrived: Sequence[Path], known: Sequence[Path], progress: Progress
 ) -> Iterator[Path]:
-    """Yield the files that contain matches and are not in the library yet. A note says why others are left out."""
+    """Yield the files that contain matches and are not in the library yet. A note says why other files are left out."""
     contents = {sha256_file(path) for path in known}
     progress.start("reading", len(arrived), "files")
     for path in arrived:
@@ -140,7 +140,7 @@ def unpack_files(warehouse: Warehouse, path: Path) -> Iterator[list[Path]]:
     with TemporaryDirectory(prefix="bgdata-") as folder:
         try:
             found = collect_files(warehouse, MATCHES.name, [path], Silence(), Path(folder))
-        except BgdataError:  # some are OSErrors too
+        except BgdataError:  # before OSError, because some are OSErrors too
             raise
         except OSError as error:
             raise UsageError(f"expected files that can be unpacked, found: {error.strerror}") from error
@@ -150,12 +150,12 @@ def unpack_files(warehouse: Warehouse, path: Path) -> Iterator[list[Path]]:
 
 
 def has_game(path: Path) -> bool:
-    """Whether a match file has a game that can be replayed. Raises the errors of `read_content`."""
+    """Return whether a match file has a game that can be replayed. Raises the errors of `read_content`."""
     return COMPUTATION.has_rows(COMPUTATION.parse(COMPUTATION.read_file(path), MATCHES.smallest))
 
 
 def free_place(folder: Path, name: str) -> Path:
-    """A path in a folder that no file has: `name`, with a number before the ending if necessary."""
+    """Return a path in a folder at which there is no file: `name`, with a number before the ending if necessary."""
     stem, dot, ending = name.partition(".")
     numbered = (f"{stem}-{number}{dot}{ending}" for number in range(2, LIBRARY_FILES + 3))
     return next(folder / each for each in (name, *numbered) if not (folder / each).exists())

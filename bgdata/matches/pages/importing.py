@@ -1,7 +1,7 @@
 """The page to add match files to the library while the server runs, for the person who started it.
 
 The page exists only with `bgdata serve --import`, on this machine alone, at an address with a token that the command
-prints. Files are taken by a process of its own, one request at a time.
+prints. A process of its own imports the files, one request at a time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bgdata.web.answer import Page, respond_error, status_of
 from bgdata.web.position_request import integer_parameter
 from bgdata.web.site import Row, Site
 
-MAX_FILES = 1_000  # of a request
+MAX_FILES = 1_000  # files of one request
 MAX_NAME = 200  # bytes of the name of a file
 MAX_PLY = 2
 KEPT_NOTES = 200
@@ -55,7 +55,7 @@ class ImportState:
     notes: list[str] = field(default_factory=list)
 
     def row(self) -> Row:
-        """The JSON form of the page."""
+        """Return the JSON form of the page."""
         return {**vars(self), "notes": list(self.notes)}
 
 
@@ -86,12 +86,12 @@ class Importer:
         return Page("import.html", shown_, self.work.row())
 
     async def receive(self, request: Request) -> Response:
-        """Take the files of a submitted form, and redirect to the page, which shows the progress."""
+        """Accept the files of a submitted form, and redirect to the page, which shows the progress."""
         try:
             self.check_token(request)
             async with request.form(max_files=MAX_FILES, max_fields=4, max_part_size=100) as form:
                 await run_in_threadpool(self.take, form)
-        except HTTPException as error:  # of the form
+        except HTTPException as error:  # the form is invalid
             return respond_error(request, f"expected a form with files, got another: {error.detail}", 400)
         except BgdataError as error:
             return respond_error(request, self._site.public(error), status_of(error))
@@ -103,8 +103,8 @@ class Importer:
             raise MissingFileError("expected a page of this site, got another address")
 
     def take(self, form: FormData) -> None:
-        """Start the process that adds the files of a form. Raises UsageError for an invalid name or ply, or without any
-        file to analyse, and TooBusyError while the files of an earlier request are added."""
+        """Start the process that adds the files of a form. Raises UsageError for an invalid name or ply, or if there is
+        no file to analyse, and TooBusyError while the files of an earlier request are being added."""
         ply = integer_parameter({"ply": str(form.get("ply") or "0")}, "ply", 0, most=MAX_PLY)
         files = [file for file in form.getlist("file") if isinstance(file, UploadFile) and file.filename]
         names = [checked_name(str(file.filename)) for file in files]
@@ -177,7 +177,7 @@ def note_message(work: ImportState, message: Sequence[Any]) -> None:
 
 
 def checked_name(name: str) -> str:
-    """The name of an uploaded file. Raises UsageError if it is not the plain name of a visible file."""
+    """Return the name of an uploaded file. Raises UsageError if it is not the plain name of a visible file."""
     if INVALID.search(name) or name.startswith(".") or name != name.strip() or len(name.encode()) > MAX_NAME:
         raise UsageError(f"expected the plain name of a file, at most {MAX_NAME} bytes long, got {cite(name)}")
     return name

@@ -22,8 +22,8 @@ PAGE = 50  # matches of a page
 MAX_PAGE = 99_999
 MAX_PLAYERS = 100
 ERRORS = 12  # worst errors of a report
-SPANS = {"last week": 7, "last month": 30}  # days
-# of a match the score after its last game, of a money session the points won
+SPANS = {"last week": 7, "last month": 30}  # number of days
+# the score of a match after its last game, or the points won in a money session
 SCORE = """if(any_value(match_length) > 0, arg_max(score_{side} + if(winner = {side}, points_won, 0), game_number),
     coalesce(sum(points_won) filter (winner = {side}), 0))::integer"""
 MATCHES = f"""
@@ -65,21 +65,22 @@ def matches(site: Site, request: Request) -> Page:
 
 
 def has_analysis(site: Site) -> bool:
-    """Whether the warehouse contains an analysis of matches."""
+    """Return whether the warehouse contains an analysis of matches."""
     return bool(site.warehouse.variants("match_analysis"))
 
 
 def spans(path: str, given: Mapping[str, object], since: str) -> list[tuple[str, str, bool]]:
-    """Links to the matches of the last week, the last month and all times, as (words, address, whether it is shown)."""
+    """Return links to the matches of the last week, the last month and all times, as (words, address, whether it is
+    shown)."""
     today = datetime.now(UTC).date()
     dates = {words: str(today - timedelta(days)) for words, days in SPANS.items()} | {"all matches": ""}
     return [(words, address(path, {**given, "since": date}), date == since) for words, date in dates.items()]
 
 
 def report(site: Site, player: str, analysis: str, since: str) -> Page:
-    """The page of the report on a player, from the analysis called `analysis`, by default the one with most decisions
-    of the player, in matches of the date `since` and later, if that is not empty. Raises MissingTableError if there is
-    none."""
+    """The page of the report on a player, from the analysis called `analysis`; by default the analysis with most
+    decisions of the player. If `since` is not empty, only matches of this date and later count. Raises
+    MissingTableError if there is no such analysis."""
     analyses = [row["analysis"] for row in site.rows(ANALYSES, {"player": player})] if has_analysis(site) else []
     if not analyses or analysis not in ("", *analyses):
         by = f" in match_analysis/{cite(analysis)}" if analysis else ""
@@ -122,13 +123,13 @@ ERROR_COLUMNS = (
 
 
 def error_columns(row: Mapping[str, Any]) -> Row:
-    """The columns of an error that are part of the page's JSON."""
+    """Return the columns of an error that are part of the page's JSON."""
     return {name: row[name] for name in ERROR_COLUMNS}
 
 
 def error_row(row: Row, games: str) -> Row:
-    """An error with the addresses of its position, of its turn in the game, and of pictures of the play made and the
-    best one. `games` is the address of the games."""
+    """Return an error with the addresses of its position, of its turn in the game, and of pictures of the play made and
+    the best play. `games` is the address of the games."""
     position, is_play = position_path(row["xgid"]), row["subject"] == "play"
     picture = f"/board{position.removeprefix('/position')}"
     plays: Sequence[str] = (row["made"], row["best"]) if is_play else ("",)

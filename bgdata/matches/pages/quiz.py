@@ -23,9 +23,9 @@ from bgdata.web.site import Row, Site
 
 ABOUT = ("plays", "cube")
 NAMES = ("from", "player", "analysis", "theme", "phase", "about", "loss")  # parameters that choose the questions
-MOST = 99_999  # questions
-COUNTED = ("answered", "right")  # parameters with the answers so far
-PLY = 1  # of the player that evaluates the answers of errors
+MOST = 99_999  # limit of the number of questions
+COUNTED = ("answered", "right")  # parameters that count the answers so far
+PLY = 1  # ply of the player that evaluates the answers of errors
 PLAYERS = """
 select player, variant as analysis, count(*) as questions from my_errors group by all order by questions desc, player
 """
@@ -92,29 +92,30 @@ def quiz(site: Site, request: Request) -> Page:
 
 
 def count_answers(given: Mapping[str, str]) -> tuple[int, int]:
-    """The questions answered so far in this quiz, and how many of them rightly. Raises UsageError if these are not
-    numbers."""
+    """Return the number of questions answered so far in this quiz, and how many of the answers were right. Raises
+    UsageError if these are not numbers."""
     answered, right = (integer_parameter(given, name, 0, most=MOST) for name in COUNTED)
     return answered, min(right, answered)
 
 
 def sources_of(site: Site) -> list[Row]:
-    """What a quiz can ask about in this warehouse, as rows with the number of questions: tables, then players who
-    erred."""
+    """Return what a quiz can ask about in this warehouse, as rows with the number of questions: tables, then players
+    who made errors."""
     tables = [(name, site.rows(COUNTS[name])[0]["n"]) for name in reversed(SOURCES)]
     found = [{"from": name, "player": None, "analysis": None, "questions": count} for name, count in tables if count]
     return found + [{"from": None, **row} for row in site.rows(PLAYERS)]
 
 
 def analysis_of(given: Mapping[str, str], sources: Sequence[Row]) -> str:
-    """The analysis that contains the most errors of the player in the address; empty if the address names no player."""
+    """Return the analysis that contains the most errors of the player in the address; empty if the address names no
+    player."""
     player = given.get("player", "").strip()
     return next((str(row["analysis"]) for row in sources if player and row["player"] == player), "")
 
 
 def chosen_questions(site: Site, given: Mapping[str, str], sources: Sequence[Row]) -> list[Question]:
-    """The questions from the source that the address names, the greatest loss first; empty if it names none. Raises
-    UsageError for an unknown word, and MissingTableError if the source has no questions."""
+    """Return the questions from the source that the address names, the greatest loss first; empty if the address names
+    no source. Raises UsageError for an unknown word, and MissingTableError if the source has no questions."""
     words = {"from": SOURCES, "theme": [each.label for each in Theme], "phase": PHASES, "about": ABOUT}
     for name, known in words.items():
         if given.get(name) and given[name] not in known:
@@ -143,8 +144,8 @@ def chosen_questions(site: Site, given: Mapping[str, str], sources: Sequence[Row
 
 
 def least_loss(text: str) -> float:
-    """The smallest loss that questions must have, in points, from a query parameter. Raises UsageError unless it is a
-    number from 0 to 9."""
+    """Return the smallest loss that questions must have, in points, from a query parameter. Raises UsageError unless it
+    is a number from 0 to 9."""
     try:
         found = float(text or 0)
         if not 0 <= found <= 9:
@@ -155,7 +156,7 @@ def least_loss(text: str) -> float:
 
 
 def answer_question(site: Site, question: Question, analysis: str) -> Question:
-    """The question with its answers. The site's player evaluates them if the source has none."""
+    """Return the question with its answers. The site's player evaluates them if the source has none."""
     if question.answers:
         return question
 
@@ -169,7 +170,7 @@ def answer_question(site: Site, question: Question, analysis: str) -> Question:
 
 
 def chosen_answer(text: str, choices: Sequence[Answer]) -> Answer | None:
-    """The answer called `text`; None if `text` is empty. Raises UsageError if it is none of the choices."""
+    """Return the answer called `text`; None if `text` is empty. Raises UsageError if it is not one of the choices."""
     found = answer_of(text, choices) if text else None
     if text and found is None:
         raise UsageError(f"expected {', '.join(each.text for each in choices)} as answer, got {cite(text)}")
@@ -177,8 +178,8 @@ def chosen_answer(text: str, choices: Sequence[Answer]) -> Answer | None:
 
 
 def boards_of(question: Question, answer: Answer | None) -> list[tuple[str, str]]:
-    """Titles and pictures of boards, as the player who decides sees them. After an answer about a play, they are of the
-    best play and, if another was chosen, of that one."""
+    """Return titles and pictures of boards, as the player who decides sees them. After an answer about a play, they
+    show the best play and, if another play was chosen, that play."""
     position, stakes, roll = question.view
     if answer is None or roll is None:
         return [("", format_board_svg(position, roll=roll, stakes=stakes, names=question.names))]
@@ -195,7 +196,7 @@ def quiz_row(
     sources: Sequence[Row], count: int, number: int | None, question: Question | None, answer: Answer | None,
     choices: Sequence[Answer],
 ) -> Row:  # fmt: skip
-    """The JSON form of the page. Without an answer, the fields that would give it away are null."""
+    """Return the JSON form of the page. Without an answer, the fields that would give it away are null."""
     told = question if answer else None
     return {
         "questions": count,

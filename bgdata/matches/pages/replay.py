@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from bgdata.evaluation.chances import Evaluator
 
 WIDTH, HEIGHT, LOSSES = 660, 150, 40  # size of the graph, and height of the bars of losses below it
-LARGE = 0.2  # points: losses of more have bars of full height
+LARGE = 0.2  # points: larger losses have bars of full height
 SHOWN_LOSS = 0.0005  # points: smaller losses are printed as 0
-ERROR = STEPS[1][0]  # smallest loss of an error, in points: above the loss of a good decision
+ERROR = STEPS[1][0]  # smallest loss of an error, in points; smaller losses belong to good decisions
 
 
 def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
-    """The stakes at a turn of a game, for the player on roll. `game` is a row of the table `games`, with `is_jacoby`,
-    which says whether the Jacoby rule applies. Raises InvalidScoreError if the score cannot occur."""
+    """Return the stakes at a turn of a game, for the player on roll. `game` is a row of the table `games`, with
+    `is_jacoby`, which says whether the Jacoby rule applies. Raises InvalidScoreError if the score cannot occur."""
     cube = Cube(turn["cube_value"], CubeOwner(turn["cube_owner"]))
     if not game["match_length"]:
         return Stakes(Money(game["is_jacoby"]), cube)
@@ -40,7 +40,7 @@ def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
 
 
 def stakes_of(head: Row, row: Row) -> Stakes | None:
-    """The stakes at a turn; None if the recorded score is invalid. `head` is the row of its game."""
+    """Return the stakes at a turn; None if the recorded score is invalid. `head` is the row of its game."""
     try:
         return game_stakes(head, row)
     except InvalidScoreError:
@@ -48,12 +48,12 @@ def stakes_of(head: Row, row: Row) -> Stakes | None:
 
 
 def roll_of(row: Row) -> Roll | None:
-    """The roll of a turn; None if the player on roll has not rolled."""
+    """Return the roll of a turn; None if the player on roll has not rolled."""
     return parse_roll(f"{row['die1']}{row['die2']}") if row["die1"] and row["player"] == row["on_roll"] else None
 
 
 def play_of(row: Row) -> Play | None:
-    """The play of a turn; None if there is none or it cannot be read."""
+    """Return the play of a turn; None if the turn has no play or the play cannot be read."""
     with suppress(BgdataError):
         if row["play"] and (roll := roll_of(row)):
             return parse_play(row["play"], Position(row["position_id"]), roll)
@@ -61,7 +61,7 @@ def play_of(row: Row) -> Play | None:
 
 
 def best_play(evaluator: Evaluator, row: Row) -> Play | None:
-    """The best play of a turn by static cubeless equity; None for a turn without a play."""
+    """Return the best play of a turn by static cubeless equity; None for a turn without a play."""
     from bgdata.evaluation.chances import cubeless_equities
 
     roll = roll_of(row)
@@ -73,8 +73,8 @@ def best_play(evaluator: Evaluator, row: Row) -> Play | None:
 
 
 def boards_of(head: Row, row: Row, best: Play | None) -> list[tuple[str, str]]:
-    """Titles and pictures of a turn's boards: what was played and what is best, or one board without a title. The first
-    player is light and below, whoever is on roll; the picture says whose turn it is."""
+    """Return titles and pictures of a turn's boards: the play made and the best play, or one board without a title. The
+    first player is light and below, whoever is on roll; the picture says whose turn it is."""
     position, side = Position(row["position_id"]), row["on_roll"]
     stakes, played = stakes_of(head, row), play_of(row)
     own, other = (short_name(head[f"player_{each}"] or "") for each in (side, 1 - side))
@@ -96,9 +96,9 @@ def boards_of(head: Row, row: Row, best: Play | None) -> list[tuple[str, str]]:
 
 
 def graph_svg(turns: Sequence[Row], here: str, place: int) -> str:
-    """An SVG chart of a game, in which every turn is a link. A line is the equity of player 0 before each roll, bars
-    are luck, dots are errors, and below is what each turn lost. Up is good for player 0. Empty if equities are
-    unknown."""
+    """Return an SVG chart of a game, in which every turn is a link. A line shows the equity of player 0 before each
+    roll, bars show luck, dots are errors, and the part below shows what each turn lost. Up is good for player 0. The
+    chart is empty if equities are unknown."""
     known = [row for row in turns if row["cubeless_equity"] is not None]
     if len(known) < 2:
         return ""

@@ -159,7 +159,7 @@ def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables
     show_rows([row | found], form, chain(judgement_lines(parameters, found), worst_decisions(table)))
 
 
-CUBE = "cube"  # --on: all cube benchmarks
+CUBE = "cube"  # value of --on for all cube benchmarks
 CUBE_COLUMNS = (
     Column("judge"),
     Column("cube_model"),
@@ -180,8 +180,8 @@ RATE_COLUMNS = (
 def score_player(
     warehouse: Warehouse, name: str, ply: int, sets: Sequence[str], files: Sequence[Path], form: str
 ) -> None:
-    """Import the benchmark files, score the player on each benchmark in `sets`, and print one line for each. Raises
-    UnknownPlayerError if there is no such player, MissingTableError if a benchmark is missing, and the errors of
+    """Import the benchmark files, score the player on each benchmark in `sets`, and print one line for each benchmark.
+    Raises UnknownPlayerError if there is no such player, MissingTableError if a benchmark is missing, and the errors of
     imports."""
     from bgdata.evaluation.player import open_named_player
     from bgdata.measures.steps.scores import full_name
@@ -218,7 +218,7 @@ def score_player(
 
 
 def score_cube_actions(warehouse: Warehouse, name: str, ply: int, form: str) -> None:
-    """Score the player on each cube benchmark, once by each cube model, and print one line for each. Raises
+    """Score the player on each cube benchmark, once by each cube model, and print one line for each score. Raises
     UnknownPlayerError if there is no such player, and MissingTableError if there is no cube benchmark."""
     from bgdata.measures.steps.scores import full_name
     from bgdata.measures.steps.sets import build_cube_scores, cube_score_row
@@ -229,8 +229,8 @@ def score_cube_actions(warehouse: Warehouse, name: str, ply: int, form: str) -> 
 
 
 def result_text(parameters: GameParameters, statistics: Mapping[str, float]) -> str:
-    """The result of a series of games as two lines of text, and the luck-adjusted result as a third if luck was
-    measured, from the `statistics` of the version."""
+    """Return the result of a series of games as two lines of text, from the `statistics` of the version. If luck was
+    measured, a third line has the luck-adjusted result."""
 
     def percent(name: str) -> str:
         return f"{PERCENT.text(statistics[f'{name}_share'])} %"
@@ -284,8 +284,8 @@ def judgement_lines(parameters: RefereeParameters, statistics: Mapping[str, floa
 
 
 def worst_decisions(table: Table) -> Iterator[str]:
-    """Yield lines of text about the five decisions that lost most, each position and roll once; none if nothing was
-    lost."""
+    """Yield lines of text about the five decisions that lost most. Each position and roll occurs once. There are no
+    lines if nothing was lost."""
     losses, ranks = table.array("losses"), table.array("ranks")
     rows = sorted((row for row in range(len(losses)) if ranks[row] > 0), key=lambda row: -losses[row])
     found: dict[tuple[str, str, str], dict[str, Any]] = {}

@@ -20,7 +20,7 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 RATING = Quantity(3, sign="+")
-EDGE = -0.3  # lower ratings are written as numbers, not drawn
+EDGE = -0.3  # the picture shows lower ratings as numbers only
 
 
 @click.command()
@@ -94,7 +94,7 @@ def ladder(
 
 
 def short_name(row: Row) -> str:
-    """The short name of a player with its ply, such as `diverse-19 1-ply`."""
+    """Return the short name of a player with its ply, such as `diverse-19 1-ply`."""
     name = str(row["player_name"]).removeprefix("network/")
     return f"{Path(name).name} {row['ply']}-ply"
 
@@ -128,7 +128,7 @@ def draw_ladders(ladders: Mapping[str, Sequence[Row]], path: Path) -> None:
         panels = figure.subplots(1, len(ladders), squeeze=False)[0]
         for axes, (play, rows), (colour, marker) in zip(panels, ladders.items(), LOOKS * len(ladders), strict=False):
             for place, row in enumerate(reversed(rows)):
-                if row["rating"] < EDGE:  # drawn to scale, it would squeeze all others together
+                if row["rating"] < EDGE:  # to scale, this rating would squeeze all others together
                     where = axes.get_yaxis_transform()
                     axes.text(0.02, place, f"← {row['rating']:+.2f}", transform=where, color=colour, va="center")
                     continue

@@ -1,5 +1,5 @@
-"""`bgdata reference` rolls out positions of every theme, to measure players by; `bgdata check-reference` rolls out a
-sample of them again with another player."""
+"""`bgdata reference` rolls out positions of every theme, on which players are measured; `bgdata check-reference` rolls
+out a sample of them again with another player."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def score(warehouse: Warehouse, /, player: str, ply: int, plot: Path | None, for
     opponents = [scores.PUBEVAL, *map(scores.opponent_of, options["against"])]
     programs = not options["no_programs"]
     references = ""
-    if plot:  # may raise before anything is measured; the picture shows the set with the most positions
+    if plot:  # this may raise, so it comes before any measuring; the picture shows the set with the most positions
         open_named_evaluator(player, ply, warehouse)
         references = sets.find_references(warehouse).name.rpartition("/")[0]
     with progress_bars() as progress:
@@ -119,8 +119,8 @@ def score(warehouse: Warehouse, /, player: str, ply: int, plot: Path | None, for
 
 
 def draw_values(rows: Sequence[dict[str, Any]], references: str, path: Path) -> None:
-    """Write a picture, PNG or SVG, of a player's errors by theme on a set of reference positions. Equities are on the
-    left, the RMSE of chances on the right. Raises StorageError if it cannot be written."""
+    """Write a picture, PNG or SVG, of a player's errors by theme on a set of reference positions. The RMSE of equities
+    is on the left, the RMSE of chances on the right. Raises StorageError if the picture cannot be written."""
     from bgdata.measures.steps.scores import CHANCES, EQUITY_HEADS, by_theme
 
     themes = by_theme(rows)[references]
@@ -226,8 +226,8 @@ def compare_players(
 
 
 def chosen_rows(rows: Sequence[Row], players: Sequence[tuple[str, int]]) -> list[Row]:
-    """The rows of these players in the given order; if `players` is empty, of all players, by RMSE over all positions.
-    A player's themes are in the order of GROUPS."""
+    """Return the rows of these players in the given order. If `players` is empty, return the rows of all players, by
+    RMSE over all positions. A player's themes are in the order of GROUPS."""
     if players:
         found = [row for row in rows if row["has_tables"] and (row["player"], row["ply"]) in players]
         return sorted(found, key=lambda row: (players.index((row["player"], row["ply"])), GROUPS.index(row["theme"])))
@@ -236,12 +236,12 @@ def chosen_rows(rows: Sequence[Row], players: Sequence[tuple[str, int]]) -> list
 
 
 def label_of(row: Row) -> str:
-    """The name and ply of a row's player, such as network:1, as on the command line."""
+    """Return the name and ply of a row's player, such as network:1, as on the command line."""
     return f"{row['player']}:{row['ply']}" + ("" if row.get("has_tables", True) else " without tables")
 
 
 def group_rows(rows: Sequence[Row], name: str) -> dict[str, dict[str, Row]]:
-    """The rows by value of the column `name` (a theme or a benchmark), and within that by player."""
+    """Return the rows by value of the column `name` (a theme or a benchmark), and within that by player."""
     found: dict[str, dict[str, Row]] = {}
     for row in rows:
         found.setdefault(row[name], {})[label_of(row)] = row
@@ -249,15 +249,15 @@ def group_rows(rows: Sequence[Row], name: str) -> dict[str, dict[str, Row]]:
 
 
 def player_columns(players: Iterable[str]) -> list[Column]:
-    """A column for each player, wide enough for a figure and its standard error."""
+    """Return a column for each player, wide enough for a figure and its standard error."""
     return [Column(player, heading=player, width=19, is_right=True) for player in players]
 
 
 def marks_of(
     groups: Collection[Mapping[str, Row]], series: Mapping[str, str], name: str, error: str
 ) -> dict[str, tuple[list[float], list[float]]]:
-    """The figures and the standard errors to draw for each series, by label: one for each group, NaN where a group has
-    no row. `series` gives the key of each label's row in a group; `name` and `error` are the columns."""
+    """Return the figures and the standard errors to draw for each series, by label: one pair for each group, NaN where
+    a group has no row. `series` gives the key of each label's row in a group; `name` and `error` are the columns."""
     found = {label: [group.get(key, {}) for group in groups] for label, key in series.items()}
     return {
         label: ([number_or_nan(row.get(name)) for row in rows], [number_or_nan(row.get(error)) for row in rows])
@@ -325,13 +325,13 @@ def compare_on_benchmarks(
 
 
 def first_label(rows: Sequence[Row]) -> str:
-    """The label of the player with which all other players are compared."""
+    """Return the label of the player with which all other players are compared."""
     others = (f"{row['other_player']}:{row['other_ply']}" for row in rows if "other_player" in row)
     return next(others, label_of(rows[0]))
 
 
 def labels_of(rows: Sequence[Row]) -> list[str]:
-    """The labels of all players, first that of the player with which the others are compared."""
+    """Return the labels of all players. The player with which the others are compared comes first."""
     return list(dict.fromkeys([first_label(rows), *map(label_of, rows)]))
 
 

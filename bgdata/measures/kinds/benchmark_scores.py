@@ -31,7 +31,7 @@ class ScoreParameters(Parameters):
 
     @classmethod
     def on(cls, table: Table, player: str, ply: int, version: str) -> Self:
-        """The parameters to score a player that reports `version` on the benchmark `table`."""
+        """Return the parameters to score a player that reports `version` on the benchmark `table`."""
         return cls(player, ply, VersionRef.parse(table.name), version)
 
 
@@ -68,7 +68,7 @@ class BenchmarkScores(Dataset[ScoreParameters]):
 
     def slug(self, parameters: ScoreParameters) -> str:
         benchmark = parameters.benchmark
-        imported = "imported-" if benchmark.kind == IMPORTED.name else ""  # a file may have the name of a set made here
+        imported = "imported-" if benchmark.kind == IMPORTED.name else ""  # files may have names of bgdata's own sets
         return f"{player_slug(parameters.player, parameters.ply)}-{imported}{benchmark.variant}"
 
     def check_parameters(self, parameters: ScoreParameters) -> None:

@@ -1,7 +1,7 @@
 """Scores the choices of a player on a benchmark by what each loses according to the rollouts.
 
 The error rate is 1000 x the mean loss over all decisions, each counted once. A choice that was not rolled out counts as
-the worst listed play, which flatters weak players; the share of such choices is reported. Source: published benchmark
+the worst listed play, which favours weak players, so the share of such choices is reported. Source: published benchmark
 figures use this definition.
 """
 
@@ -24,7 +24,7 @@ from bgdata.measures.kinds.benchmark_scores import ScoreParameters
 from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_text
 from bgdata.store.table import Table
 
-ERROR_RATE = 1000.0  # error rate of a mean loss of 1 point
+ERROR_RATE = 1000.0  # error rate of a player whose mean loss is 1 point
 NORMAL_95 = 1.959963984540054
 
 
@@ -86,7 +86,7 @@ class BenchmarkScoresComputation(Computation[ScoreParameters]):
 
 
 def decisions_of(table: Table) -> RolledOutDecisions:
-    """The decisions of a benchmark with their rolled-out plays."""
+    """Return the decisions of a benchmark with their rolled-out plays."""
     plays = table.array("plays_boards")
     return RolledOutDecisions(
         boards=np.asarray(table.array("decisions_boards")),
@@ -98,8 +98,8 @@ def decisions_of(table: Table) -> RolledOutDecisions:
 
 
 def rank_choices(decisions: RolledOutDecisions, chosen: Boards) -> NDArray[np.int16]:
-    """int16[n]: the rank of each chosen play among the rolled-out plays of its decision: 0 for the best, -1 if it was
-    not rolled out. Plays are given as the positions after them."""
+    """Return the rank of each chosen play among the rolled-out plays of its decision, as int16[n]: 0 for the best, -1
+    if it was not rolled out. Plays are given as the positions after them."""
     ranks = np.empty(len(chosen), np.int16)
     fill_ranks(decisions.first_plays, decisions.play_boards, chosen, ranks)
     return ranks
@@ -121,18 +121,18 @@ def fill_ranks(first_plays: NDArray[np.int64], play_boards: Boards, chosen: Boar
 
 
 def losses_of(decisions: RolledOutDecisions, ranks: NDArray[np.int16]) -> NDArray[np.float64]:
-    """float64[n]: the points that each choice loses; a play that was not rolled out loses as much as the worst one that
-    was."""
+    """Return the points that each choice loses, as float64[n]. A play that was not rolled out loses as much as the
+    worst play that was."""
     last = decisions.first_plays[1:] - 1
     places = np.where(ranks < 0, last, decisions.first_plays[:-1] + ranks)
     return np.asarray(decisions.losses[places])
 
 
 def score_of(losses: NDArray[np.float64], ranks: NDArray[np.int16]) -> dict[str, float]:
-    """The score of a player's choices, as statistics: the error rate in thousandths of a point per decision, and the
-    shares of best plays and of plays that were not rolled out; 0 if there are no choices. `error_rate_low` and
-    `error_rate_high` bound the 95 % interval by a normal approximation, cut off at 0. The approximation assumes that
-    decisions are a random sample, and is unreliable for few."""
+    """Return the score of a player's choices, as statistics: the error rate in thousandths of a point per decision, and
+    the shares of best plays and of plays that were not rolled out; all are 0 if there are no choices. `error_rate_low`
+    and `error_rate_high` are the ends of the 95 % interval by a normal approximation, cut off at 0. The approximation
+    assumes that decisions are a random sample, and is unreliable for few decisions."""
     count = len(losses)
     mean = ERROR_RATE * float(losses.mean()) if count else 0.0
     error = ERROR_RATE * (float(losses.std(ddof=1)) if count > 1 else 0.0) / sqrt(max(count, 1))

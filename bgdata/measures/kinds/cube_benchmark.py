@@ -28,11 +28,11 @@ ACTIONS = ("no double", "double, take", "double, pass", "too good to double")
 class CubeBenchmarkParameters(CorporaParameters):
     """Parameters of `cube_benchmark`: the games, the number of decisions, how close they are, and the judge.
 
-    Half of the decisions come from money games, half from matches, no two from one game. By the static chances of the
-    network and Janowski's model, doubling gains or costs at most `window` points, or taking does. `sample_seed` decides
-    which. `judge` is network, the one that rolls out, or gnubg or bgsage with `judge_version`; `play_ply` is its ply in
-    the games. Each rollout has rounds of `trials` games until both standard errors are at most `until`, at most
-    `most_trials` games."""
+    Half of the decisions come from money games, half from matches, no two from one game. A decision is close if
+    doubling gains or costs at most `window` points, or taking does, by the static chances of the network and Janowski's
+    model. `sample_seed` determines the choice among them. `judge` is the player that rolls out the decisions: network,
+    or gnubg or bgsage with `judge_version`; `play_ply` is its ply in the games. Each rollout has rounds of `trials`
+    games until both standard errors are at most `until`, at most `most_trials` games."""
 
     later: ClassVar[tuple[str, ...]] = ()
 
@@ -46,13 +46,14 @@ class CubeBenchmarkParameters(CorporaParameters):
 
 
 def published_cube_benchmark() -> dict[CubeBenchmarkParameters, Path]:
-    """The folders of the cube benchmarks in the package, by parameters; those with a damaged manifest are left out."""
+    """Return the folders of the cube benchmarks in the package, by parameters. Folders with a damaged manifest are left
+    out."""
     return published_versions(PUBLISHED, CubeBenchmarkParameters)
 
 
 class CubeBenchmark(Dataset[CubeBenchmarkParameters]):
     """Kind `cube_benchmark`: close cube decisions of contact positions, rolled out with the cube. One row per decision,
-    ordered by a hash; every judge rolls out the same ones."""
+    ordered by a hash; every judge rolls out the same decisions."""
 
     name = "cube_benchmark"
     made_again = BY_PLAYERS
@@ -100,10 +101,12 @@ class CubeBenchmark(Dataset[CubeBenchmarkParameters]):
         NETWORK_ARRAY,
     )
     parameters = CubeBenchmarkParameters
-    defaults = tuple(published_cube_benchmark())
+    defaults = more = tuple(published_cube_benchmark())
+    named_only = True  # the games that they are from take a minute to play
     smallest = CubeBenchmarkParameters(
-        "tiny", "", 3, 3, 72, None, 0, money_games=30, matches=6, length=5, decisions=4, window=0.5, met=PUBLISHED_MET
-    )
+        "contact-160", "", 3, 3, 72, None, 0, money_games=30, matches=6, length=5, decisions=4, window=0.5,
+        met=PUBLISHED_MET,
+    )  # fmt: skip
 
     def slug(self, parameters: CubeBenchmarkParameters) -> str:
         judge = parameters.network if parameters.judge == NETWORK else parameters.judge
@@ -123,8 +126,8 @@ class CubeBenchmark(Dataset[CubeBenchmarkParameters]):
             raise InvalidParameterError(f"expected a window above 0, up to 2 points, got {parameters.window}")
 
     def complete(self, parameters: CubeBenchmarkParameters, _warehouse: Versions) -> CubeBenchmarkParameters:
-        """The parameters with the installed version of the judge added. Raises UnknownPlayerError if the judge is not
-        installed."""
+        """Return the parameters with the installed version of the judge added. Raises UnknownPlayerError if the judge
+        is not installed."""
         if parameters.judge_version or parameters.judge not in PROGRAMS:
             return parameters
         from bgdata.evaluation.player import open_named_player

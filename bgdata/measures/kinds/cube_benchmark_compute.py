@@ -1,13 +1,15 @@
 """Chooses close cube decisions of self-play, and has a judge roll them out.
 
-A turn is a candidate if its position is a contact position (crashed ones included), not the first of its game, and the
-player on roll may turn the cube; in matches if both players need 2 to 9 points. It is close if, by the static chances
-of the network and Janowski's model, doubling gains or costs at most `window` points of normalised equity against
-the best answer, or taking gains or costs at most as much against passing.
+A turn is a candidate if its position is a contact position (crashed ones included), it is not the first turn of its
+game, and the player on roll may turn the cube. In matches both players must also need 2 to 9 points.
 
-Candidates are taken in the order of a hash of position and stakes. The first pass takes close ones of games that have
-none yet until the share of their theme is full (equal shares for all themes that are not races); the second takes any
-close ones that games without a decision have. Money games give one half, matches the other.
+A candidate is close by the static chances of the network and Janowski's model: doubling gains or costs at most `window`
+points of normalised equity against the best answer, or taking gains or costs at most as much against passing.
+
+Candidates are taken in the order of a hash of position and stakes, in two passes. The first pass takes close candidates
+from games that have given no decision yet, until the share of their theme is full; all themes that are not races have
+equal shares. The second pass takes any close candidates from such games. Money games give one half of the decisions,
+matches the other.
 """
 
 from __future__ import annotations
@@ -64,9 +66,9 @@ from bgdata.store.shards import compute_shards, context_of, opened_once, ranges,
 from bgdata.store.table import Table
 from bgdata.store.worker_inputs import Settings
 
-DECIMALS = 7  # of values: sums differ in the last digits between processors
+DECIMALS = 7  # decimals of values, because the last digits of sums differ between processors
 CHUNK = 1 << 12  # turns that are evaluated at a time
-REPLAYED_GAMES = 1000  # games that verify rolls out in all; at least one decision, which may take a minute
+REPLAYED_GAMES = 1000  # games that verify rolls out in all, but at least one decision, which may take a minute
 RACES = (Theme.RACE, Theme.BEAR_OFF)
 PROGRAM_JUDGES = {"gnubg": roll_out_by_gnubg, "bgsage": roll_out_by_bgsage}
 
@@ -130,8 +132,8 @@ class CubeBenchmarkComputation(Computation[CubeBenchmarkParameters]):
         }
 
     def check_sample(self, recheck: Recheck[CubeBenchmarkParameters]) -> str:
-        """Choose the decisions again and compare them. If this version of the judge is installed, roll out some of
-        those with the fewest games again."""
+        """Choose the decisions again and compare them. If this version of the judge is installed, roll out again some
+        of the decisions that took the fewest games."""
         table = recheck.table
         chosen = sample_arrays(recheck)
         check_arrays(table, {**chosen, **judge_arrays(recheck)})
@@ -188,13 +190,13 @@ class Judge:
 
 
 def question_of(xgid: str) -> CubeQuestion:
-    """The position and the stakes that an XGID contains."""
+    """Return the position and the stakes that an XGID contains."""
     found = parse_xgid(xgid)
     return CubeQuestion(found.position, found.match.stakes)
 
 
 def judge_decisions(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Roll out decisions `begin` to before `end`, and return their arrays."""
+    """Roll out the decisions from `begin` to before `end`, and return their arrays."""
     judge, part = opened_once(open_judge, settings), slice(begin, end)
     seeds = [int(seed) for seed in str(settings["seeds"]).split()[part]]
     return judge.arrays(str(settings["xgids"]).split()[part], seeds)
@@ -206,7 +208,7 @@ def open_judge(settings: Settings) -> Judge:
 
 
 def judge_arrays(context: Context[CubeBenchmarkParameters]) -> dict[str, Array]:
-    """The arrays that name the judge, and the network that played the games."""
+    """Return the arrays that name the judge, and the network that played the games."""
     parameters, network = context.parameters, network_text(context.parameters, context.inputs)
     judge = f"{parameters.judge} {parameters.judge_version}"
     if parameters.judge == NETWORK:
@@ -215,8 +217,8 @@ def judge_arrays(context: Context[CubeBenchmarkParameters]) -> dict[str, Array]:
 
 
 def sample_arrays(context: Context[CubeBenchmarkParameters]) -> dict[str, Array]:
-    """The arrays that describe the chosen decisions, without the judge's results. Raises InvalidParameterError if there
-    are too few decisions."""
+    """Return the arrays that describe the chosen decisions, without the judge's results. Raises InvalidParameterError
+    if there are too few decisions."""
     parameters, rules = context.parameters, CubeRules(met=first_met(context.inputs["met"].arrays()))
     player = open_roller(context)
     halves = [close_candidates(context.inputs[role], parameters, player, rules) for role in (MONEY_GAMES, MATCHES)]
@@ -239,12 +241,12 @@ def sample_arrays(context: Context[CubeBenchmarkParameters]) -> dict[str, Array]
 def close_candidates(
     corpus: Table, parameters: CubeBenchmarkParameters, player: NetworkPlayer, rules: CubeRules
 ) -> Candidates:
-    """The decisions that are taken from one corpus, half of all, in ascending order of hashes. If there are too few,
-    all that there are."""
+    """Return the decisions that are taken from one corpus, half of all decisions, in ascending order of hashes. If
+    there are too few, return all of them."""
     found, wanted = candidates_of(corpus, parameters), parameters.decisions // 2
     share = -(-wanted // (len(Theme) - len(RACES)))
     taken, counts, close = dict[int, int](), np.zeros(len(Theme), np.int64), list[int]()
-    for row in close_rows(found, player, rules, parameters.window):  # evaluates no more than is needed
+    for row in close_rows(found, player, rules, parameters.window):  # a generator: evaluates only the rows it needs
         close.append(row)
         game, theme = int(found.games[row]), int(found.themes[row])
         if game not in taken and counts[theme] < share:
@@ -252,7 +254,7 @@ def close_candidates(
             counts[theme] += 1
         if len(taken) == wanted:
             break
-    for row in close:  # shares that are not full
+    for row in close:  # the second pass, if shares are not full
         if len(taken) < wanted:
             taken.setdefault(int(found.games[row]), row)
     return found.rows(np.array(sorted(taken.values()), np.int64))
@@ -269,21 +271,22 @@ def close_rows(found: Candidates, player: NetworkPlayer, rules: CubeRules, windo
 
 
 def candidates_of(corpus: Table, parameters: CubeBenchmarkParameters) -> Candidates:
-    """The turns of a corpus before which the player on roll may double, in contact positions only, in ascending order
-    of hashes. Each position with the same stakes is taken once."""
+    """Return the turns of a corpus before which the player on roll may double, in contact positions only, in ascending
+    order of hashes. A position that occurs several times with the same stakes is taken once."""
     found = corpus_candidates(corpus, parameters.sample_seed)
     return found.rows(np.flatnonzero((found.cubes[:, 1] != OPPONENT) & ~np.isin(found.themes, RACES)))
 
 
 def is_close(chances: Array, stakes: Stakes, rules: CubeRules, window: float) -> bool:
-    """Whether doubling, or taking, gains or costs at most `window` points of normalised equity, by the cube model from
-    float32[5] chances."""
+    """Return whether doubling, or taking, gains or costs at most `window` points of normalised equity, by the cube
+    model from float32[5] chances."""
     no_double, taken, _, passed = model_equities(CONSTANT_STRATEGY, chances, stakes, rules)
     return bool(min(abs(min(taken, passed) - no_double), abs(taken - passed)) <= window)
 
 
 def single_games(stakes: Stakes, rules: CubeRules) -> tuple[float, float]:
-    """The match winning chances after losing and after winning a single game with this cube; NaN in money play."""
+    """Return the match winning chances after losing and after winning a single game with this cube; NaN in money
+    play."""
     if isinstance(stakes.score, Money):
         return np.nan, np.nan
     value = stakes.cube.value
@@ -291,14 +294,14 @@ def single_games(stakes: Stakes, rules: CubeRules) -> tuple[float, float]:
 
 
 def score_text(stakes: Stakes) -> str:
-    """The score as text: "money", or the points that both players need, such as "3-5"."""
+    """Return the score as text: "money", or the points that both players need, such as "3-5"."""
     score = stakes.score
     return "money" if isinstance(score, Money) else f"{score.away}-{score.opponent_away}"
 
 
 def best_actions(values: Array) -> Array:
-    """int32[n]: the best action of each decision, as an index into ACTIONS, from float64[n, (no double, double and
-    take)] values."""
+    """Return the best action of each decision, as an index into ACTIONS (int32[n]), from
+    float64[n, (no double, double and take)] values."""
     no_double, taken = np.asarray(values).T
     doubled = np.where(taken < 1.0, 1, 2)
     return np.where(np.minimum(taken, 1.0) >= no_double, doubled, np.where(taken < 1.0, 0, 3)).astype(np.int32)

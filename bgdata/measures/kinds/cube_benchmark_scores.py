@@ -23,7 +23,7 @@ from bgdata.store.table import Table
 
 AHEAD = "ahead:"  # prefix of a cube model: both sides may double on the way, as many rolls ahead as the ply
 DEFAULT = "default"  # the model by which commands and players decide unless another one is chosen
-MODELS = (DEFAULT, "0.7", "jump:0.113", f"{LOCAL}0.113", f"{AHEAD}{DEFAULT}")  # of players that are not programs
+MODELS = (DEFAULT, "0.7", "jump:0.113", f"{LOCAL}0.113", f"{AHEAD}{DEFAULT}")  # for players that are not programs
 SMALLEST = VersionRef(CUBE_BENCHMARK.name, CUBE_BENCHMARK.slug(CUBE_BENCHMARK.smallest))
 
 
@@ -46,7 +46,7 @@ class CubeScoreParameters(Parameters):
 
     @classmethod
     def on(cls, table: Table, player: str, ply: int, cube: str, version: str) -> Self:
-        """The parameters to score a player that reports `version` on the cube benchmark `table`."""
+        """Return the parameters to score a player that reports `version` on the cube benchmark `table`."""
         return cls(player, ply, cube, version, VersionRef.parse(table.name), str(table.manifest.parameters["met"]))
 
 

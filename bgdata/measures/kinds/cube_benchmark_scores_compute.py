@@ -1,7 +1,8 @@
 """Scores a player's cube actions by what each loses according to the rollouts of a judge.
 
-Every decision is scored twice: whether the player on roll doubles, against the better of no double and a double with
-the best answer, and how it answers a double in the opponent's place. The error rate is 1000 x the mean loss over both.
+Every decision is scored twice. The first score says whether the player on roll doubles, against the better of no double
+and a double with the best answer. The second says how the player answers a double in the opponent's place. The error
+rate is 1000 x the mean loss over both.
 """
 
 from __future__ import annotations
@@ -18,9 +19,8 @@ from bgdata.errors import BgdataError, CheckSkippedError
 from bgdata.evaluation.cube_answers import (
     CubeQuestion,
     bgsage_values,
+    decided_values,
     gnubg_values,
-    lookahead_values,
-    model_values,
 )
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import as_evaluator, open_player_of_version
@@ -38,7 +38,7 @@ from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck,
 from bgdata.store.table import Table
 
 DECIMALS = 7
-CHUNK = 32  # decisions that are asked at a time
+CHUNK = 32  # decisions in one request to the player
 PROGRAM_VALUES = {"gnubg": gnubg_values, "bgsage": bgsage_values}
 
 
@@ -83,8 +83,8 @@ class CubeBenchmarkScoresComputation(Computation[CubeScoreParameters]):
         )
 
     def statistics(self, computed: Computed[CubeScoreParameters]) -> Mapping[str, float]:
-        """The error rates of doubles, of answers and of both together, with standard errors over positions, and the
-        ends of the 95 % interval of the rate of both, cut off at 0."""
+        """Return the error rates of doubles, of answers and of both together, with standard errors over positions, and
+        the ends of the 95 % interval of the rate of both, cut off at 0."""
         losses, found = np.asarray(computed.arrays["losses"]), dict[str, float]()
         for name, column in (("", losses.mean(axis=1)), ("double_", losses[:, 0]), ("answer_", losses[:, 1])):
             found[f"{name}error_rate"] = ERROR_RATE * float(column.mean())
@@ -109,13 +109,14 @@ class CubeBenchmarkScoresComputation(Computation[CubeScoreParameters]):
 
 
 def questions_of(benchmark: Table) -> list[CubeQuestion]:
-    """The position and the stakes of each decision in a cube benchmark."""
+    """Return the position and the stakes of each decision in a cube benchmark."""
     return [question_of(text) for text in text_column(benchmark.arrays(), "xgids").to_pylist()]
 
 
 def player_values(context: Context[CubeScoreParameters], questions: list[CubeQuestion]) -> Array:
-    """float64[n, (no double, double and take)]: the player's values of each decision. Raises the errors of
-    `open_player_of_version`."""
+    """Return the player's values of each decision, as float64[n, (no double, double and take)]. Raises
+    UnknownPlayerError if there is no such player, MissingTableError if a network is missing, and InvalidParameterError
+    if the player has another version."""
     chosen = context.parameters
     player = open_player_of_version(chosen.player, chosen.ply, chosen.version, context.warehouse, tables=chosen.tables)
     if chosen.player in PROGRAM_VALUES:
@@ -126,22 +127,19 @@ def player_values(context: Context[CubeScoreParameters], questions: list[CubeQue
     if model != DEFAULT:
         side = side_of(model)
         rules, is_local = replace(rules, strategy=side.strategy), side.is_local
-    if chosen.cube.startswith(AHEAD):
-        found = lookahead_values(ahead, questions, rules)
-    else:
-        found = model_values(ahead, questions, rules, local=is_local)
-    return np.round(found[:, :2], DECIMALS)
+    rules = replace(rules, by_model=not chosen.cube.startswith(AHEAD))
+    return np.round(decided_values(ahead, questions, rules, local=is_local)[:, :2], DECIMALS)
 
 
 def player_actions(values: Array) -> tuple[Array, Array]:
-    """bool[n] each: whether a player doubles, and whether it takes, by its values float64[n, (no double, double and
-    take)]. If values are equal, it doubles, and it passes."""
+    """Return whether a player doubles, and whether it takes, each as bool[n], by its values
+    float64[n, (no double, double and take)]. If values are equal, it doubles, and it passes."""
     return np.minimum(values[:, 1], 1.0) >= values[:, 0], values[:, 1] < 1.0
 
 
 def score_arrays(benchmark: Table, values: Array) -> dict[str, Array]:
-    """The arrays of the scores, from the player's values float64[n, (no double, double and take)] of the benchmark's
-    decisions."""
+    """Return the arrays of the scores, from the player's values float64[n, (no double, double and take)] of the
+    benchmark's decisions."""
     arrays = benchmark.arrays()
     judged = np.asarray(arrays["values"])
     return {
@@ -152,11 +150,11 @@ def score_arrays(benchmark: Table, values: Array) -> dict[str, Array]:
 
 
 def action_losses(judged: Array, doubled: Array, taken: Array) -> Array:
-    """float64[n, (double or not, answer)]: what a player's actions lose, by the judge's values float64[n, (no double,
-    double and take)]."""
+    """Return what a player's actions lose, as float64[n, (double or not, answer)], by the judge's values
+    float64[n, (no double, double and take)]."""
     no_double, take = judged.T
     answer = np.minimum(take, 1.0)
-    gain = answer - no_double  # of doubling
+    gain = answer - no_double  # gain by doubling
     double_loss = np.where(doubled, np.maximum(-gain, 0.0), np.maximum(gain, 0.0))
     answer_loss = np.where(taken, np.maximum(take - 1.0, 0.0), np.maximum(1.0 - take, 0.0))
     return np.round(np.stack([double_loss, answer_loss], axis=1), DECIMALS)

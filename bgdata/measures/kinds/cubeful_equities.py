@@ -14,7 +14,7 @@ from bgdata.selfplay.kinds.shared.rollouts import NETWORK_ARRAY, NETWORK_COLUMN
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
-MODEL_INDEXES = (0.0, 1.0, DEFAULT_INDEX)  # of the columns dead, live and model
+MODEL_INDEXES = (0.0, 1.0, DEFAULT_INDEX)  # cube life indexes of the columns dead, live and model
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class CubefulEquities(Dataset[CubefulEquitiesParameters]):
     parameters = CubefulEquitiesParameters
     defaults = ()
     smallest = CubefulEquitiesParameters(
-        "tiny", "", 3, 3, 72, money_games=30, matches=6, length=5, positions=24, met=PUBLISHED_MET
+        "contact-160", "", 3, 3, 72, money_games=30, matches=6, length=5, positions=12, met=PUBLISHED_MET
     )
 
     def slug(self, parameters: CubefulEquitiesParameters) -> str:

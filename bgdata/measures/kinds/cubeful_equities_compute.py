@@ -1,9 +1,11 @@
 """Draws positions from games with the cube, and rolls them out with the cube.
 
-A turn is a candidate if it is not the first of its game and someone may still turn the cube; in matches if both players
-need 2 to 9 points. Money games give one half of the positions, matches the other. Each cell (class, theme and owner of
-the cube) gives as many as the others, or all that it has. The rarest cells choose first, in the order of a hash, and
-each prefers games that have given the fewest positions: a large corpus gives one a game.
+A turn is a candidate if it is not the first of its game and someone may still turn the cube. In matches both players
+must also need 2 to 9 points. Money games give one half of the positions, matches the other.
+
+Candidates are divided into cells by class, theme and owner of the cube. Each cell gives as many positions as the
+others, or all that it has. The rarest cells choose first, in the order of a hash. Each cell prefers games that have
+given the fewest positions, so that a large corpus gives one position per game.
 
 The player on roll may not double before the first roll, as in the model's value without a double.
 """
@@ -41,8 +43,8 @@ from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck,
 from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
 from bgdata.store.worker_inputs import Settings
 
-PART_POSITIONS = 10  # positions of a shard: about a second
-REPLAYED_GAMES = 2000  # games that verify rolls out: about three seconds
+PART_POSITIONS = 10  # positions of a shard, which takes about a second
+REPLAYED_GAMES = 2000  # games that verify rolls out, in about three seconds
 
 
 class CubefulEquitiesComputation(Computation[CubefulEquitiesParameters]):
@@ -50,7 +52,7 @@ class CubefulEquitiesComputation(Computation[CubefulEquitiesParameters]):
 
     def compute(self, build: Build[CubefulEquitiesParameters]) -> None:
         chosen = draw(build)
-        order = np.lexsort((*chosen.cubes.T, *chosen.away.T))  # endings are solved once for each score and cube
+        order = np.lexsort((*chosen.cubes.T, *chosen.away.T))  # so endings are solved once for each score and cube
         at_scores = chosen.rows(order)
         tables = {role: table for role, table in network_versions(build).items() if role not in (MONEY_GAMES, MATCHES)}
         xgids, seeds = " ".join(at_scores.xgids()), " ".join(map(str, at_scores.seeds().tolist()))
@@ -99,8 +101,8 @@ class CubefulEquitiesComputation(Computation[CubefulEquitiesParameters]):
         }
 
     def check_sample(self, recheck: Recheck[CubefulEquitiesParameters]) -> str:
-        """Draw the positions again, and compare them with the values of the model. Roll out some of those with the
-        fewest games again."""
+        """Draw the positions again, and compare them and the values of the model. Roll out again some of the positions
+        that took the fewest games."""
         table, chosen = recheck.table, draw(recheck)
         check_arrays(table, sample_arrays(recheck, chosen))
         trials = np.asarray(table.array("trials"))
@@ -119,7 +121,7 @@ class Roller:
         self.rules = CubeRules(met=first_met(context.inputs["met"].arrays()))
 
     def arrays(self, xgids: Sequence[str], seeds: Sequence[int]) -> dict[str, Array]:
-        """Roll out the positions with these XGIDs and seeds, and return their values and standard errors in points of
+        """Roll out the positions with these XGIDs and seeds. Returns their values and standard errors, in points of
         normalised equity, and their numbers of games."""
         limits, how, rows = self.parameters.limits(), self.parameters.how(), []
         for xgid, seed in zip(xgids, seeds, strict=True):
@@ -138,7 +140,7 @@ class Roller:
 
 
 def roll_out_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Roll out positions `begin` to before `end`, and return their arrays."""
+    """Roll out the positions from `begin` to before `end`, and return their arrays."""
     roller, part = opened_once(open_shared_roller, settings), slice(begin, end)
     return roller.arrays(
         str(settings["xgids"]).split()[part], [int(seed) for seed in str(settings["seeds"]).split()[part]]
@@ -151,8 +153,8 @@ def open_shared_roller(settings: Settings) -> Roller:
 
 
 def draw(context: Context[CubefulEquitiesParameters]) -> Candidates:
-    """The positions of a version, in ascending order of hashes. Raises InvalidParameterError if there are too few
-    candidates."""
+    """Choose the positions of a version, in ascending order of hashes. Raises InvalidParameterError if there are too
+    few candidates."""
     parameters, halves = context.parameters, []
     for role in (MONEY_GAMES, MATCHES):
         found, wanted = corpus_candidates(context.inputs[role], parameters.sample_seed), parameters.positions // 2
@@ -178,7 +180,7 @@ def spread(found: Candidates, wanted: int) -> Candidates:
 
 
 def earlier_in_group(groups: Array) -> Array:
-    """int64[n]: how many earlier rows have the same group, from int[n] groups."""
+    """Return how many earlier rows have the same group, as int64[n], from int[n] groups."""
     order = np.argsort(groups, kind="stable")
     found = np.empty(len(groups), np.int64)
     found[order] = np.arange(len(groups)) - np.searchsorted(groups[order], groups[order])
@@ -186,7 +188,8 @@ def earlier_in_group(groups: Array) -> Array:
 
 
 def sample_arrays(context: Context[CubefulEquitiesParameters], chosen: Candidates) -> dict[str, Array]:
-    """The arrays that describe the chosen positions, with the values of Janowski's model, without the rollouts."""
+    """Return the arrays that describe the chosen positions, with the values of Janowski's model, without the
+    rollouts."""
     player, rules = open_roller(context), CubeRules(met=first_met(context.inputs["met"].arrays()))
     boards = np.ascontiguousarray(chosen.boards)
     chances = player.evaluate_many(boards).chances
@@ -206,8 +209,8 @@ def sample_arrays(context: Context[CubefulEquitiesParameters], chosen: Candidate
 
 
 def model_values(chosen: Candidates, chances: Array, rules: CubeRules) -> Array:
-    """float64[n, 3]: the values of positions without a double by Janowski's model at each of MODEL_INDEXES, in points
-    of normalised equity, from float32[n, 5] chances."""
+    """Return the values of positions without a double by Janowski's model at each of MODEL_INDEXES, in points of
+    normalised equity, as float64[n, 3], from float32[n, 5] chances."""
     strategies, values = [janowski(index) for index in MODEL_INDEXES], np.empty((len(chances), len(MODEL_INDEXES)))
     for row, given in enumerate(chances):
         stakes = chosen.stakes(row)

@@ -12,7 +12,7 @@ from bgdata.selfplay.kinds.cubeful_selfplay import met_inputs
 from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
-LONGEST = 25  # match, in points
+LONGEST = 25  # points of the longest match
 
 
 @dataclass(frozen=True)

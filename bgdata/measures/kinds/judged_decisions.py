@@ -29,7 +29,7 @@ class JudgementParameters(Parameters):
 
     `judge` plays both sides at `ply` and reports a version; it is a network, gnubg or bgsage. If `tables` is false, a
     network plays without bearoff tables. `decisions` is a version of `rollout_decisions`. The games come in rounds of
-    `trials`. A play gets no more of them once it has `most_trials` games or a standard error of `until` points, or once
+    `trials`. A play gets no more games once it has `most_trials` games or a standard error of `until` points, or once
     it is `settled_at` standard errors behind the best play."""
 
     judge: str = NETWORK
@@ -43,14 +43,15 @@ class JudgementParameters(Parameters):
     settled_at: float = 2.5
 
     def limits(self) -> Limits:
-        """The limits on the number of games."""
+        """Return the limits on the number of games."""
         from bgdata.selfplay.rollout import Limits
 
         return Limits(self.trials, self.until, self.most_trials)
 
     @property
     def player(self) -> tuple[str, int]:
-        """The judge as a player: a network is opened at 0-ply, because its rollouts look ahead by themselves."""
+        """The judge as a player, by name and ply. A network is opened at 0-ply, because its rollouts look ahead by
+        themselves."""
         return self.judge, self.ply if self.judge in PROGRAMS else 0
 
 
@@ -100,8 +101,8 @@ class JudgedDecisions(Dataset[JudgementParameters]):
         self.inputs(parameters)
 
     def complete(self, parameters: JudgementParameters, warehouse: Versions) -> JudgementParameters:
-        """The parameters with the full name and version of the judge, and the current version of the decisions. Raises
-        UnknownPlayerError if the judge is not installed, and MissingTableError if the decisions are missing."""
+        """Return the parameters with the full name and version of the judge, and the current version of the decisions.
+        Raises UnknownPlayerError if the judge is not installed, and MissingTableError if the decisions are missing."""
         from bgdata.evaluation.networks.player import network_name
         from bgdata.evaluation.player import open_named_player
 

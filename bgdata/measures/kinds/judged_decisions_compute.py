@@ -31,14 +31,15 @@ from bgdata.store.worker_inputs import Settings
 BY_PROGRAMS: dict[str, RollOutPlays] = {"gnubg": roll_out_plays_by_gnubg, "bgsage": roll_out_plays_by_bgsage}
 KEPT = ("plays_decisions", "plays_ranks")  # arrays of plays that do not depend on the judge
 RollOutRound = Callable[[Array, int], tuple[Values, Values]]
-"""Equities and standard errors of int64[k] plays in a round, which has a number."""
+"""A function that plays one round of rollouts. From int64[k] plays and the number of the round, it returns equities and
+standard errors."""
 
 
 class JudgedDecisionsComputation(Computation[JudgementParameters]):
-    """Computation of `judged_decisions`."""
+    """Computes `judged_decisions`: has a judge roll out the plays of decisions again."""
 
     def compute(self, build: Build[JudgementParameters]) -> None:
-        Judge(build)  # raises before all the work
+        Judge(build)  # if this raises, it does so before all the work
         parameters, job = build.parameters, build.job
         players = player_tables(parameters.judge, build.warehouse, has_tables=parameters.tables)
         work = work_of(build, f"{__name__}:judge_rows", build.inputs, players)
@@ -72,8 +73,8 @@ class JudgedDecisionsComputation(Computation[JudgementParameters]):
         }
 
     def check_sample(self, recheck: Recheck[JudgementParameters]) -> str:
-        """Compare the decisions with those of the set, and have some with few games judged again if this version of the
-        judge is here."""
+        """Compare the decisions with those of the set. If this version of the judge is installed, let it judge again
+        some of the decisions that took few games."""
         table = recheck.table
         check_arrays(table, kept_arrays(recheck))
         try:
@@ -92,8 +93,8 @@ class JudgedDecisionsComputation(Computation[JudgementParameters]):
 
 
 class Judge:
-    """The judge of a recipe, and the decisions. Raises UnknownPlayerError if the judge is not installed, and
-    InvalidParameterError if it has another version."""
+    """The judge that the parameters name, and the decisions. Raises UnknownPlayerError if the judge is not installed,
+    and InvalidParameterError if it has another version."""
 
     def __init__(self, context: Context[JudgementParameters]) -> None:
         self.parameters = parameters = context.parameters
@@ -103,12 +104,12 @@ class Judge:
         )
 
     def plays_of(self, row: int) -> dict[str, Array]:
-        """The arrays of a decision's plays, best first; independent of other decisions."""
+        """Return the arrays of a decision's plays, best first. They do not depend on other decisions."""
         arrays = self.decisions.arrays()
         begin, count = (int(arrays[f"decisions_{name}"][row]) for name in ("first_plays", "n_plays"))
         boards = np.asarray(arrays["plays_boards"][begin : begin + count])
         high, low = np.asarray(arrays["decisions_dice"][row]).tolist()
-        seed = int(arrays["decisions_seeds"][row]) + 1  # the set's own rollouts have the dice of the seed itself
+        seed = int(arrays["decisions_seeds"][row]) + 1  # other dice than in the set's own rollouts
 
         def roll_out_round(plays: Array, number: int) -> tuple[Values, Values]:
             return self.roll_out(arrays["decisions_boards"][row], (high, low), boards[plays], seed + number)
@@ -130,8 +131,8 @@ class Judge:
         return {f"plays_{name}": values for name, values in found.items()}
 
     def roll_out(self, board: Boards, roll: tuple[int, int], after: Boards, seed: int) -> tuple[Values, Values]:
-        """Equities of the player who moves, and standard errors, of one round: `after` are boards of the OPPONENT, who
-        is on roll. Raises the errors of the judge."""
+        """Play one round of rollouts. Returns equities of the player who moves, and standard errors. `after` are boards
+        of the OPPONENT, who is on roll. Raises the errors of the judge."""
         wanted = self.parameters
         if wanted.judge in PROGRAMS:
             own = np.ascontiguousarray(flip_boards(after))
@@ -146,8 +147,9 @@ class Judge:
 def roll_out_in_rounds(
     roll_out_round: RollOutRound, count: int, limits: Limits, settled_at: float
 ) -> tuple[Values, Values, Array]:
-    """float64[count] equities of plays and their standard errors, and int64[count] games. After each round, plays that
-    are more than `settled_at` standard errors behind the best get no more games, and none does if the best is alone."""
+    """Roll out plays, and return their equities and standard errors, float64[count] each, and their numbers of games,
+    as int64[count]. After each round, plays that are more than `settled_at` standard errors behind the best get no more
+    games. If the best play is alone, no play gets more games."""
     sums, squares, rounds = np.zeros(count), np.zeros(count), np.zeros(count, np.int64)
     is_open = np.ones(count, bool)
     while is_open.any():
@@ -165,7 +167,7 @@ def roll_out_in_rounds(
 
 
 def judge_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The arrays of the plays of decisions `begin` to before `end`."""
+    """Return the arrays of the plays of the decisions from `begin` to before `end`."""
     judge = opened_once(open_judge, settings)
     found = [judge.plays_of(row) for row in range(begin, end)]
     return {name: np.concatenate([plays[name] for plays in found]) for name in found[0]}
@@ -177,7 +179,7 @@ def open_judge(settings: Settings) -> Judge:
 
 
 def kept_arrays(context: Context[JudgementParameters]) -> dict[str, Array]:
-    """The arrays that do not depend on the judge's values, and its name."""
+    """Return the arrays that do not depend on the judge's values, and the name of the judge."""
     arrays = context.inputs["decisions"].arrays()
     names = [name for name in arrays if name.startswith("decisions_")]
     judge = f"{context.parameters.judge} {context.parameters.version}"

@@ -50,8 +50,9 @@ class Entrant(NamedTuple):
 
 @dataclass(frozen=True)
 class LadderParameters(Parameters):
-    """Parameters of `ladder`: the kind of play, the player that is rated 0 with its ply, and the sources: versions with
-    games, sorted by name. A source that names no version is the smallest variant of its kind, which is built first."""
+    """Parameters of `ladder`: the kind of play, the player that is rated 0 with its ply, and the sources. The sources
+    are versions with games, sorted by name. A source that names no version is the smallest variant of its kind, which
+    is built first."""
 
     play: str = "cubeless"
     zero: str = "pubeval"
@@ -65,8 +66,8 @@ class LadderParameters(Parameters):
 
 
 def match_length(play: str) -> int:
-    """The points that win a match in the kind of play that `play` names; 0 for money play, with or without the cube.
-    Raises InvalidParameterError for an unknown name."""
+    """Return the points that win a match in the kind of play that `play` names; 0 for money play, with or without the
+    cube. Raises InvalidParameterError for an unknown name."""
     match = MATCH.fullmatch(play)
     if play in ("cubeless", "money"):
         return 0

@@ -1,15 +1,15 @@
 """Rates players by the games of all pairings, with a Bradley-Terry model of points per game.
 
-A player rated r expects against one rated s
+A player with the rating r expects against a player with the rating s
 
     scale * tanh((r - s) / scale)
 
 points per game: about r - s for close ratings, and never more than `scale`, the largest possible mean result. With
-scale 1 and matches that count 1 or -1 it is the model of Bradley and Terry, whose chance of winning is
-1 / (1 + exp(-2 (r - s))). The Gauss-Newton method finds the ratings with the least sum of squares of
-(points - expected) / error; one player is rated 0. Their covariance is the inverse of the normal matrix. If chi-square
-per degree of freedom is above 1, the covariance is multiplied by it: then pairings deviate by more than their errors,
-and no model with one number per player fits them.
+scale 1 and matches that count 1 or -1 this is the model of Bradley and Terry, whose chance of winning is 1 / (1 +
+exp(-2 (r - s))). The Gauss-Newton method finds the ratings with the least sum of squares of (points - expected) /
+error; one player is rated 0. Their covariance is the inverse of the normal matrix. If chi-square per degree of freedom
+is above 1, pairings deviate by more than their errors, and no model with one number per player fits them. The
+covariance is then multiplied by this ratio.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 
 LEVEL = 1.959964  # standard errors on each side of a 95 % interval
-MAX_POINTS = 3.0  # largest mean result of a money game; of a match it is 1
-MIN_ERROR = 0.001  # error in points: identical players would have an error of 0, and an infinite weight
-MAX_RATING = 12.0  # limit for a player that lost more than the scale, whom no rating fits
+MAX_POINTS = 3.0  # largest mean result of a money game; the largest of a match is 1
+MIN_ERROR = 0.001  # minimum error in points: identical players would have an error of 0 and an infinite weight
+MAX_RATING = 12.0  # limit of ratings; no rating fits a player that lost more than the scale
 DIGITS = 9  # digits of rounded ratings: the last bit of `tanh` may differ between machines
 _STEPS, _CLOSE = 200, 1e-13
-_MIN_SLOPE = 1e-5  # the curve is flat far from 0, and a slope of 0 gives no step
+_MIN_SLOPE = 1e-5  # minimum slope of the curve, which is flat far from 0: a slope of 0 gives no step
 
 
 class Pairing(NamedTuple):
@@ -42,15 +42,15 @@ class Pairing(NamedTuple):
 
     player: int
     opponent: int
-    points: float  # per game, to the player
+    points: float  # points per game, to the player
     error: float  # standard error of points
 
 
 class Ratings(NamedTuple):
     """The ratings that fit best, and how well they fit."""
 
-    values: list[float]  # by player
-    covariances: list[list[float]]  # by player and player
+    values: list[float]  # rating of each player
+    covariances: list[list[float]]  # covariance of the ratings of each two players
     chi_square: float
     degrees_of_freedom: int
 
@@ -135,14 +135,14 @@ class LadderComputation(Computation[LadderParameters]):
 
 
 def scale_of(parameters: LadderParameters) -> float:
-    """The largest possible mean result of a game or match, in points."""
+    """Return the largest possible mean result of a game or match, in points."""
     return 1.0 if parameters.length else MAX_POINTS
 
 
 def ladder_arrays(context: Context[LadderParameters]) -> dict[str, Array]:
-    """All declared arrays. Raises InvalidParameterError if games are of another kind of play, of two versions of a
-    player, or if none are of the player that is rated 0; UsageError if pairings do not connect all players; and
-    MissingTableError if games are missing."""
+    """Return all declared arrays. Raises InvalidParameterError if games are of another kind of play, of two versions of
+    a player, or if the player that is rated 0 has no games. Raises UsageError if pairings do not connect all players,
+    and MissingTableError if games are missing."""
     results = pair_results(context)
     players = sorted({player for pair in results for player in pair})
     names = [player[:2] for player in players]
@@ -174,9 +174,9 @@ def ladder_arrays(context: Context[LadderParameters]) -> dict[str, Array]:
 
 
 def pair_results(context: Context[LadderParameters]) -> dict[tuple[Entrant, Entrant], list[float]]:
-    """The mean points per game of each two games with the same dice, by pair of players, to the player whose name sorts
-    first. Points are luck-adjusted if luck was measured. Raises InvalidParameterError if games are of another kind of
-    play, or if two series of a pairing have the same dice."""
+    """Return the mean points per game of each two games with the same dice, by pair of players, to the player whose
+    name sorts first. Points are luck-adjusted if luck was measured. Raises InvalidParameterError if games are of
+    another kind of play, or if two series of a pairing have the same dice."""
     parameters = context.parameters
     found: dict[tuple[Entrant, Entrant], list[float]] = {}
     dice: set[tuple[Entrant, Entrant, int]] = set()
@@ -199,15 +199,15 @@ def pair_results(context: Context[LadderParameters]) -> dict[tuple[Entrant, Entr
 
 
 def expected_points(difference: float, scale: float) -> float:
-    """The expected points per game of a player whose rating is higher than the opponent's by `difference`. `scale` is
-    the largest possible mean result."""
+    """Return the expected points per game of a player whose rating is higher than the opponent's by `difference`.
+    `scale` is the largest possible mean result."""
     return scale * tanh(difference / scale)
 
 
 def fit_ratings(players: int, zero: int, pairings: Sequence[Pairing], scale: float) -> Ratings:
     """Fit the ratings of players 0, 1, ... to the results of their pairings. Player `zero` is rated 0. Raises
-    UsageError if pairings do not connect all players, and for results or errors that are not finite, such as the error
-    of a single pair of games."""
+    UsageError if pairings do not connect all players, or if a result or error is not finite, such as the error of a
+    single pair of games."""
     for each in pairings:
         if not (isfinite(each.points) and isfinite(each.error)):
             raise UsageError(f"expected finite results of pairings, got {each.points} +/- {each.error}")
@@ -248,7 +248,7 @@ def _weight(pairing: Pairing) -> float:
 
 
 def _chi_square(values: list[float], pairings: Sequence[Pairing], scale: float) -> float:
-    """The chi-square with which ratings fit the pairings."""
+    """Return the chi-square of the ratings against the results of the pairings."""
     return fsum(
         _weight(each) * (each.points - expected_points(values[each.player] - values[each.opponent], scale)) ** 2
         for each in pairings
@@ -258,7 +258,7 @@ def _chi_square(values: list[float], pairings: Sequence[Pairing], scale: float) 
 def _normal_equations(
     values: list[float], pairings: Sequence[Pairing], scale: float
 ) -> tuple[list[list[float]], list[float]]:
-    """The normal matrix and the gradient of the fit, by player."""
+    """Return the normal matrix and the gradient of the fit, by player."""
     count = len(values)
     matrix, gradient = [[0.0] * count for _ in range(count)], [0.0] * count
     for each in pairings:

@@ -29,8 +29,8 @@ from bgdata.store.worker_inputs import Settings
 
 Recipe: TypeAlias = GameParameters | CubefulScoreParameters
 STEP = 1000  # games of a shard
-JUDGED_STEP = 250  # games with luck at a time: some seconds
-CUBEFUL_STEP = 100  # games with the cube at a time; matches are fewer
+JUDGED_STEP = 250  # games of a shard with luck, which takes some seconds
+CUBEFUL_STEP = 100  # games with the cube of a shard; a shard of matches has fewer
 MAX_JUDGED = 50  # games with luck that verify replays
 MAX_CUBEFUL = 20  # games with the cube, or matches, that verify replays
 
@@ -40,7 +40,7 @@ class PairingComputation(Computation[Recipe]):
 
     def compute(self, build: Build[Recipe]) -> None:
         parameters = build.parameters
-        open_players(build)  # raises before all the work
+        open_players(build)  # if this raises, it does so before all the work
         step = JUDGED_STEP if parameters.luck else STEP
         if isinstance(parameters, CubefulScoreParameters):
             step = max(2, CUBEFUL_STEP // max(1, parameters.length) // 2 * 2)
@@ -94,7 +94,7 @@ class PairingComputation(Computation[Recipe]):
         return found
 
     def check_sample(self, recheck: Recheck[Recipe]) -> str:
-        """Play a random sample of games again and compare them, if both players are unchanged and quick."""
+        """Play a random sample of games again and compare them, if both players are unchanged and fast."""
         parameters = recheck.parameters
         try:
             players = open_players(recheck)
@@ -111,7 +111,7 @@ class PairingComputation(Computation[Recipe]):
 
 
 def play_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Play games or matches `begin` to before `end`, and return their arrays."""
+    """Play the games or matches from `begin` to before `end`, and return their arrays."""
     context, players = opened_once(open_both_players, settings)
     return play_series(context, players, begin, end)
 
@@ -124,7 +124,8 @@ def open_both_players(settings: Settings) -> tuple[Context[Recipe], tuple[Player
 
 
 def open_players(context: Context[Recipe]) -> tuple[Player, Player]:
-    """Open the two players that the parameters name. Raises the errors of `open_player_of_version`."""
+    """Open the two players that the parameters name. Raises UnknownPlayerError if there is no such player,
+    MissingTableError if a network is missing, and InvalidParameterError if a player has another version."""
     pairing, warehouse = context.parameters, context.warehouse
     tables = pairing.tables if isinstance(pairing, CubefulScoreParameters) else True
     opponent = pairing.opponent, pairing.opponent_ply, pairing.opponent_version
@@ -135,8 +136,8 @@ def open_players(context: Context[Recipe]) -> tuple[Player, Player]:
 
 
 def play_series(context: Context[Recipe], players: tuple[Player, Player], first: int, end: int) -> dict[str, Array]:
-    """Play games or matches `first` to before `end`, and return their arrays; 2k and 2k + 1 are a pair with the same
-    dice. Raises MissingTableError if a version is missing."""
+    """Play the games or matches from `first` to before `end`, and return their arrays. Games 2k and 2k + 1 are a pair
+    with the same dice. Raises MissingTableError if a version is missing."""
     parameters, tables, numbers = context.parameters, dict(context.inputs), np.arange(first, end)
     met = first_met(tables.pop(MET).arrays()) if MET in tables else None
     judge = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables)).chooser if parameters.luck else None

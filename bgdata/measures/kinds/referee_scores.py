@@ -15,7 +15,7 @@ from bgdata.selfplay.kinds.shared.games import check_seed
 from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
-MIN_DECISIONS, MAX_DECISIONS = 2, 1 << 24  # decisions: a standard error needs two
+MIN_DECISIONS, MAX_DECISIONS = 2, 1 << 24  # limits of the number of decisions; a standard error needs two
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
 """An exact referee: what checker plays lose in bearoffs that a two-sided table has solved, or in solved endgames.
 
 Bearoff decisions are from games that PubEval plays against itself, in the order in which they occur, so that common
-ones count more. Every position that the table covers is a decision if its roll allows at least two different plays. The
-loss of a choice is the cubeless equity after the best play minus the cubeless equity after the choice, both from the
-table. Nothing is rolled out, so the only noise is the choice of decisions.
+positions count more. Every position that the table covers is a decision if its roll allows at least two different
+plays. The loss of a choice is the cubeless equity after the best play minus the cubeless equity after the choice, both
+from the table. Nothing is rolled out, so the only noise is the choice of decisions.
 
 Games rarely reach contact with as few checkers as contact endgames have. Decisions of contact endgames are therefore
-drawn at random. Pairs of layouts that have not passed each other are equally likely, and their roll allows at least two
-different plays."""
+drawn at random. All pairs of layouts that have not passed each other are equally likely, and the roll must allow at
+least two different plays."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from bgdata.store.table import Table
 
 GAMES = 512  # games played at a time
 DRAWN = 4096  # pairs of layouts and rolls drawn at a time
-MAX_GAMES = 1000  # games for each wanted decision: games rarely reach a small table
+MAX_GAMES = 1000  # maximum number of games for each wanted decision, because games rarely reach a small table
 QUANTILES = {"loss_of_worst_tenth": 0.9, "loss_of_worst_hundredth": 0.99, "loss_of_worst_thousandth": 0.999}
 
 
@@ -54,7 +54,7 @@ class Decisions(NamedTuple):
 
     boards: Boards  # [n, 26] before the roll, for the player on roll
     rolls: NDArray[np.int8]  # [n, 2]
-    games: NDArray[np.int64]  # [n] number of the game: losses in one game are not independent
+    games: NDArray[np.int64]  # [n] number of the game, because losses in one game are not independent
 
 
 class RefereeScoresComputation(Computation[RefereeParameters]):
@@ -112,13 +112,13 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
 
 
 def tolerance(parameters: RefereeParameters) -> float:
-    """The error bound of a loss, in points: the sum of the error bounds of two equities."""
+    """Return the error bound of a loss, in points: the sum of the error bounds of two equities."""
     is_contact = parameters.points == ANYWHERE
     return 2 * (ERROR_BOUND if is_contact else error_bound(parameters.points, parameters.checkers))
 
 
 def decisions_of(table: Table, parameters: RefereeParameters) -> Decisions:
-    """The decisions that the parameters draw, which the exact table covers. Raises the same exceptions as
+    """Return the decisions that the parameters choose, which the exact table covers. Raises the same exceptions as
     `exact_decisions`."""
     if parameters.points == ANYWHERE:
         return contact_decisions(all_layouts(parameters.checkers), parameters.decisions, parameters.seed)
@@ -126,7 +126,7 @@ def decisions_of(table: Table, parameters: RefereeParameters) -> Decisions:
 
 
 def judge(table: Table, parameters: RefereeParameters, decisions: Decisions, chosen: Array) -> dict[str, Array]:
-    """Judge the choices `chosen` by an exact table; returns the arrays of `judge_choices`."""
+    """Judge the choices `chosen` by an exact table. Returns the arrays of `judge_choices`."""
     if parameters.points == ANYWHERE:
         return judge_choices(
             partial(contact_equities, table.array("equities")), decisions, chosen, tolerance(parameters)
@@ -136,9 +136,9 @@ def judge(table: Table, parameters: RefereeParameters, decisions: Decisions, cho
 
 
 def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
-    """The first `count` decisions in games 0, 1, ... of a seed that the two-sided table covers. PubEval plays both
-    sides. The result does not depend on the number of threads. Raises UsageError if `count` is below 1, if a number is
-    beyond 2^63 - 1, and if MAX_GAMES games per decision do not reach enough positions of the table."""
+    """Return the first `count` decisions in games 0, 1, ... of a seed that the two-sided table covers. PubEval plays
+    both sides. The result does not depend on the number of threads. Raises UsageError if `count` is below 1, if a
+    number is beyond 2^63 - 1, and if MAX_GAMES games per decision do not reach enough positions of the table."""
     if count < 1:
         raise UsageError(f"expected at least 1 decision, got {count}")
     found: list[Decisions] = []
@@ -160,8 +160,8 @@ def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
 
 
 def is_in_contact(layouts: Layouts) -> NDArray[np.bool_]:
-    """bool[on roll, opponent]: whether the two layouts of a pair can still hit or block each other. Such a pair shares
-    no point, and no side is empty."""
+    """Return whether the two layouts of a pair can still hit or block each other, as bool[on roll, opponent]. The two
+    layouts of such a pair share no point, and both have checkers."""
     rearmost = np.where(layouts.counts > 0, np.arange(1, layouts.counts.shape[1] + 1), 0).max(axis=1)
     found: NDArray[np.bool_] = is_possible(layouts) & (rearmost[:, None] + rearmost[None, :] > PASSED_PIPS)
     found[0], found[:, 0] = False, False
@@ -170,7 +170,7 @@ def is_in_contact(layouts: Layouts) -> NDArray[np.bool_]:
 
 def contact_decisions(layouts: Layouts, count: int, seed: int) -> Decisions:
     """Draw `count` random contact positions and rolls by a seed, each counted as a game of its own. Rolls have their
-    natural chances. Raises UsageError for a count below 1."""
+    natural chances. Raises UsageError if `count` is below 1."""
     if count < 1:
         raise UsageError(f"expected at least 1 decision, got {count}")
     pairs = np.argwhere(is_in_contact(layouts))
@@ -193,9 +193,9 @@ def judge_choices(
 
     `chosen` int8[n, 26] are positions after the play, the OPPONENT on roll. `equities` takes int8[m, 26] boards and
     returns float64[m], for the player on roll. The arrays by decision are `losses`, float64 in points; `ranks`, int16,
-    the number of plays that are better by more than `tolerance` points, the rounding of a table; `n_plays`, int16; and
-    `best`, int8[n, 26] after the first of the best plays, the OPPONENT on roll. Raises InvalidPositionError if no legal
-    play leads to a choice."""
+    the number of plays that are better by more than `tolerance` points, the rounding of a table; `n_plays`, int16, the
+    number of legal plays; and `best`, int8[n, 26] after the first of the best plays, the OPPONENT on roll. Raises
+    InvalidPositionError if no legal play leads to a choice."""
     offsets, after = batch_plays(decisions.boards, decisions.rolls)
     turned, counts = flip_boards(after), np.diff(offsets)
     values = -equities(turned)
@@ -219,14 +219,14 @@ def judge_choices(
 
 
 def contact_equities(equities: Array, boards: Boards) -> Array:
-    """float64[n]: cubeless equities of int8[n, 26] boards for the player on roll, looked up in a contact endgame
-    table's equities[on roll, opponent, column]."""
+    """Return the cubeless equities of int8[n, 26] boards for the player on roll, as float64[n], looked up in a contact
+    endgame table's equities[on roll, opponent, column]."""
     return np.asarray(equities[(*layout_indexes(boards), 0)], np.float64)
 
 
 def bearoff_equities(tables: BearoffArrays, boards: Boards) -> Array:
-    """float64[n]: cubeless equities of int8[n, 26] boards for the player on roll. Each is finished or in the two-sided
-    table."""
+    """Return the cubeless equities of int8[n, 26] boards for the player on roll, as float64[n]. Each board is finished
+    or in the two-sided table."""
     outcomes, equities = game_outcomes(boards), np.empty(len(boards), np.float64)
     fill_exact_equities(tables, boards, equities)
     return np.where(outcomes != 0, outcomes, equities)
@@ -234,8 +234,8 @@ def bearoff_equities(tables: BearoffArrays, boards: Boards) -> Array:
 
 @kernel(parallel=True)
 def fill_exact_equities(tables: BearoffArrays, boards: Boards, equities: NDArray[np.float64]) -> None:
-    """Fill equities[row] with the equity of boards[row] from the exact table that covers it; either side may have borne
-    off."""
+    """Fill equities[row] with the equity of boards[row] from the exact table that covers it. Either side may have borne
+    off all checkers."""
     for row in prange(len(boards)):
         equities[row] = exact_equity(tables, exact_cell(tables, boards[row]))
 

@@ -33,14 +33,14 @@ from bgdata.store.worker_inputs import Settings
 STEP = 20  # positions of a shard
 MAX_REPLAYED = 5  # positions that verify rolls out again
 ROLLED = ("chances", "standard_errors", "equities", "equity_standard_errors", "trials")  # arrays that rollouts fill
-ROUNDING = 1e-6  # points: rounding of equities from float32 chances, above the standard errors of exact rollouts
+ROUNDING = 1e-6  # rounding of equities from float32 chances, in points; above the standard errors of exact rollouts
 
 
 class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
     """Computes `reference_checks`: rolls out a sample of reference positions again by another player."""
 
     def compute(self, build: Build[ReferenceCheckParameters]) -> None:
-        open_player(build)  # raises before all the work
+        open_player(build)  # if this raises, it does so before all the work
         reference, job = build.inputs["reference"], build.job
         rows = sampled_rows(np.asarray(reference.array("themes")), build.parameters.positions)
         state = empty_rollouts(ROLLED, len(rows))
@@ -104,7 +104,7 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
 
 
 def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Roll out positions `begin` to before `end` of the sample, and return their arrays."""
+    """Roll out the positions from `begin` to before `end` of the sample, and return their arrays."""
     context, player, rows = opened_once(open_rollouts, settings)
     return rollouts_of(context, player, rows[begin:end])
 
@@ -118,18 +118,19 @@ def open_rollouts(settings: Settings) -> tuple[Context[ReferenceCheckParameters]
 
 
 def open_player(context: Context[ReferenceCheckParameters]) -> Player:
-    """Open the player that the parameters name. Raises the errors of `open_player_of_version`."""
+    """Open the player that the parameters name. Raises UnknownPlayerError if there is no such player, MissingTableError
+    if a network is missing, and InvalidParameterError if the player has another version."""
     wanted = context.parameters
     return open_player_of_version(wanted.player, wanted.ply, wanted.version, context.warehouse)
 
 
 def sampled_rows(themes: Array, count: int) -> Array:
-    """int32[m]: the numbers of `count` rows, or of all if there are fewer. `themes`, uint8[n], gives the theme of each
-    row. Each theme gives about equally many rows, spread evenly."""
+    """Return the numbers of `count` rows, or of all if there are fewer, as int32[m]. `themes`, uint8[n], gives the
+    theme of each row. Each theme gives about equally many rows, spread evenly."""
     found: list[Array] = []
     counts = np.bincount(themes, minlength=len(THEMES))
     left = count
-    for place, theme in enumerate(np.argsort(counts, kind="stable").tolist()):  # small themes first
+    for place, theme in enumerate(np.argsort(counts, kind="stable").tolist()):  # themes with few rows first
         wanted = min(-(-left // (len(THEMES) - place)), int(counts[theme]))
         rows = np.flatnonzero(themes == theme)
         found.append(rows[np.arange(wanted) * len(rows) // max(wanted, 1)])
@@ -142,14 +143,14 @@ def rollouts_of(context: Context[ReferenceCheckParameters], player: Player, rows
     parameters, chooser = context.parameters, open_roller(context).chooser
     positions = context.inputs["reference"].array("boards")
     boards = np.ascontiguousarray(positions[rows])
-    items = rows.astype(np.int64) + len(positions)  # the reference used its row numbers: so the dice always differ
+    items = rows.astype(np.int64) + len(positions)  # the reference used its row numbers, so the dice differ from these
     by_player = rolled_by(player, boards, chooser, parameters.seed, parameters.how(), items)
     return rollout_arrays(parameters, parameters.seed, chooser, boards, items, ROLLED, lambda _: by_player)
 
 
 def derived_arrays(reference: Table, rows: Array, rollouts: Mapping[str, Array]) -> dict[str, Array]:
-    """The arrays that follow from the reference positions, the sampled rows and the rollouts of these: differences and
-    z-scores."""
+    """Return the arrays that follow from the reference positions, the sampled rows and the rollouts of these rows:
+    differences and z-scores."""
     taken = {name: np.asarray(reference.array(name))[rows] for name in ("boards", "themes", "equity_standard_errors")}
     expected = cubeless_equities(np.asarray(reference.array("chances"))[rows]).astype(np.float64)
     errors = np.hypot(rollouts["equity_standard_errors"], taken["equity_standard_errors"])

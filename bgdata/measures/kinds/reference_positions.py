@@ -1,4 +1,5 @@
-"""Positions to measure players by. Equally many of every theme are taken from games of many sources, and rolled out."""
+"""Positions on which players are measured. Equally many of every theme are taken from games of many sources, and rolled
+out."""
 
 from __future__ import annotations
 
@@ -44,8 +45,9 @@ class ReferenceParameters(RollerParameters):
     are chosen.
 
     `positions` is the number of positions for each theme, half of them for validation and half for test. `sources` name
-    the players of the games: one that plays itself, or two as in `network+pubeval`. A player is `network` (the one that
-    rolls out), pubeval, random, or another network as network/NAME/VERSION. At most `most_games` games are searched."""
+    the players of the games: a player that plays itself, or two as in `network+pubeval`. A player is `network` (the
+    network that rolls out), pubeval, random, or another network as network/NAME/VERSION. At most `most_games` games are
+    searched."""
 
     until: float | None = 0.007
     most_trials: int = 46_656
@@ -55,14 +57,14 @@ class ReferenceParameters(RollerParameters):
     sources: tuple[str, ...] = ("network", "pubeval", "network+pubeval", "random")
 
     def players(self) -> tuple[tuple[str, str], ...]:
-        """The names of the two players of each source."""
+        """Return the names of the two players of each source."""
         names = [source.split("+") for source in self.sources]
         return tuple((each[0], each[-1]) for each in names)
 
 
 def published_references() -> dict[ReferenceParameters, Path]:
-    """The folders of the reference positions in the package, by parameters; those with a damaged manifest are left
-    out."""
+    """Return the folders of the reference positions in the package, by parameters. Folders with a damaged manifest are
+    left out."""
     return published_versions(PUBLISHED, ReferenceParameters)
 
 

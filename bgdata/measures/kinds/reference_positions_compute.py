@@ -1,16 +1,16 @@
 """Samples positions of each theme from games of many sources, so that they do not depend on one player's style, and
 rolls them out.
 
-Games go through the sources in turn, and the games of a source go through every `Start`; the positions of every fourth
-game of a source are perturbed. Games are searched in order. A hash draws one position of each theme that occurs in a
-game. The drawn position is taken unless
+Games go through the sources in turn, and the games of a source go through every `Start`. In every fourth game of a
+source, the positions are perturbed. Games are searched in order. A hash chooses one position of each theme that occurs
+in a game. The chosen position is taken unless
 
 * its theme already has enough positions from the game's half (validation and test get equally many),
 * the game's source already gave its theme twice its share, or
 * the position was taken before, by either side.
 
-Bearoffs of at most six checkers a side are never drawn, because exact tables have them, nor are decided races and
-bearoffs, whose five chances are all within 0.05 of 0 or 1.
+Bearoffs of at most six checkers a side are never chosen, because exact tables have them. Decided races and bearoffs,
+whose five chances are all within 0.05 of 0 or 1, are never chosen either.
 
 In a perturbed position, one or two checkers of either side have been moved to random points. Such a position resembles
 positions of games, but occurred in none."""
@@ -53,20 +53,20 @@ from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
 from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 from bgdata.store.worker_inputs import Settings
 
-STEP = 4  # positions of a shard of rollouts: seconds
-CANDIDATES = 60  # verify rolls out again the ones with the fewest games: each takes seconds
-REPLAYED_TRIALS = 6000  # games that verify rolls out in all; at least one position
+STEP = 4  # positions of a shard of rollouts, which takes seconds
+CANDIDATES = 60  # positions of which verify rolls out again those with the fewest games, seconds each
+REPLAYED_TRIALS = 6000  # games that verify rolls out in all, but at least one position
 MAX_REPLAYED = 500  # games that verify replays
 ROLLED = ("chances", "standard_errors", "equity_standard_errors", "trials")  # arrays that rollouts fill
 ROUND = 440  # games played at a time
-PERTURBED = 4  # one of so many games of a source is perturbed
+PERTURBED = 4  # one of 4 games of a source is perturbed
 HALVES = 2
-DECIDED = 0.05  # largest distance from a chance of 0 or 1
+DECIDED = 0.05  # largest distance of the chances of a decided position from 0 or 1
 _KNOWN = int(PositionClass.BEAROFF_TWO_SIDED)
-MAX_TURNS = 200  # turns of a game; later ones are not recorded
+MAX_TURNS = 200  # turns of a game; later turns are not recorded
 _OPENING = int(Start.OPENING)
-_SIDES, _PERTURBATIONS = 1 << 41, 1 << 42  # first counters of a stream: beginners, perturbations
-_CHANGES = 64  # counters of one perturbation
+_SIDES, _PERTURBATIONS = 1 << 41, 1 << 42  # first counters in a stream: who begins, perturbations
+_CHANGES = 64  # counters reserved for one perturbation
 
 
 class Sources(NamedTuple):
@@ -79,7 +79,7 @@ class Sources(NamedTuple):
 class GamePlan(NamedTuple):
     """Which players play each game, where it begins, and whether checkers are moved in its recorded positions."""
 
-    sources: NDArray[np.int64]  # [n] places among the sources
+    sources: NDArray[np.int64]  # [n] indexes into the sources
     starts: NDArray[np.int8]  # [n] numbers of `Start`
     perturbed: NDArray[np.bool_]  # [n] whether checkers are moved in its positions
 
@@ -93,7 +93,7 @@ class Positions(NamedTuple):
     turns: NDArray[np.int64]  # [n] in that game, from 0
 
     def rows(self, chosen: NDArray[np.integer]) -> Positions:
-        """The rows whose indexes are `chosen`, in that order."""
+        """Return the rows whose indexes are `chosen`, in that order."""
         return Positions(*(values[chosen] for values in self))
 
 
@@ -167,7 +167,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
             found[f"{name}_mean_standard_error"] = float(errors[rows].mean())
             found[f"{name}_reached_share"] = float((errors[rows] <= until).mean())
             found[f"{name}_games"] = float(arrays["trials"][rows].sum())
-            found[f"{name}_source_games"] = float(arrays["games"][rows].max() + 1)  # games searched until it was full
+            found[f"{name}_source_games"] = float(arrays["games"][rows].max() + 1)  # games searched for this theme
         return found
 
     def check_sample(self, recheck: Recheck[ReferenceParameters]) -> str:
@@ -193,7 +193,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
 
 
 def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Roll out positions `begin` to before `end`, and return their arrays."""
+    """Roll out the positions from `begin` to before `end`, and return their arrays."""
     parameters, chooser, boards = opened_once(open_rollouts, settings)
     items = np.arange(begin, end)
     return rollouts.rollout_arrays(parameters, parameters.seed, chooser, boards[begin:end], items, ROLLED)
@@ -207,8 +207,8 @@ def open_rollouts(settings: Settings) -> tuple[ReferenceParameters, Chooser, Boa
 
 
 def sources_of(context: Context[ReferenceParameters]) -> Sources:
-    """The players that the parameters name, and the rollout network as the evaluator of races and bearoffs. Raises
-    MissingTableError if a network is missing."""
+    """Return the players that the parameters name, and the rollout network as the evaluator of races and bearoffs.
+    Raises MissingTableError if a network is missing."""
     tables = BearoffEvaluator(*(context.inputs[role] for role in rollouts.BEAROFF_ROLES))
     roller = rollouts.open_roller(context)
 
@@ -227,8 +227,8 @@ def sources_of(context: Context[ReferenceParameters]) -> Sources:
 
 
 def derived_arrays(parameters: ReferenceParameters, boards: Array, games: Array) -> dict[str, Array]:
-    """The arrays that follow from int8[n, 26] boards and from the numbers int[n] of their games, such as classes and
-    splits."""
+    """Return the arrays that follow from int8[n, 26] boards and from the numbers of their games, int[n], such as
+    classes and splits."""
     plan = game_plan(games.astype(np.int64), len(parameters.sources))
     return {
         "classes": position_classes(boards).astype(np.uint8),
@@ -259,8 +259,8 @@ def check_positions(recheck: Recheck[ReferenceParameters], rows: Array) -> None:
 
 
 def game_plan(games: NDArray[np.int64], n_sources: int) -> GamePlan:
-    """The plan of the games with numbers int64[n]. The games go through `n_sources` sources in turn."""
-    number = games // n_sources  # within the source
+    """Return the plan of the games with numbers int64[n]. The games go through `n_sources` sources in turn."""
+    number = games // n_sources  # number of the game within its source
     return GamePlan(games % n_sources, (number % len(Start)).astype(np.int8), number % PERTURBED == PERTURBED - 1)
 
 
@@ -300,7 +300,7 @@ def sample_positions(
     if count < HALVES or count % HALVES:
         raise UsageError(f"expected an even number of positions of each theme, at least {HALVES}, got {count}")
     n_sources = len(sources.players)
-    places = np.full((len(Theme), HALVES), count // HALVES)  # [theme, half] positions still wanted
+    places = np.full((len(Theme), HALVES), count // HALVES)  # [theme, half] number of positions still wanted
     shares = np.full((len(Theme), HALVES, n_sources), -(-count // n_sources))  # twice the share of a source
     seen = set[int]()  # hashes of taken positions
     parts = [draw_positions(sources, seed, np.zeros(0, np.int64))]
@@ -343,8 +343,8 @@ def source_games(
     starts: NDArray[np.int8],
     perturbed: NDArray[np.bool_],
 ) -> SourceGames:
-    """Play games int64[n] `numbers` of a seed. Each begins as its number of `Start` says, and has up to MAX_TURNS
-    turns.
+    """Play the games of a seed whose numbers are int64[n] `numbers`. Each begins as its number of `Start` says, and has
+    up to MAX_TURNS turns.
 
     A random player begins. Where bool[n] `perturbed` is true, checkers of the recorded positions are moved, while the
     game itself continues unchanged. A game depends on the seed and its number alone, not on threads or batches. Raises
@@ -405,9 +405,9 @@ def perturb(stream: np.uint64, counter: Counter, board: Boards) -> None:
 
 @kernel(borrows=True)
 def nth_checker(board: Boards, sign: int, number: int) -> int:
-    """The slot of board[0:26] that contains a side's checker with this number, counted from the side's ace point.
-    `sign` is the side: 1 for the player on roll, -1 for the opponent. Counting starts over if there are fewer checkers
-    than `number`."""
+    """Return the slot of board[0:26] that contains a side's checker with this number, counted from the side's ace
+    point. `sign` is the side: 1 for the player on roll, -1 for the opponent. Counting starts over if there are fewer
+    checkers than `number`."""
     while True:
         for step in range(1, BAR + 1):
             slot = step if sign > 0 else BAR - step

@@ -16,7 +16,7 @@ from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArra
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.table import Table
 
-HALVES = ("validation", "test")  # the second is for published figures, and never used to choose
+HALVES = ("validation", "test")  # test is for published figures, and never serves to choose a player
 EVERY_THEME = "all"
 GROUPS = (*THEMES, EVERY_THEME)
 SMALLEST = VersionRef(REFERENCE.name, REFERENCE.slug(REFERENCE.smallest))
@@ -36,7 +36,7 @@ class ReferenceScoreParameters(Parameters):
 
     @classmethod
     def on(cls, table: Table, player: str, ply: int, version: str) -> Self:
-        """The parameters to score a player that reports `version` on the reference positions in `table`."""
+        """Return the parameters to score a player that reports `version` on the reference positions in `table`."""
         return cls(player, ply, version, reference=VersionRef.parse(table.name))
 
 
@@ -91,7 +91,7 @@ class ReferenceScores(Dataset[ReferenceScoreParameters]):
 
 
 def reference_input(reference: VersionRef) -> Input:
-    """The input that `reference` names: a version of reference positions, or the smallest variant. Raises
+    """Return the input that `reference` names: a version of reference positions, or the smallest variant. Raises
     InvalidParameterError for anything else."""
     if reference.kind != REFERENCE.name:
         raise InvalidParameterError(f"expected a version of {REFERENCE.name}, got {reference}")
@@ -99,7 +99,7 @@ def reference_input(reference: VersionRef) -> Input:
 
 
 def statistic_name(split: str, group: str, figure: str) -> str:
-    """The name of a theme's figure in the manifest, such as test_back_game_on_roll_rmse."""
+    """Return the name of a theme's figure in the manifest, such as test_back_game_on_roll_rmse."""
     return f"{split}_{group}_{figure}".replace("-", "_")
 
 

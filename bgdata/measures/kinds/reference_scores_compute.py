@@ -27,7 +27,7 @@ from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 from bgdata.store.table import Table
 from bgdata.store.worker_inputs import Settings
 
-STEP = 4096  # positions a time at ply 0, because programs are slow to start; a killed run resumes after the last step
+STEP = 4096  # positions of a shard at ply 0: programs are slow to start; a killed run resumes after its last shard
 COPIED = ("boards", "themes", "splits", "games", "equity_standard_errors")  # from the reference positions
 
 
@@ -36,7 +36,7 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
     rollouts."""
 
     def compute(self, build: Build[ReferenceScoreParameters]) -> None:
-        open_evaluator(build)  # raises before all the work
+        open_evaluator(build)  # if this raises, it does so before all the work
         reference, job = build.inputs["reference"], build.job
         boards = np.ascontiguousarray(reference.array("boards"))
         state: dict[str, Array] = {"chances": np.zeros((len(boards), 5), np.float32)}
@@ -66,8 +66,8 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
             )
 
     def statistics(self, computed: Computed[ReferenceScoreParameters]) -> Mapping[str, float]:
-        """The errors of the player's equities by split and theme. A theme that has no positions has no figures; one
-        with positions of a single game has no standard error."""
+        """Return the errors of the player's equities by split and theme. A theme without positions has no figures. A
+        theme whose positions are all from one game has no standard error."""
         arrays = {name: np.asarray(values) for name, values in computed.arrays.items()}
         found: dict[str, float] = {}
         for split in HALVES:
@@ -97,7 +97,7 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
 
 
 def evaluate_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Evaluate reference positions `begin` to before `end` with the player, and return their chances."""
+    """Evaluate the reference positions from `begin` to before `end` with the player, and return their chances."""
     evaluator, boards = opened_once(open_evaluating, settings)
     return {"chances": evaluator.evaluate_many(boards[begin:end]).chances}
 
@@ -110,22 +110,24 @@ def open_evaluating(settings: Settings) -> tuple[Evaluator, Array]:
 
 
 def open_evaluator(context: Context[ReferenceScoreParameters]) -> Evaluator:
-    """Open the player that the parameters name as an evaluator. Raises the errors of `as_evaluator` and
-    `open_player_of_version`."""
+    """Open the player that the parameters name as an evaluator. Raises UsageError if it only chooses plays,
+    UnknownPlayerError if there is no such player, MissingTableError if a network is missing, and InvalidParameterError
+    if the player has another version."""
     wanted = context.parameters
     player = open_player_of_version(wanted.player, wanted.ply, wanted.version, context.warehouse, tables=wanted.tables)
     return as_evaluator(wanted.player, player)
 
 
 def derived_arrays(reference: Table, chances: Array) -> dict[str, Array]:
-    """The arrays that follow from the reference positions and from the player's chances float32[n, 5]: equities and
-    errors."""
+    """Return the arrays that follow from the reference positions and from the player's chances, float32[n, 5]: equities
+    and errors."""
     errors = equities(chances) - equities(np.asarray(reference.array("chances")))
     return {name: np.asarray(reference.array(name)) for name in COPIED} | {"equity_errors": errors}
 
 
 def equities(chances: Array) -> Array:
-    """float64[n]: cubeless equities of chances, rounded as they are stored, so that their differences are exact."""
+    """Return the cubeless equities of chances, as float64[n]. They are rounded as they are stored, so that their
+    differences are exact."""
     return cubeless_equities(chances).astype(np.float64)
 
 

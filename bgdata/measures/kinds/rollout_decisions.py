@@ -1,4 +1,4 @@
-"""Benchmarks made here: decisions from self-play, and rollouts of their better plays."""
+"""Benchmarks that bgdata makes: decisions from self-play, and rollouts of their better plays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DecisionParameters(SelfPlayParameters, RollerParameters):
     true, no two decisions are from the same game, so that they are independent, as the standard errors of scores
     assume. If `settled_at` is given, a play gets no more games once it is that many standard errors behind the best."""
 
-    # recipes leave these out at their defaults, so that shipped sets keep their keys and digests
+    # recipes leave these fields out at their defaults, so that shipped sets keep their keys and digests
     later = (*RollerParameters.later, "one_per_game", "settled_at")
 
     until: float | None = 0.005
@@ -47,14 +47,15 @@ class DecisionParameters(SelfPlayParameters, RollerParameters):
     settled_at: float | None = None
 
     def window(self) -> Window:
-        """The rule that says which plays of a decision are rolled out."""
+        """Return the rule that says which plays of a decision are rolled out."""
         from bgdata.selfplay.rollout_decisions import Window
 
         return Window(self.within, self.least_plays, self.most_plays)
 
 
 def published_decisions() -> dict[DecisionParameters, Path]:
-    """The folders of the benchmarks in the package, by parameters; those with a damaged manifest are left out."""
+    """Return the folders of the benchmarks in the package, by parameters. Folders with a damaged manifest are left
+    out."""
     return published_versions(PUBLISHED, DecisionParameters)
 
 

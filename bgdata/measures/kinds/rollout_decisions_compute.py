@@ -37,8 +37,8 @@ from bgdata.store.shards import compute_shards, context_of, opened_once, ranges,
 from bgdata.store.table import Table
 from bgdata.store.worker_inputs import Settings
 
-CANDIDATES = 8  # verify rolls out again the ones with the fewest games: each takes up to a minute
-REPLAYED_GAMES = 1000  # games that verify rolls out in all; at least one decision
+CANDIDATES = 8  # decisions of which verify rolls out again those with the fewest games, up to a minute each
+REPLAYED_GAMES = 1000  # games that verify rolls out in all, but at least one decision
 CHUNK = 256  # turns whose plays are evaluated at a time
 MIN_LOSS = 0.001  # points that some play of the window must lose; otherwise there is nothing to decide
 DECIMALS = 7  # decimals of equities and losses, as in the newer lines of gnubg's files
@@ -48,23 +48,23 @@ CHANCE_DECIMALS = 6
 class SampledTurns(NamedTuple):
     """Turns of a corpus that are decisions of the benchmark, in the order of their hashes."""
 
-    seeds: Array  # int64[n] half of the hash; seeds of the rollouts too
+    seeds: Array  # int64[n] half of the hash; also the seeds of the rollouts
     boards: Array  # int8[n, 26] of the player on roll
     dice: Array  # int8[n, 2] the higher die first
     games: Array  # int32[n]
     turns: Array  # int32[n]
 
     def rows(self, chosen: Array | slice) -> SampledTurns:
-        """The turns whose indexes are `chosen`, in that order."""
+        """Return the turns whose indexes are `chosen`, in that order."""
         return SampledTurns(*(values[chosen] for values in self))
 
     def as_text(self) -> str:
-        """The turns as a string, for the settings of workers; `from_text` reads it back."""
+        """Return the turns as a string, for the settings of workers; `from_text` reads it back."""
         return " ".join(np.ascontiguousarray(values).tobytes().hex() for values in self)
 
     @classmethod
     def from_text(cls, text: str) -> SampledTurns:
-        """The turns from a string that `as_text` returned."""
+        """Return the turns from a string that `as_text` returned."""
         types = np.int64, np.int8, np.int8, np.int32, np.int32
         values = [np.frombuffer(bytes.fromhex(word), kind) for word, kind in zip(text.split(), types, strict=True)]
         return cls(values[0], values[1].reshape(-1, 26), values[2].reshape(-1, 2), values[3], values[4])
@@ -153,7 +153,8 @@ def check_decision(recheck: Recheck[DecisionParameters], chooser: Chooser, row: 
 
 
 def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:
-    """The turns whose decisions are rolled out. Raises InvalidParameterError if the corpus has too few."""
+    """Return the turns whose decisions are rolled out. Raises InvalidParameterError if the corpus has too few such
+    turns."""
     found = sample_turns(parameters, corpus, chooser)
     if len(found.seeds) < parameters.decisions:
         raise InvalidParameterError(
@@ -165,8 +166,8 @@ def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -
 
 
 def sample_turns(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:
-    """The first turns of a class, by hash, in which a play is worse than the best one, but within the window; all if
-    there are too few.
+    """Return the first turns of a class, by hash, in which a play is worse than the best one, but within the window. If
+    there are too few, return all of them.
 
     A position with the same roll is taken once. Several turns may be from one game; if `one_per_game` is true, only the
     first of each game is taken, so that decisions are independent. A larger sample of the same corpus begins with a
@@ -192,7 +193,8 @@ def sample_turns(parameters: DecisionParameters, corpus: Table, chooser: Chooser
 
 
 def turns_of_test_games(corpus: Table, class_number: int, seed: int) -> SampledTurns:
-    """All turns of the corpus's test games whose position is of class `class_number`, in the order of their hashes."""
+    """Return all turns of the corpus's test games whose position is of class `class_number`, in the order of their
+    hashes."""
     classes, dice = file_classes(np.asarray(corpus.array("turn_classes"))), np.asarray(corpus.array("dice"))
     games, turns = turn_places(np.asarray(corpus.array("first_turns")), slice(0, len(dice)))
     corpus_seed = int(corpus.manifest.parameters["seed"])
@@ -212,15 +214,15 @@ def turns_of_test_games(corpus: Table, class_number: int, seed: int) -> SampledT
 
 
 def decision_hashes(boards: Array, dice: Array, seed: int) -> Array:
-    """uint64[n]: hashes of decisions, from int8[n, 26] boards, int8[n, 2] dice and the seed."""
+    """Return hashes of decisions, as uint64[n], from int8[n, 26] boards, int8[n, 2] dice and the seed."""
     rolls = dice.astype(np.uint64) @ np.array([7, 1], np.uint64)
     with np.errstate(over="ignore"):
         return np.asarray(mix_bits(board_hashes(boards) + mix_bits(rolls + np.uint64(64) * np.uint64(seed))))
 
 
 def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Roll out the plays of decisions `begin` to before `end`. Returns their arrays, and int64[n, 2] `counts`: how many
-    plays were rolled out, and how many are legal."""
+    """Roll out the plays of the decisions from `begin` to before `end`. Returns their arrays, and `counts`, as
+    int64[n, 2]: how many plays were rolled out, and how many are legal."""
     parameters, chooser, sample = opened_once(open_rollouts, settings)
     found = [rollout_arrays(parameters, chooser, sample, row) for row in range(begin, end)]
     counts = np.array([(len(plays["trials"]), n_legal_plays) for plays, n_legal_plays in found], np.int64)
@@ -256,8 +258,8 @@ def rollout_arrays(
 
 
 def play_places(counts: Array) -> dict[str, Array]:
-    """The arrays that link decisions and plays, from int64[n, 2] `counts`: how many plays of each decision were rolled
-    out, and how many are legal."""
+    """Return the arrays that link decisions and plays, from int64[n, 2] `counts`: how many plays of each decision were
+    rolled out, and how many are legal."""
     n_plays = np.ascontiguousarray(counts[:, 0])
     first_plays = np.cumsum(n_plays) - n_plays
     decisions = np.repeat(np.arange(len(counts)), n_plays)
@@ -280,8 +282,8 @@ def check_games(parameters: DecisionParameters, table: Table) -> None:
 
 
 def add_file_lines(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """The same arrays with line numbers in the benchmark file added: after a comment, each decision has a seed,
-    rollouts and a decision line."""
+    """Return the same arrays, with the line numbers in the benchmark file added. In the file, each decision has a
+    comment, a seed, rollouts and a decision line."""
     n_plays, decisions = np.asarray(arrays["decisions_n_plays"]), np.asarray(arrays["plays_decisions"])
     lines = 1 + np.cumsum(n_plays + 2)
     rollouts = lines[decisions] - n_plays[decisions] + arrays["plays_ranks"]
@@ -291,7 +293,7 @@ def add_file_lines(arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def benchmark_of(arrays: Mapping[str, Array]) -> tables.Benchmark:
-    """The arrays of a benchmark in the form that is written as a gnubg benchmark file."""
+    """Return the arrays of a benchmark in the form that is written as a gnubg benchmark file."""
     arrays = add_file_lines(arrays)
     decisions, plays, rollouts = (BenchmarkRows(arrays, name) for name in ("decisions", "plays", "rollouts"))
     text = f"# plays rolled out by {np.asarray(arrays['network']).tobytes().decode()}, all of a roll with the same dice"

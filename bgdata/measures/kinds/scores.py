@@ -24,7 +24,7 @@ from bgdata.selfplay.kinds.selfplay import DATASET as SELF_PLAY
 from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 
-UNITS = {  # by measure
+UNITS = {  # unit of each measure
     "points_per_game": "points",
     "hedged_points_per_game": "points",
     "gammon_share": "share of games",
@@ -41,7 +41,7 @@ PUBLISHED = HALVES[1]  # split of the reference positions for reported figures
 Texts = Mapping[str, Any]  # parameters of a recipe
 Figures = Mapping[str, float]  # statistics of a manifest
 AGAINST = "Opponent with its plies, set of decisions, set of positions and its theme, or table that judges"
-MAX_ROWS = 80  # rows of a player, roughly: for estimates
+MAX_ROWS = 80  # rows of a player, roughly, for estimates of size
 SMALLEST = (
     VersionRef(GAMES.name, GAMES.slug(GAMES.smallest)),
     VersionRef(SELF_PLAY.name, SELF_PLAY.slug(SELF_PLAY.smallest)),
@@ -55,13 +55,13 @@ class Measure(NamedTuple):
     against: str
     figure: float
     error: float  # standard error of the figure
-    size: int = 0  # games, decisions or positions; 0: all rows of the version
-    source: str = ""  # version
+    size: int = 0  # number of games, decisions or positions; 0 for all rows of the version
+    source: str = ""  # version that the figure comes from
 
 
 def game_measures(recipe: Texts, statistics: Figures) -> list[Measure]:
-    """The figure that a series of games gives: points per game, luck-adjusted if luck was measured. `recipe` contains
-    the parameters of the games."""
+    """Return the figure that a series of games gives: points per game, luck-adjusted if luck was measured. `recipe`
+    contains the parameters of the games."""
     against = player_slug(recipe["opponent"], recipe["opponent_ply"])
     if recipe["luck"]:
         hedged = statistics["hedged_points_per_game"], statistics["hedged_standard_error"]
@@ -70,7 +70,7 @@ def game_measures(recipe: Texts, statistics: Figures) -> list[Measure]:
 
 
 def self_play_measures(recipe: Texts, statistics: Figures) -> list[Measure]:
-    """The figures that games of self-play give: the shares of gammons, without backgammons, and of backgammons.
+    """Return the figures that games of self-play give: the shares of gammons, without backgammons, and of backgammons.
     `recipe` contains the parameters of the games."""
     against = player_slug(recipe["player"], 0)
     names = "gammon_share", "backgammon_share"
@@ -78,20 +78,20 @@ def self_play_measures(recipe: Texts, statistics: Figures) -> list[Measure]:
 
 
 def share_error(share: float, games: int) -> float:
-    """The standard error of a share among independent games, with one success and one failure added. Without these two
-    games, a sample without backgammons would have an error of 0."""
+    """Return the standard error of a share among independent games. One success and one failure are added to the games;
+    otherwise a sample without backgammons would have an error of 0."""
     likely = (share * games + 1) / (games + 2)
     return sqrt(likely * (1 - likely) / games)
 
 
 def benchmark_measures(recipe: Texts, statistics: Figures) -> list[Measure]:
-    """The figure that a benchmark gives: the error rate. `recipe` contains the parameters of the scores."""
+    """Return the figure that a benchmark gives: the error rate. `recipe` contains the parameters of the scores."""
     against = f"{recipe['benchmark']['kind']}/{recipe['benchmark']['variant']}"
     return [Measure("error_rate", against, statistics["error_rate"], statistics["standard_error"])]
 
 
 def referee_measures(recipe: Texts, statistics: Figures) -> list[Measure]:
-    """The figure that an exact referee gives: the mean loss in bearoffs or contact endgames, with or without the
+    """Return the figure that an exact referee gives: the mean loss in bearoffs or contact endgames, with or without the
     player's tables. Empty if the loss has no standard error, because few decisions may all be from one game."""
     if not isfinite(statistics["standard_error"]):
         return []
@@ -103,8 +103,8 @@ def referee_measures(recipe: Texts, statistics: Figures) -> list[Measure]:
 
 
 def reference_measures(recipe: Texts, statistics: Figures) -> list[Measure]:
-    """The figures that reference positions give: the RMSE of the equity over the test split, and for each theme that
-    has a standard error."""
+    """Return the figures that reference positions give: the RMSE of the equity over the test split, and for each theme
+    that has a standard error."""
     name = "equity_rmse" if recipe["tables"] else "equity_rmse_without_tables"
     against = f"{REFERENCE.name}/{recipe['reference']['variant']}"
     rows = []
@@ -130,8 +130,8 @@ READERS: dict[str, Callable[[Texts, Figures], list[Measure]]] = {
 
 @dataclass(frozen=True)
 class ScoresParameters(Parameters):
-    """Parameters of `scores`: a player, its ply and version, and the sources of its figures, which are versions, sorted
-    by name. A source that names no version is the smallest variant of its kind, which is built first."""
+    """Parameters of `scores`: a player, its ply and version, and the sources of its figures. The sources are versions,
+    sorted by name. A source that names no version is the smallest variant of its kind, which is built first."""
 
     player: str = "pubeval"
     ply: int = 0
@@ -197,7 +197,7 @@ class Scores(Dataset[ScoresParameters]):
 
 
 def role_of(place: VersionRef) -> str:
-    """The role that a source has among the inputs."""
+    """Return the role that a source has among the inputs."""
     return str(place).replace("/", "_").replace("-", "_")
 
 

@@ -67,8 +67,8 @@ class ScoresComputation(Computation[ScoresParameters]):
 
 
 def score_arrays(context: Context[ScoresParameters]) -> dict[str, Array]:
-    """All declared arrays, filled with the figures from all sources. Raises InvalidParameterError if a source is about
-    another player, or if two sources have the same figure; and MissingTableError if a version is missing."""
+    """Return all declared arrays, filled with the figures from all sources. Raises InvalidParameterError if a source is
+    about another player, or if two sources have the same figure; and MissingTableError if a version is missing."""
     found: dict[tuple[str, str], Measure] = {}
     for place in context.parameters.sources:
         table = context.inputs.get(role_of(place)) or context.warehouse.open_reference(place)
@@ -97,7 +97,7 @@ def check_player(table: Table, parameters: ScoresParameters) -> None:
     """Raise InvalidParameterError unless a version is about the player, ply and player's version in `parameters`."""
     recipe, (player, ply, version) = table.manifest.parameters, (parameters.player, parameters.ply, parameters.version)
     found = recipe["player"], recipe.get("ply", 0), recipe["version"]
-    # without tables a network reports another version
+    # a network without bearoff tables reports another version
     if found != (player, ply, version) and not (found[:2] == (player, ply) and recipe.get("tables") == 0):
         whose, theirs = (f"{name} ({plies}-ply) {version}" for name, plies, version in ((player, ply, version), found))
         raise InvalidParameterError(f"expected results of {whose}, got {table.name} of {theirs}")

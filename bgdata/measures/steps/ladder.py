@@ -32,11 +32,11 @@ DEFAULT_PLAYERS: tuple[Player, ...] = (
     *(("gnubg", 0), ("gnubg", 1), ("bgsage", 0), ("bgsage", 1)),  # if they are installed
     *(("pubeval", 0), ("random", 0)),
 )
-CUBELESS_GAMES, MONEY_GAMES, MATCHES = 60, 40, 10  # games of a pairing, or matches, in one version
+CUBELESS_GAMES, MONEY_GAMES, MATCHES = 60, 40, 10  # games or matches of a pairing in one version
 
 
 def ladder_players(warehouse: Warehouse, play: str) -> list[Player]:
-    """The players of the current ladder for a kind of play, best first; empty if there is no ladder."""
+    """Return the players of the current ladder for a kind of play, best first; empty if there is no ladder."""
     try:
         arrays = warehouse.open(LADDER.name, play).arrays()
     except MissingTableError:
@@ -47,8 +47,8 @@ def ladder_players(warehouse: Warehouse, play: str) -> list[Player]:
 def build_ladder(
     warehouse: Warehouse, players: Sequence[Player], play: str, games: int | None, seed: int, progress: Progress
 ) -> tuple[Table, list[str]]:
-    """Build the ladder of these players and of the one that is rated 0. Also returns lines of text about players that
-    were left out.
+    """Build the ladder of these players and of the player that is rated 0. Also returns lines of text about players
+    that were left out.
 
     Missing games of each pairing are played first, one part if `games` is None. Raises InvalidParameterError for an
     invalid play or number of games, UnknownPlayerError for an unknown player, MissingTableError for a missing network,
@@ -60,7 +60,7 @@ def build_ladder(
     left_out: list[str] = []
     if len(set(entrants_of(warehouse, [ZERO, *players], play, left_out))) < 2:  # checked before anything is built
         raise UsageError("; ".join(["expected two players to rate, got one", *left_out]))
-    # the inputs that measure luck, and the match equity table, come first: players may use their bearoff tables
+    # the match equity table and the inputs that measure luck come first: players may use their bearoff tables
     anybody = Entrant("pubeval", 0, "2")
     for needed in kind.inputs(series_of(anybody, anybody, play, part, 0)).values():
         warehouse.build(*needed, progress=progress)  # type: ignore[misc]  # recipes
@@ -77,15 +77,15 @@ def build_ladder(
 
 
 def dice_seed(first: Entrant, second: Entrant, seed: int, part: int) -> int:
-    """The seed of the dice for one part of a pairing's games. Every part has dice of its own. With the same dice,
-    results of similar players would not be independent, and the intervals assume that they are."""
+    """Return the seed of the dice for one part of a pairing's games. Every part has dice of its own. With the same
+    dice, results of similar players would depend on each other, but the intervals assume that they do not."""
     text = f"{seed} {part} {player_slug(*first[:2])} {player_slug(*second[:2])}"
     return int.from_bytes(sha256(text.encode()).digest()[:4])
 
 
 def check_games(games: int, part: int) -> None:
-    """Raise InvalidParameterError unless `games`, divided into parts of `part` games and a rest, gives each part an
-    even number of games, at least 4."""
+    """Raise InvalidParameterError if `games` cannot be divided into parts of `part` games and a rest, each an even
+    number of at least 4."""
     rest = games % part
     if games < 4 or rest % 2 or rest == 2:
         raise InvalidParameterError(f"expected an even number of at least 4 games, in parts of {part}, got {games}")
@@ -108,7 +108,7 @@ def entrants_of(warehouse: Warehouse, players: Sequence[Player], play: str, left
 
 
 def series_of(first: Entrant, second: Entrant, play: str, games: int, seed: int) -> Parameters:
-    """The parameters of one part of a pairing's games."""
+    """Return the parameters of one part of a pairing's games."""
     if play == "cubeless":
         return GameParameters(*first, *second, games, seed, True)
     return CubefulScoreParameters(*first, *second, match_length(play), games, seed, True)

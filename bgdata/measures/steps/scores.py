@@ -45,7 +45,7 @@ from bgdata.warehouse import Row, Warehouse
 TWO_SIDED = "bearoff_two_sided"
 PUBEVAL = ("pubeval", 0)
 SHIPPED = (NETWORK, 0)
-OUR_PLAYERS = {NETWORK, *PLAYERS}  # a ply may follow after a colon
+OUR_PLAYERS = {NETWORK, *PLAYERS}  # names after which a colon and a ply may follow
 SEEDS = {"games": 2, "self-play": 1, "decisions": 1}  # defaults of these commands, so that versions are shared
 VALUES = """
 select replace(quantity, 'cubeless_', '') || '_' || figure as measure,
@@ -66,7 +66,7 @@ FIGURES = ("rmse", "mae", "bias")
 CHANCES = tuple(column.name for column in CHANCE_COLUMNS)
 VALUE_MEASURES = tuple(f"{quantity}_{figure}" for quantity in ("equity", *CHANCES) for figure in FIGURES)
 DIFFERENCE = "error_rate_difference"
-SIGNED = ("points_per_game", "_difference", "_bias")  # endings of measures that may be negative
+SIGNED = ("points_per_game", "_difference", "_bias")  # endings of the names of measures that may be negative
 EQUITY_HEADS = {"RMSE": "equity_rmse", "MAE": "equity_mae", "bias": "equity_bias"}
 HEADS = EQUITY_HEADS | {name: f"{name}_rmse" for name in CHANCES}  # measure by heading, in the table of themes
 SCORE_COLUMNS = (
@@ -79,17 +79,17 @@ ByTheme = dict[str, dict[str, Row]]  # measures by theme
 class Amount(NamedTuple):
     """How many games and decisions to measure. Numbers of 0 leave out games, or luck-adjusted games."""
 
-    games: int = 4000  # against each opponent, and against itself
+    games: int = 4000  # games against each opponent, and against itself
     luck_adjusted_games: int = 1000
-    decisions: int = 10_000  # in bearoffs
+    decisions: int = 10_000  # decisions in bearoffs
 
 
 QUICK = Amount(400, 40, 1000)
 
 
 def opponent_of(text: str) -> Player:
-    """The player and the ply in a string such as gnubg, gnubg:2 or module:name:2. Raises UsageError for any other
-    string."""
+    """Return the player and the ply in a string such as gnubg, gnubg:2 or module:name:2. Raises UsageError for any
+    other string."""
     name, _, ply = text.rpartition(":")
     if re.fullmatch("[0-9]{1,3}", ply) and name and (":" not in name or is_callable(name)):
         return name, int(ply)
@@ -111,7 +111,7 @@ def build_scores(
     about what could not be measured. Raises UnknownPlayerError for an unknown player, InvalidParameterError for invalid
     amounts, MissingTableError for a missing network, and the errors of `Warehouse.build`."""
     player, left_out = (full_name(player[0]), player[1]), list[str]()
-    for games in {amount.games, amount.luck_adjusted_games} - {0}:  # before anything is built
+    for games in {amount.games, amount.luck_adjusted_games} - {0}:  # checked before anything is built
         GAMES.check_parameters(GameParameters(games=games))
     REFEREE.check_parameters(RefereeParameters(decisions=amount.decisions))
     open_named_player(*player, warehouse)
@@ -149,8 +149,8 @@ def build_rivals(
 def all_opponents(
     warehouse: Warehouse, player: Player, given: Sequence[Player], left_out: list[str], *, programs: bool
 ) -> Iterator[Player]:
-    """Yield the given opponents, without the player itself, and, if `programs` is true, the installed programs, each
-    once. Lines about programs that are not installed are added to `left_out`."""
+    """Yield the given opponents, without the player itself, each once. If `programs` is true, yield the installed
+    programs too. Lines about programs that are not installed are added to `left_out`."""
     named = dict.fromkeys((full_name(name), ply) for name, ply in given)
     for opponent in [*named, *((name, 0) for name in PROGRAMS if programs and (name, 0) not in named)]:
         try:
@@ -206,8 +206,8 @@ def series_parameters(
     *,
     with_luck: bool,
 ) -> GameParameters:
-    """The parameters of a series of games between two players, given by name and ply. The network that judges luck is
-    built first, since players may use its bearoff tables. Raises UnknownPlayerError for an unknown player,
+    """Return the parameters of a series of games between two players, given by name and ply. The network that judges
+    luck is built first, since players may use its bearoff tables. Raises UnknownPlayerError for an unknown player,
     InvalidParameterError for an invalid number of games, and MissingTableError for a missing network."""
     GAMES.check_parameters(GameParameters(games=games, seed=seed))
     for kind, needed in GAMES.inputs(GameParameters(luck=with_luck)).values():
@@ -220,15 +220,15 @@ def series_parameters(
 
 
 def full_name(name: str) -> str:
-    """The name under which a player's scores are stored: `name`, or the name of the default network if it is
+    """Return the name under which a player's scores are stored: `name`, or the name of the default network if it is
     `network`."""
     return network_name(name) if name.partition("/")[0] == NETWORK else name
 
 
 def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]:
-    """The points and checkers of the two-sided table `name`, or of the largest one if `name` is empty. Raises
-    UsageError if `name` is not a size such as 6x9, and MissingTableError if there is no such table; `purpose` ends its
-    message."""
+    """Return the points and checkers of the two-sided table `name`, or of the largest one if `name` is empty. Raises
+    UsageError if `name` is not a size such as 6x9, and MissingTableError if there is no such table. The message ends
+    with `purpose`."""
     size = SIZE.fullmatch(name)
     if name and not size:
         raise UsageError(f"expected a size such as 6x9, got {cite(name)}")
@@ -244,10 +244,10 @@ def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]
 
 
 def figure_rows(warehouse: Warehouse, table: Table, rivals: Sequence[Player] = ()) -> list[Row]:
-    """All figures about the player of a version of `scores`, as rows with the columns of that table and in its order.
-    They are the figures of the version; RMSE, MAE and bias of the player's values on the test split of reference
-    positions; and the player's error rates minus those of each of `rivals` on the same decisions."""
-    own = warehouse.rows(f"from {parquet_source(table.parquet.resolve())}")  # the view has only the newest version
+    """Return all figures about the player of a version of `scores`, as rows with the columns of that table and in its
+    order. They are of three kinds: the figures of the version; RMSE, MAE and bias of the player's values on the test
+    split of reference positions; and the player's error rates minus those of each of `rivals` on the same decisions."""
+    own = warehouse.rows(f"from {parquet_source(table.parquet.resolve())}")  # the view has only the newest version's
     recipe = ScoresParameters.from_manifest(table.manifest.parameters)
     values = warehouse.rows(VALUES, {"sources": list(map(str, recipe.sources)), "split": PUBLISHED})
     rates = {row["against"]: row for row in own if row["measure"] == "error_rate"}
@@ -263,7 +263,8 @@ def figure_rows(warehouse: Warehouse, table: Table, rivals: Sequence[Player] = (
 
 
 def by_theme(rows: Iterable[Row]) -> dict[str, ByTheme]:
-    """The figures of the player's values, by set of reference positions and then by theme, in the order of GROUPS."""
+    """Return the figures of the player's values, by set of reference positions and then by theme, in the order of
+    GROUPS."""
     found: dict[str, ByTheme] = {}
     for row in rows:
         if row["measure"] in VALUE_MEASURES:
@@ -287,20 +288,21 @@ def score_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _place(row: Row) -> tuple[int, str, str]:
-    """A sort key for rows, by which a difference follows the figure that it belongs to."""
+    """Return a sort key for rows, which puts a difference after the figure that it belongs to."""
     measure: str = row["measure"]
     return list(UNITS).index("error_rate" if measure == DIFFERENCE else measure), measure, row["against"]
 
 
 def figure_text(row: Row) -> str:
-    """A figure with its standard error, which has two digits. A figure that has no error is shown with four digits."""
+    """Return a figure with its standard error, which has two digits. A figure without a standard error has four
+    digits."""
     error = row["value_error"]
     digits = 4 if not error else min(max(1 - floor(log10(error)), 1), 8)
     return Quantity(digits, sign="+" if row["measure"].endswith(SIGNED) else "").text(row["value"], error)
 
 
 def _sample_text(row: Row) -> str:
-    """The unit of a figure, and the number of games, decisions or positions that it is from."""
+    """Return the unit of a figure, and the number of games, decisions or positions that it is from."""
     unit: str = row["unit"]
     counted = "games" if "game" in unit or unit == "points" else "decisions"
     return f"{unit}, {row['sample_size']:,} {'positions' if row['measure'].startswith('equity_') else counted}"

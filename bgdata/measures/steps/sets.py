@@ -48,15 +48,15 @@ from benchmark_differences
 where other_player = $player and other_ply = $ply
       and benchmark || '/' || benchmark_version in (select unnest($sets))
 """
-RUNS = 3  # the speed is their median
-MIN_SECONDS = 0.2  # shortest run
-MAX_POSITIONS = 1 << 20  # positions
+RUNS = 3  # number of runs, of which the median is the speed
+MIN_SECONDS = 0.2  # time of the shortest run
+MAX_POSITIONS = 1 << 20  # maximum number of positions of a run
 Player = tuple[str, int]  # (name, ply)
 
 
 def available_benchmarks(warehouse: Warehouse) -> list[Table]:
-    """The current versions of all benchmarks: imported, made or judged here. Raises MissingTableError if there are
-    none."""
+    """Return the current versions of all benchmarks, whether they were imported, made or judged here. Raises
+    MissingTableError if there are none."""
     found = [table for kind in (IMPORTED.name, ROLLED_OUT, JUDGED) for table in warehouse.current(kind)]
     if not found:
         raise MissingTableError(
@@ -67,9 +67,9 @@ def available_benchmarks(warehouse: Warehouse) -> list[Table]:
 
 
 def chosen_sets(warehouse: Warehouse, names: Sequence[str], more: Sequence[Table] = ()) -> list[Table]:
-    """The benchmarks called `names`, and `more`; all benchmarks if both are empty. A name is KIND/VARIANT,
-    KIND/VARIANT/VERSION, or just the variant of an imported one. Raises InvalidParameterError for a table that is not a
-    benchmark, and MissingTableError for one that does not exist."""
+    """Return the benchmarks called `names`, and `more`; all benchmarks if both are empty. A name is KIND/VARIANT,
+    KIND/VARIANT/VERSION, or just the variant of an imported benchmark. Raises InvalidParameterError for a table that is
+    not a benchmark, and MissingTableError for one that does not exist."""
     found = list[Table]()
     for name in names:
         reference = name if "/" in name else f"{IMPORTED.name}/{name}"
@@ -79,8 +79,9 @@ def chosen_sets(warehouse: Warehouse, names: Sequence[str], more: Sequence[Table
 
 
 def current_sets(warehouse: Warehouse, names: Sequence[str]) -> list[Table]:
-    """The benchmarks called `names`, or all, each once. Raises UsageError for a version that is not current, because
-    SQL does not see its rows, and the errors of `chosen_sets`."""
+    """Return the benchmarks called `names`, or all, each once. Raises UsageError for a version that is not current,
+    because SQL does not see its rows; InvalidParameterError for a table that is not a benchmark; and MissingTableError
+    for one that does not exist."""
     found = {table.name: table for table in chosen_sets(warehouse, names)}
     for table in found.values():
         current = warehouse.open(table.manifest.dataset, table.manifest.variant)
@@ -100,7 +101,8 @@ def build_benchmark_scores(
 
 
 def judge_of(table: Table) -> str | None:
-    """The network or program that rolled out the plays of a benchmark, and its version; None if it is imported."""
+    """Return the network or program that rolled out the plays of a benchmark, and its version; None if it is
+    imported."""
     if table.has_array("judge"):
         (judge,) = text_column(table.arrays(), "judge").to_pylist()
         return str(judge)
@@ -115,8 +117,7 @@ def build_cube_scores(warehouse: Warehouse, name: str, ply: int, progress: Progr
     benchmarks = list(warehouse.current(CUBE_BENCHMARK.name))
     if not benchmarks:
         raise MissingTableError(
-            f"expected a cube benchmark in {warehouse.root}, found none; try: bgdata build cube_benchmark "
-            "--set judge=network"
+            f"expected a cube benchmark in {warehouse.root}, found none; try: bgdata build cube_benchmark"
         )
     models = [""] if name in PROGRAMS else [model for model in MODELS if ply or not model.startswith(AHEAD)]
     for benchmark in benchmarks:
@@ -126,7 +127,7 @@ def build_cube_scores(warehouse: Warehouse, name: str, ply: int, progress: Progr
 
 
 def cube_score_row(table: Table) -> Row:
-    """The figures of a version of `cube_benchmark_scores` as a row of data."""
+    """Return the figures of a version of `cube_benchmark_scores` as a row of data."""
     recipe, found = table.manifest.parameters, table.manifest.statistics
     (judge,) = text_column(table.arrays(), "judge").to_pylist()
     names = [f"{part}{name}" for part in ("", "double_", "answer_") for name in ("error_rate", "standard_error")]
@@ -145,8 +146,8 @@ def cube_score_row(table: Table) -> Row:
 
 
 def compared_rows(warehouse: Warehouse, sets: Sequence[Table], wanted: Sequence[Player]) -> list[Row]:
-    """The rows of `benchmark_summary` for each benchmark and player in `wanted`, with the differences from the first
-    player. If `wanted` is empty, all players with scores, in the order of `best_first`."""
+    """Return the rows of `benchmark_summary` for each benchmark and player in `wanted`, with the differences from the
+    first player. If `wanted` is empty, all players with scores are compared, in the order of `best_first`."""
     names = [table.name for table in sets]
     rates = warehouse.rows(RATES, {"sets": names})
     players = list(wanted) or best_first(rates)
@@ -165,12 +166,13 @@ def compared_rows(warehouse: Warehouse, sets: Sequence[Table], wanted: Sequence[
 
 
 def player_of(row: Mapping[str, Any]) -> Player:
-    """The name and ply of the player that a row is about."""
+    """Return the name and ply of the player that a row is about."""
     return row["player"], row["ply"]
 
 
 def best_first(rates: Sequence[Row]) -> list[Player]:
-    """The players in these rows, by number of benchmarks (most first), then by mean error rate (lowest first)."""
+    """Return the players in these rows, by number of benchmarks (most first), then by mean error rate (lowest
+    first)."""
     found: dict[Player, list[float]] = {}
     for row in rates:
         found.setdefault(player_of(row), []).append(row["error_rate"])
@@ -178,7 +180,7 @@ def best_first(rates: Sequence[Row]) -> list[Player]:
 
 
 def available_references(warehouse: Warehouse) -> list[Table]:
-    """The current version of every set of reference positions. Raises MissingTableError if there are none."""
+    """Return the current version of every set of reference positions. Raises MissingTableError if there are none."""
     found = list(warehouse.current(REFERENCE.name))
     if not found:
         raise MissingTableError(f"expected reference positions in {warehouse.root}, found none; try: bgdata reference")
@@ -186,23 +188,23 @@ def available_references(warehouse: Warehouse) -> list[Table]:
 
 
 def find_references(warehouse: Warehouse, variant: str = "") -> Table:
-    """The current version of the reference positions called `variant`; if `variant` is empty, of the largest set, where
-    ties go to the last by name. Raises MissingTableError if there is none."""
+    """Return the current version of the reference positions called `variant`. If `variant` is empty, return the largest
+    set, where ties go to the last by name. Raises MissingTableError if there is none."""
     if variant:
         return warehouse.open(REFERENCE.name, variant.removeprefix(f"{REFERENCE.name}/"))
     return max(available_references(warehouse), key=lambda table: (table.manifest.rows, table.manifest.variant))
 
 
 def build_reference_scores(warehouse: Warehouse, references: Table, name: str, ply: int, progress: Progress) -> Table:
-    """Evaluate reference positions with a player, unless it has been done before. Raises UsageError if the player only
-    chooses plays, and the errors of `open_named_evaluator` and `Warehouse.build`."""
+    """Evaluate reference positions with a player, unless this has been done before. Raises UsageError if the player
+    only chooses plays, and the errors of `open_named_evaluator` and `Warehouse.build`."""
     version = open_named_evaluator(name, ply, warehouse).version
     recipe = ReferenceScoreParameters.on(references, name, ply, version)
     return warehouse.build(REFERENCE_SCORES.name, recipe, progress=progress)
 
 
 def workers_text(name: str) -> str:
-    """What evaluates positions for a player, in words, such as "2 threads" or "threads of its own"."""
+    """Return what evaluates positions for a player, in words, such as "2 threads" or "threads of its own"."""
     if name == "gnubg":
         return "1 process" if thread_count() == 1 else f"{thread_count()} processes"
     if name.partition("/")[0] != NETWORK:
@@ -211,9 +213,9 @@ def workers_text(name: str) -> str:
 
 
 def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
-    """The speed of an evaluator on int8[n, 26] boards, in positions per second: the median of RUNS runs after a
+    """Return the speed of an evaluator on int8[n, 26] boards, in positions per second: the median of RUNS runs after a
     warm-up. A run takes at least MIN_SECONDS and longer than a single position, so that the start of a program does not
-    count. No position is evaluated twice before all others were, because gnubg caches its answers."""
+    count. Every position is evaluated once before any is repeated, because gnubg caches its answers."""
     mixed, total = spread_evenly(boards), 0
 
     def seconds(size: int) -> float:
@@ -221,7 +223,7 @@ def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
         start, total = total % len(mixed), total + size
         return seconds_of(evaluator, np.resize(np.roll(mixed, -start, axis=0), (size, mixed.shape[1])))
 
-    seconds(thread_count())  # starts as many processes
+    seconds(thread_count())  # the warm-up, which starts this number of processes
     start = seconds(1)
     size, taken = 1, 0.0
     while taken < max(MIN_SECONDS, start) and size < MAX_POSITIONS:
@@ -231,16 +233,16 @@ def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
 
 
 def spread_evenly(rows: NDArray[Any]) -> NDArray[Any]:
-    """The rows in another order, in which every run of rows is spread evenly over the original order. The order is
-    always the same."""
+    """Return the rows in another order, in which every run of rows is spread evenly over the original order. The order
+    is always the same."""
     n = len(rows)
     step = next(step for step in count(round(n * (sqrt(5) - 1) / 2)) if gcd(step, n) == 1)
     return np.asarray(rows[np.arange(n) * step % n])
 
 
 def seconds_of(evaluator: Evaluator, boards: Boards) -> float:
-    """The seconds that an evaluator takes for int8[n, 26] boards. An evaluator that looks ahead begins with an empty
-    cache."""
+    """Return the seconds that an evaluator takes for int8[n, 26] boards. An evaluator that looks ahead begins with an
+    empty cache."""
     begin = perf_counter()
     if isinstance(evaluator, LookaheadPlayer):
         evaluate_ahead(evaluator.evaluator, boards, evaluator.ply)

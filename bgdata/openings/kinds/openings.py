@@ -24,16 +24,16 @@ PUBLISHED = Path(__file__).parents[1] / "versions"  # <variant>/<version>/, see 
 OBJECTIVES = ("money", "double-match-point")  # in the order of `openings.candidates.Objective`, which imports kernels
 FIRST_ROLLS = tuple(str(roll) for roll in ROLLS if not roll.is_double)
 REPLY_ROLLS = tuple(map(str, ROLLS))
-MAX_PLAYS = 30  # candidates of a roll
-MAX_SENSIBLE = 10  # most answered plays of a first roll; the dice of replies depend on this number
+MAX_PLAYS = 30  # maximum number of candidates of a roll
+MAX_SENSIBLE = 10  # maximum number of answered plays of a first roll; the dice of replies depend on it
 
 
 @dataclass(frozen=True)
 class OpeningParameters(RollerParameters):
     """Parameters of `openings`: the network that rolls out, the objective, the first roll, and the precision of
-    candidates and replies. Candidates are within `within` points of the best, for which the evaluation one roll ahead
-    is given `margin` points more. The plays of the first roll that lose up to `sensible` points are answered, at most
-    `sensible_plays` of them."""
+    candidates and replies. Candidates are within `within` points of the best play. Because the evaluation one roll
+    ahead is not exact, it may leave out only plays that are `margin` points further behind. The plays of the first roll
+    that lose up to `sensible` points are answered, at most `sensible_plays` of them."""
 
     trials: int = 432
     until: float | None = 0.002
@@ -50,7 +50,7 @@ class OpeningParameters(RollerParameters):
     seed: int = 0
 
     def target(self, *, is_reply: bool) -> RolloutTarget:
-        """The precision that the candidates of a first roll, or of a reply if `is_reply` is true, must reach."""
+        """Return the precision that the candidates of a first roll, or of a reply if `is_reply` is true, must reach."""
         from bgdata.openings.candidates import RolloutTarget
 
         limits = self.limits()
@@ -60,7 +60,8 @@ class OpeningParameters(RollerParameters):
 
 
 def published_openings() -> dict[OpeningParameters, Path]:
-    """The folders of the opening tables in the package, by parameters; tables with a damaged manifest are left out."""
+    """Return the folders of the opening tables in the package, by parameters. Tables with a damaged manifest are left
+    out."""
     return published_versions(PUBLISHED, OpeningParameters)
 
 
@@ -148,8 +149,8 @@ class Openings(Dataset[OpeningParameters]):
 
 
 def first_roll_of(text: str) -> str:
-    """The first roll that a string means, with the higher die first, as in `FIRST_ROLLS`. Raises InvalidParameterError
-    if it is not a first roll."""
+    """Return the first roll that a string means, with the higher die first, as in `FIRST_ROLLS`. Raises
+    InvalidParameterError if it is not a first roll."""
     try:
         roll = parse_roll(text)
     except InvalidRollError as error:

@@ -22,7 +22,7 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_rol
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
 
-REPLAYED_GAMES = 64  # games that verify replays for each decision drawn, at least the games of one decision
+REPLAYED_GAMES = 64  # games that verify replays for each sampled decision, at least the games of one decision
 PLAYS = {  # arrays of a candidate: dtype and shape
     "boards_after": (np.int8, (26,)),
     "plays_chances": (np.float32, (5,)),
@@ -80,7 +80,7 @@ class OpeningsComputation(Computation[OpeningParameters]):
             board, answered = np.array(START.board, np.int8), slots[row].answered
             if answered >= 0:
                 if answered >= counts[0, 0] or state["plays_losses"][0, answered] > parameters.sensible:
-                    continue  # no such sensible play
+                    continue  # the first roll has no such sensible play
                 board = np.asarray(state["boards_after"][0, answered])
             found = rollout_arrays(parameters, chooser, board, slots[row])
             counts[row] = len(found["plays_trials"]), found.pop("n_legal_plays")
@@ -149,8 +149,8 @@ class OpeningsComputation(Computation[OpeningParameters]):
         }
 
     def check_sample(self, recheck: Recheck[OpeningParameters]) -> str:
-        """Check that replies answer the sensible plays. Of a random sample of decisions, roll out those with the fewest
-        games again."""
+        """Check that replies answer the sensible plays. From a random sample of decisions, roll out again those with
+        the fewest games."""
         table, parameters = recheck.table, recheck.parameters
         arrays = {name: np.asarray(values) for name, values in table.arrays().items()}
         counts = arrays["decisions_n_plays"]
@@ -165,12 +165,12 @@ class OpeningsComputation(Computation[OpeningParameters]):
 
 
 def open_chooser(context: Context[OpeningParameters]) -> Chooser:
-    """The network that the parameters name, as a player that plays for their objective."""
+    """Open the network that the parameters name, as a player that plays for their objective."""
     return Objective(context.parameters.objective).chooser(open_roller(context).chooser)
 
 
 def slots_of(parameters: OpeningParameters) -> list[Slot]:
-    """The decisions that the table may contain: the first roll, then the replies to each of its plays."""
+    """Return the decisions that the table may contain: the first roll, then the replies to each of its plays."""
     first = parameters.first_roll
     replies = [Slot(first, rank, reply) for rank in range(parameters.sensible_plays) for reply in REPLY_ROLLS]
     return [Slot(first, -1, ""), *replies]
@@ -198,8 +198,8 @@ def rollout_arrays(parameters: OpeningParameters, chooser: Chooser, board: Array
 
 
 def derived_arrays(parameters: OpeningParameters, n_plays: Array, losses: Array, boards: Array) -> dict[str, Array]:
-    """The arrays that follow from the rollouts: `n_plays`, int64[d], is the number of candidates of each decision,
-    `losses` float64[k] and `boards` int8[k, 26] are theirs."""
+    """Return the arrays that follow from the rollouts. `n_plays`, int64[d], is the number of candidates of each
+    decision; `losses` float64[k] and `boards` int8[k, 26] belong to the candidates."""
     first_plays = np.cumsum(n_plays) - n_plays
     is_sensible = losses[: n_plays[:1].sum()][: parameters.sensible_plays] <= parameters.sensible
     answers = np.repeat(np.flatnonzero(is_sensible), len(REPLY_ROLLS))
@@ -214,12 +214,12 @@ def derived_arrays(parameters: OpeningParameters, n_plays: Array, losses: Array,
 
 
 def dice_of(rolls: Iterable[str]) -> Array:
-    """int8[n, 2]: the dice of rolls such as "31"; zeros for an empty string."""
+    """Return the dice of rolls such as "31", as int8[n, 2]; zeros for an empty string."""
     return np.array([[int(die) for die in roll or "00"] for roll in rolls], np.int8).reshape(-1, 2)
 
 
 def play_texts(first_roll: str, arrays: Mapping[str, Array]) -> list[str]:
-    """The candidates of all decisions as plays in the usual notation."""
+    """Return the candidates of all decisions as plays in the usual notation."""
     texts: list[str] = []
     after_play = flip_boards(arrays["boards_after"])
     is_first = arrays["decisions_answered"] < 0

@@ -36,5 +36,5 @@ def openings(site: Site, request: Request) -> Page:
 
 
 def book_of(row: Row) -> str:
-    """The name of the book that a row belongs to: its variant without the first roll."""
+    """Return the name of the book that a row belongs to: its variant without the first roll."""
     return str(row["variant"]).rpartition("-")[0]

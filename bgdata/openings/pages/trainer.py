@@ -1,4 +1,4 @@
-"""The opening trainer: a first roll or a reply is asked, the book answers, at four kinds of stakes."""
+"""The opening trainer: it asks for the play of a first roll or a reply, the book answers, at four kinds of stakes."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from bgdata.web.position_request import integer_parameter, stakes_query
 from bgdata.web.site import Row, Site
 
 MAX_QUESTIONS = 99_999
-MOST_PLAYS = 5  # answers of a question
-SURE = 1.96  # standard errors of a difference that is not by chance, in 95 of 100 cases
+MOST_PLAYS = 5  # maximum number of answers of a question
+SURE = 1.96  # half of a 95 % interval, in standard errors
 RIGHT = 0.02  # points: an answer that loses less is right
-ASK = ("first", "replies")  # what is asked
+ASK = ("first", "replies")  # what the trainer can ask
 BOOK = """
 select variant, decision, first_roll, first_play, coalesce(reply_roll, first_roll) as roll, position_id, play,
        next_position_id, win, win_gammon, lose_gammon, win_standard_error, win_gammon_standard_error,
@@ -38,7 +38,7 @@ from openings where objective = $objective order by variant, decision, rank
 
 
 class Objective(NamedTuple):
-    """What a question is played for: its title, the book that answers it, and the stakes (none for money without a
+    """What a question is played for: its title, the book that answers it, and the stakes (None for money without a
     cube). `weighed` gives the chances that count, with signs; if it is empty, the equities of the book count."""
 
     title: str
@@ -66,7 +66,7 @@ class BookPlay(NamedTuple):
     errors."""
 
     play: str
-    position_id: str  # after the play, of the opponent
+    position_id: str  # position after the play, for the opponent
     equity: float
     error: float
     loss: float
@@ -145,15 +145,16 @@ def trainer(site: Site, request: Request) -> Page:
 
 
 def first_roll(text: str) -> str:
-    """The first roll in `text`, the higher die first; empty for an empty text. Raises UsageError for any other text."""
+    """Return the first roll in `text`, the higher die first; empty for an empty text. Raises UsageError for any other
+    text."""
     if text and not (len(text) == 2 and set(text) <= set("123456") and text[0] != text[1]):
         raise UsageError(f"expected a first roll such as 31, got {cite(text)}")
     return "".join(sorted(text, reverse=True))
 
 
 def read_decisions(site: Site, name: str) -> list[BookDecision]:
-    """The decisions of the book that answers the objective called `name`, in an order that depends on nothing but their
-    keys. Decisions with a single play are left out."""
+    """Return the decisions of the book that answers the objective called `name`, in an order that depends on their keys
+    alone. Decisions with a single play are left out."""
     objective = OBJECTIVES[name]
     rows = site.rows(BOOK, {"objective": objective.book})
     found = []
@@ -165,7 +166,7 @@ def read_decisions(site: Site, name: str) -> list[BookDecision]:
 
 
 def decision_of(rows: Sequence[Row], objective: Objective) -> BookDecision:
-    """The decision that these rows of the book, its plays, make up."""
+    """Return the decision whose plays are in these rows of the book."""
     first = rows[0]
     key = hashlib.sha256(f"{first['variant']} {first['decision']}".encode()).hexdigest()
     plays = weighed_plays(rows, objective.weighed) if objective.weighed else [
@@ -180,9 +181,9 @@ def decision_of(rows: Sequence[Row], objective: Objective) -> BookDecision:
 
 
 def weighed_plays(rows: Sequence[Row], weighed: Mapping[str, int]) -> list[BookPlay]:
-    """Plays valued by their chances: 1 for a won match, -1 for a lost one, 0 at double match point. `weighed` gives the
-    columns of chances that count, with signs. Errors of chances and of plays are added as if they were independent,
-    which is an upper bound for games with the same dice."""
+    """Return plays valued by their chances: 1 for a won match, -1 for a lost one, 0 at double match point. `weighed`
+    gives the columns of chances that count, with signs. Errors of chances and of plays are added as if they were
+    independent, which is an upper bound for games with the same dice."""
     base = -1.0 if "win_gammon" in weighed else 0.0
     values = [
         (base + sum(sign * row[name] for name, sign in weighed.items()),
@@ -199,7 +200,8 @@ def weighed_plays(rows: Sequence[Row], weighed: Mapping[str, int]) -> list[BookP
 
 
 def chosen_play(text: str, choices: Sequence[BookPlay]) -> BookPlay | None:
-    """The play that an answer names; None if `text` is empty. Raises UsageError if it is not among the choices."""
+    """Return the play that an answer names; None if `text` is empty. Raises UsageError if it is not among the
+    choices."""
     found = next((each for each in choices if each.play == text), None)
     if text and found is None:
         raise UsageError(f"expected {', '.join(each.play for each in choices)} as answer, got {cite(text)}")
@@ -207,7 +209,7 @@ def chosen_play(text: str, choices: Sequence[BookPlay]) -> BookPlay | None:
 
 
 def verdict_text(answer: BookPlay) -> str:
-    """The verdict on an answer, such as "Right" or "Nearly right"."""
+    """Return the verdict on an answer, such as "Right" or "Nearly right"."""
     if not answer.loss:
         return "Right"
     if answer.is_as_good:
@@ -216,8 +218,8 @@ def verdict_text(answer: BookPlay) -> str:
 
 
 def players_choice(site: Site, name: str, decision: BookDecision) -> tuple[str, str] | None:
-    """The play that the site's player prefers, and the Position ID after it; None if it cannot evaluate the stakes.
-    Raises TooBusyError if the player stays busy."""
+    """Return the play that the site's player prefers, and the Position ID after it; None if the player cannot evaluate
+    the stakes. Raises TooBusyError if the player stays busy."""
 
     def choose() -> tuple[str, str] | None:
         stakes = OBJECTIVES[name].stakes
@@ -233,15 +235,15 @@ def players_choice(site: Site, name: str, decision: BookDecision) -> tuple[str, 
 
 
 def question_text(decision: BookDecision, objective: Objective) -> str:
-    """The text of the question, such as "First roll 31, money: how do you play?", for the page."""
+    """Return the text of the question, such as "First roll 31, money: how do you play?", for the page."""
     if decision.first_play is None:
         return f"First roll {decision.roll}, {objective.title}: how do you play?"
     return f"{decision.first_roll} was played {decision.first_play}. You rolled {decision.roll}, {objective.title}."
 
 
 def boards_of(decision: BookDecision, answer: BookPlay | None, stakes: Stakes | None) -> list[tuple[str, str]]:
-    """Titles and pictures of boards: the position, or, after an answer, the best play and, if another was chosen, that
-    one."""
+    """Return titles and pictures of boards: the position, or, after an answer, the best play and, if another play was
+    chosen, that play."""
     roll = parse_roll(decision.roll)
     draw: Callable[..., str] = format_board_svg
     if answer is None:
@@ -259,7 +261,7 @@ def boards_of(decision: BookDecision, answer: BookPlay | None, stakes: Stakes | 
 def answer_row(
     count: int, decision: BookDecision | None, choices: Sequence[BookPlay], verdict: str, answer: BookPlay | None
 ) -> Row:
-    """The JSON form of the page. Without an answer, the fields that would give it away are empty."""
+    """Return the JSON form of the page. Without an answer, the fields that would give it away are empty."""
     plays = [
         {"play": each.play, "equity": each.equity, "standard_error": each.error, "loss": each.loss,
          "loss_standard_error": each.loss_error, "games": each.trials}

@@ -29,7 +29,7 @@ HOST = "localhost"
 
 
 def patience_option(whom: str, *, default: int | None = None, note: str = "") -> Option:
-    """The option `--patience`, which sets how many seconds `whom` may be silent."""
+    """Return the option `--patience`, which sets how many seconds `whom` may be silent."""
     words = f"Give up on {whom} after this many seconds." + (f"  [default: {note}]" if note else "")
     seconds = click.IntRange(1, 86_400)
     return click.option(
@@ -93,8 +93,8 @@ def external(
 
 
 def open_decisions(warehouse: Warehouse, options: dict[str, Any]) -> Decisions:
-    """Open the player and the cube rules that a command's options name. It also plays matches if there is a match
-    equity table. Raises the errors of `open_player` and `find_met_or_file` of `cli.defaults`."""
+    """Open the player and the cube rules that a command's options name. The player also plays matches if there is a
+    match equity table. Raises the errors of `open_player` and `find_met_or_file` of `cli.defaults`."""
     from bgdata.equity.cube import CubeRules
     from bgdata.protocols.decisions import Decisions
 
@@ -126,10 +126,10 @@ def open_record(path: Path) -> IO[str]:
 
 
 def check_writable(path: Path) -> None:
-    """Raise StorageError if a file cannot be written at this path, before games are played in vain."""
+    """Raise StorageError if a file cannot be written at this path, so that games are not played in vain."""
     with storage_errors(path):
         with suppress(FileNotFoundError):
-            os.lstat(path)  # raises for names that are too long
+            os.lstat(path)  # raises if the name is too long
         with tempfile.TemporaryFile(dir=path.parent):
             pass
 
@@ -139,14 +139,14 @@ def storage_errors(path: Path) -> Iterator[None]:
     """Turn any OSError of the `with` block into StorageError."""
     try:
         yield
-    except BgdataError:  # some of these are OSErrors too, and stay as they are
+    except BgdataError:  # some of these errors are OSErrors too, and are not changed
         raise
     except OSError as error:
         raise StorageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
 
 
 class Saver:
-    """Collects the matches of several connections, and writes them into one file, atomically."""
+    """Collects the matches of several connections, and writes them to one file, atomically."""
 
     def __init__(self, path: Path) -> None:
         from bgdata.protocols.external import ExternalRecord
@@ -167,7 +167,7 @@ class Saver:
 
 
 def write_matches(path: Path, matches: Iterable[Match]) -> None:
-    """Write matches into one .mat file, atomically. Raises StorageError if the file cannot be written."""
+    """Write matches to one .mat file, atomically. Raises StorageError if the file cannot be written."""
     from bgdata.formats.lines import write_bytes
     from bgdata.formats.mat import format_mat
 
@@ -175,8 +175,8 @@ def write_matches(path: Path, matches: Iterable[Match]) -> None:
 
 
 def save_matches(path: Path, matches: Iterable[Match]) -> None:
-    """Write matches into one .mat file between games. An error is printed instead of raised, and play goes on, because
-    a later attempt may succeed."""
+    """Write matches to one .mat file between games. If this fails, the error is printed and play continues, because a
+    later attempt may succeed."""
     try:
         write_matches(path, matches)
     except StorageError as error:
@@ -215,14 +215,14 @@ def serve(
 
 
 def headline(question: Question) -> str:
-    """A line of text with the length of the match, or money, and the score."""
+    """Return a line of text with the length of the match, or money, and the score."""
     own, other = (f"{name} {score}" for name, score in zip(question.players, question.scores, strict=True))
     what = f"{question.length}-point match" if question.length else "money"
     return f"{what}: {own}, {other}" + (", Crawford game" if question.stakes.is_crawford else "")
 
 
 def describe(exchange: Exchange) -> str:
-    """A line of text with gnubg's question and the reply, such as `31: 8/5 6/5`."""
+    """Return a line of text with gnubg's question and the reply, such as `31: 8/5 6/5`."""
     question = exchange.question
     if question is None:
         return exchange.reply
@@ -232,7 +232,7 @@ def describe(exchange: Exchange) -> str:
 
 
 def exchange_row(exchange: Exchange) -> dict[str, Any]:
-    """A question and its reply as a JSON object, for a line of the record."""
+    """Return a question and its reply as a JSON object, for a line of the record."""
     question = exchange.question
     if question is None:
         return {"reply": exchange.reply, "line": exchange.line}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PASSWORD = "BGDATA_FIBS_PASSWORD"
 _WORD = re.compile(r"[!-9;-~]{1,80}", re.ASCII)  # names and passwords have no space and no colon
 _NAME = re.compile(r"[A-Za-z_]{1,80}", re.ASCII)
-PAUSE_SECONDS = 2  # before reconnecting
+PAUSE_SECONDS = 2  # pause before reconnecting
 
 
 @click.command()
@@ -121,7 +121,7 @@ def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) 
 
 
 class Saver:
-    """Keeps the record of a match over several connections, and writes it into one file, atomically."""
+    """Collects the record of a match over several connections, and writes it to one file, atomically."""
 
     def __init__(self, path: Path | None) -> None:
         check_writable(path or Path("match.mat"))
@@ -134,12 +134,12 @@ class Saver:
             click.echo(f"saved {path}", err=True)
 
     def after_game(self, record: Record) -> None:
-        """Write the record between games. An error is printed instead of raised, and play goes on."""
+        """Write the record between games. If this fails, the error is printed and play continues."""
         if path := self._path_for(record):
             save_matches(path, [record.match])
 
     def _path_for(self, record: Record) -> Path | None:
-        """The path of the file, the same for the whole match; None while the record is empty."""
+        """Return the path of the file, the same for the whole match; None while the record is empty."""
         self.record = record
         if record.games and not self.path:
             self.path = Path(time.strftime(f"fibs-{record.players[1]}-%Y%m%d-%H%M%S.mat"))
@@ -147,8 +147,8 @@ class Saver:
 
 
 def connect(host: str, port: int, patience: float) -> socket.socket:
-    """Open a connection to a server, waiting up to `patience` seconds. Raises ExternalProgramError if it does not
-    answer."""
+    """Open a connection to a server, waiting up to `patience` seconds. Raises ExternalProgramError if the server does
+    not answer."""
     try:
         connection = socket.create_connection((host, port), timeout=patience)
     except OSError as error:

@@ -1,6 +1,6 @@
 """`bgdata play`: games in the terminal, to play against the program or to watch, with or without the cube.
 
-Answers may come from a file or a pipe: they are echoed as if typed, and the end of the input leaves the game.
+Answers may come from a file or a pipe. They are echoed as if they were typed, and the end of the input leaves the game.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ def play(
 
 @contextmanager
 def save_at_end(session: Session, path: Path | None) -> Iterator[Callable[[], object]]:
-    """Save the session to a file when the `with` block ends, even by an exception. Yields a function that saves it
-    earlier. Raises StorageError if the file cannot be written."""
+    """Save the session to a file when the `with` block ends, even by an exception. Yields a function that saves the
+    session earlier. Raises StorageError if the file cannot be written."""
     if path is None:
         yield lambda: None
         return
@@ -125,8 +125,8 @@ def save_at_end(session: Session, path: Path | None) -> Iterator[Callable[[], ob
 
 
 def chosen_score(options: Mapping[str, Any]) -> MatchScore | Money | None:
-    """The score of the match or money session that the options describe; None for a game without the cube. Raises
-    UsageError for options that contradict each other."""
+    """Return the score of the match or money session that the options describe; None for a game without the cube.
+    Raises UsageError for options that contradict each other."""
     is_money, length = options["money"], options["match_length"]
     if is_money and length:
         raise UsageError("expected one of --money and --match-length, got both")
@@ -143,8 +143,8 @@ def chosen_score(options: Mapping[str, Any]) -> MatchScore | Money | None:
 
 
 def rules_for(warehouse: Warehouse, score: MatchScore | Money, options: Mapping[str, Any]) -> CubeRules:
-    """The cube rules for this score, from a command's options. Raises UsageError if the match equity table is too short
-    for the match, and the errors of `defaults.find_met_or_file`."""
+    """Return the cube rules for this score, from a command's options. Raises UsageError if the match equity table is
+    too short for the match, and the errors of `defaults.find_met_or_file`."""
     from bgdata.equity.cube import CubeRules
     from bgdata.selfplay.series import CubefulRules
 
@@ -176,7 +176,7 @@ class Dialogue:
     program: Program
     player: LookaheadPlayer
     ask: Callable[[str], str]
-    seen: tuple[int, int] | None = None  # game and rolls of the last board
+    seen: tuple[int, int] | None = None  # game and number of rolls when the board was last shown
 
     def run(self, keep: Callable[[], object] = lambda: None) -> None:
         """Play until the session ends or the user leaves. `keep` is called between games."""
@@ -322,7 +322,8 @@ class Dialogue:
             session.resign(size)
 
     def hint(self) -> str:
-        """Lines of text with the best plays of the roll, or the values of the cube actions, for the player on roll."""
+        """Return lines of text for the player on roll: the best plays of the roll, or the values of the cube
+        actions."""
         now, decisions = self.session.now, self.program.decisions
         if now.stakes is None or decisions is None:
             return self.best_plays()
@@ -336,7 +337,7 @@ class Dialogue:
         return describe_decision(decision, now.stakes, rules)
 
     def best_plays(self, *stakes_and_rules: Any) -> str:
-        """Lines of text with the five best plays of the roll."""
+        """Return lines of text with the five best plays of the roll."""
         position, roll = self.session.now.position, self.session.roll
         ranked = self.player.rank_plays(position, roll, *stakes_and_rules)
         return describe_plays([*ranked_rows(position, roll, ranked[:5])], len(ranked) - 5)

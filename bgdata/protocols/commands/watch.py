@@ -33,12 +33,12 @@ class Program:
     also choose plays by cubeful equity."""
 
     player: Player
-    decisions: Decisions | None = None  # with the cube
+    decisions: Decisions | None = None  # decisions about the cube; None without the cube
 
     @staticmethod
     def of(player: Player, rules: CubeRules | None) -> Program:
-        """A program that plays by `player`, with cube decisions if `rules` are given. Raises UsageError if the player
-        cannot evaluate positions, which cube decisions need."""
+        """Return a program that plays by `player`, with cube decisions if `rules` are given. Raises UsageError if the
+        player cannot evaluate positions, which cube decisions need."""
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
         from bgdata.evaluation.player import as_evaluator
         from bgdata.protocols.decisions import Decisions
@@ -54,7 +54,7 @@ class Program:
         return self.player.label
 
     def play(self, session: Session) -> Play:
-        """The play that the program chooses for the session's roll."""
+        """Return the play that the program chooses for the session's roll."""
         now = session.now
         if self.decisions and now.stakes and self.decisions.player is self.player:
             return self.decisions.play(now.position, session.roll, now.stakes)
@@ -132,7 +132,7 @@ def leave_on_interrupt(session: Session) -> Iterator[None]:
 
 
 def describe_worth(now: Moment, player: LookaheadPlayer, rules: CubeRules | None) -> str:
-    """The value of the position to side 1 as text, by the chances of a player: points per unit cube, or mwc in a
+    """Return the value of the position to side 1 as text, by the chances of a player: points per unit cube, or mwc in a
     match."""
     stakes, sign = now.stakes, 1 if now.on_roll else -1
     if stakes is None or rules is None:
@@ -151,7 +151,7 @@ def describe_worth(now: Moment, player: LookaheadPlayer, rules: CubeRules | None
 
 
 def chosen_play(player: Player, position: Position, roll: Roll, game: int = 0, turn: int = 0) -> Play:
-    """The play that a player chooses for a roll. The choices of a random player also depend on game and turn."""
+    """Return the play that a player chooses for a roll. The choices of a random player also depend on game and turn."""
     from bgdata.kernel import threads
     from bgdata.selfplay.games import checked_choices
 
@@ -162,14 +162,15 @@ def chosen_play(player: Player, position: Position, roll: Roll, game: int = 0, t
 
 
 def describe_score(session: Session) -> str:
-    """The number of the game and the score as text: `game 2: You 1, network-0ply 2, Crawford game`."""
+    """Return the number of the game and the score as text, such as `game 2: You 1, network-0ply 2, Crawford game`."""
     scores = ", ".join(f"{name} {points}" for name, points in zip(session.players, session.points, strict=True))
     is_crawford = isinstance(session.score, MatchScore) and session.score.is_crawford
     return f"game {session.game} to {session.record.length} points: {scores}" + ", Crawford game" * is_crawford
 
 
 def describe_ending(session: Session) -> str:
-    """How the game ended, as text: `You win a gammon, 2 points`, and the winner of the match if it is over."""
+    """Return how the game ended, as text, such as `You win a gammon, 2 points`, and the winner of the match if it is
+    over."""
     assert session.ending
     winner, size, points = session.ending
     who = session.players[winner]
@@ -181,7 +182,7 @@ def describe_ending(session: Session) -> str:
 
 
 def describe_leaving(session: Session) -> str:
-    """A line of text: where a session was left, and the command that gives the same dice."""
+    """Return a line of text that says where a session was left, and which command gives the same dice."""
     count, length = session.now.rolls, session.record.length
     where = f"left game {session.game} after" if length else "left after"
     option = f" --match-length {length}" if length else " --money" if session.score else ""

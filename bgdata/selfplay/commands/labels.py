@@ -250,7 +250,7 @@ def label_by_rollouts(warehouse: Warehouse, source: str, options: Mapping[str, A
 
 
 def standard_errors_text(statistics: Mapping[str, float]) -> str:
-    """A phrase with the mean and the largest standard error of rollouts, from the `statistics` of a version."""
+    """Return a phrase with the mean and the largest standard error of rollouts, from the `statistics` of a version."""
     mean, largest = (LOSS.text(statistics[f"{name}_standard_error"]) for name in ("mean", "largest"))
     return f"standard errors of {mean} on average, at most {largest}"
 
@@ -258,8 +258,9 @@ def standard_errors_text(statistics: Mapping[str, float]) -> str:
 def roller_parameters(
     warehouse: Warehouse, network: str, options: Mapping[str, Any], default_until: float | None = None
 ) -> dict[str, Any]:
-    """The parameters that name the network and the settings of rollouts, from a command's options. `default_until` is
-    the standard error to reach if the user gives none. Raises MissingTableError if the network is missing."""
+    """Return the parameters that name the network and the settings of rollouts, from a command's options.
+    `default_until` is the standard error to reach if the user gives none. Raises MissingTableError if the network is
+    missing."""
     from bgdata.training.steps import network_parameters
 
     until = default_until if options["until"] is None else options["until"]
@@ -276,8 +277,8 @@ def roller_parameters(
 
 
 def unreached_text(rows: int, what: str, statistics: Mapping[str, float], parameters: RollerParameters) -> str:
-    """A second line of text if rollouts missed the standard error that `parameters` ask for, else an empty string.
-    `statistics` are those of a version with `rows` rows; `what` is the noun for a row."""
+    """Return a second line of text if rollouts did not reach the standard error that `parameters` ask for, else an
+    empty string. `statistics` belong to a version with `rows` rows; `what` is the noun for a row."""
     missed = round(rows * (1 - statistics["reached_share"]))
     if not missed:
         return ""

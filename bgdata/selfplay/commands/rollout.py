@@ -1,8 +1,8 @@
 """`bgdata rollout`: roll out a position, a cube decision, or the plays of a roll.
 
-Rollouts without the cube show progress and save their finished games, so that a stopped one resumes. A trial depends on
-its number alone, so blocks of trials from several runs add up to one run. The blocks are saved in the user's cache
-folder, because a rollout only reads the warehouse, which may belong to another user.
+Rollouts without the cube show their progress and save finished games, so that a stopped rollout can resume. A trial
+depends on its number alone, so the trials of several runs add up to one longer run. The saved games are in the user's
+cache folder, because a rollout only reads the warehouse, which may belong to another user.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
 
 FORMAT = 1
-SLICE_SECONDS = 1.0  # between two estimates
-MIN_BLOCKS = 4  # for each thread in a slice, so that no thread waits long for others
-FORGET_SECONDS = 30 * 24 * 3600  # after which a stopped rollout is deleted
+SLICE_SECONDS = 1.0  # time between two estimates
+MIN_BLOCKS = 4  # minimum number of blocks for each thread in a slice, so that no thread waits long for others
+FORGET_SECONDS = 30 * 24 * 3600  # a stopped rollout is deleted after this time
 
 
 @click.command()
@@ -131,7 +131,7 @@ class RolloutRequest(NamedTuple):
 
     position: Position
     roll: Roll | None
-    window: Window  # window of plays, if there is a roll
+    window: Window  # which plays are rolled out, if there is a roll
     limits: Limits
     seed: int
     how: RolloutSettings
@@ -149,7 +149,7 @@ class RolloutOutput(NamedTuple):
 def roll_out_cubeless(
     player: NetworkPlayer, request: RolloutRequest, kept: SavedRollout, progress: Progress
 ) -> RolloutOutput:
-    """Roll out a position, or the better plays of a roll, without the cube; `kept` contains the trials that an earlier
+    """Roll out a position, or the better plays of a roll, without the cube. `kept` contains the trials that an earlier
     run finished. Raises UsageError if options contradict each other."""
     from bgdata.game.codec import flip_boards
     from bgdata.selfplay.rollout import roll_out
@@ -184,7 +184,7 @@ def roll_out_cubeless(
 
 
 def estimate_text(blocks: Values) -> str:
-    """The equity after the finished blocks of trials, with its standard error, as text for a progress bar."""
+    """Return the equity after the finished blocks of trials and its standard error, as text for a progress bar."""
     from bgdata.selfplay.rollout import result_of
 
     if blocks.shape[1] < 2:
@@ -195,7 +195,8 @@ def estimate_text(blocks: Values) -> str:
 
 
 def describe_result(result: RolloutResult) -> list[str]:
-    """Lines of text: the five chances and the equity of the first position in the result, with standard errors."""
+    """Return lines of text with the five chances and the equity of the first position in the result, with standard
+    errors."""
     chances, errors = 100 * result.chances[0], 100 * result.standard_errors[0]
     lines = []
     for name, most, places in (("win", chances[0], (0, 1, 2)), ("lose", 100 - chances[0], (0, 3, 4))):
@@ -209,7 +210,8 @@ def describe_result(result: RolloutResult) -> list[str]:
 
 
 def describe_luck(result: RolloutResult) -> str:
-    """A line of text: the number of trials, and how much smaller the standard error is because luck was subtracted."""
+    """Return a line of text with the number of trials, and how much smaller the standard error is because luck was
+    subtracted."""
     trials, plain, error = result.trials[0], result.plain_standard_errors[0], result.equity_standard_errors[0]
     if plain == error:
         return f"{trials:,} trials"
@@ -249,17 +251,17 @@ def roll_out_cubeful(
 
 
 def rollout_rules(warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any]) -> CubeRules:
-    """The cube rules that both sides play by, from a command's options. A match needs a match equity table even if both
-    sides play as for money. Raises the errors of `cli.defaults.rules_from_options`."""
+    """Return the cube rules that both sides play by, from a command's options. A match needs a match equity table even
+    if both sides play as for money. Raises the errors of `cli.defaults.rules_from_options`."""
     is_match, as_money = isinstance(stakes.score, MatchScore), options["as_money"]
     rules = rules_from_options(warehouse, stakes, {**options, "as_money": as_money and not is_match})
     return replace(rules, as_money=as_money)
 
 
 def choice_rows(result: CubefulRollout, names: list[str], *, is_turned: bool, is_match: bool) -> list[dict[str, Any]]:
-    """One row of data for each cube action, or for each play if `is_turned`, the best first. `is_turned` says that the
-    values in `result` are the opponent's. Rows contain values in points per unit cube, or mwc, for the player who
-    decides, and losses against the best."""
+    """Return one row of data for each cube action, or for each play if `is_turned`, the best first. `is_turned` says
+    that the values in `result` are the opponent's. Each row contains the value for the player who decides, in points
+    per unit cube or as match winning chance, and the loss against the best choice."""
     from bgdata.selfplay.cubeful_rollout import difference
 
     values = result.values if not is_turned else 1 - result.values if is_match else -result.values
@@ -280,8 +282,8 @@ def choice_rows(result: CubefulRollout, names: list[str], *, is_turned: bool, is
 
 
 def choice_lines(rows: list[dict[str, Any]], *, is_match: bool) -> list[str]:
-    """The lines of a table of cube actions or plays: value and loss with standard errors. Match winning chances are in
-    percent."""
+    """Return the lines of a table of cube actions or plays, with values, losses and standard errors. Match winning
+    chances are in percent."""
     value, amount = (Quantity(2, 100), Quantity(2, 100)) if is_match else (EQUITY, LOSS)
     columns = (
         Column("choice", heading="", width=26),
@@ -290,7 +292,7 @@ def choice_lines(rows: list[dict[str, Any]], *, is_match: bool) -> list[str]:
         Column("loss", amount, width=7),
         Column("loss_standard_error", amount, "+/-", width=6),
     )
-    best = {"loss": None, "loss_standard_error": None}  # the first has none
+    best = {"loss": None, "loss_standard_error": None}  # the best choice, in the first row, has no loss
     lines = table_lines(columns, (row | (best if row is rows[0] else {}) for row in rows))
     plain, error = rows[0]["plain_standard_error"], rows[0]["standard_error"]
     times = f"; without subtracting luck +/- {amount.text(plain)}" if plain != error else ""
@@ -332,7 +334,7 @@ class SavedRollout:
             self.saved = len(parts)
 
     def statement(self) -> str:
-        """Save all blocks, and return a clause that says how many are kept: see `process.keeping`."""
+        """Save all blocks, and return a clause that says how many are saved, for `process.keeping`."""
         from bgdata.selfplay.rollout_kernels import BLOCK
 
         with suppress(StorageError):
@@ -343,8 +345,8 @@ class SavedRollout:
     def saving_with_progress(
         self, progress: Progress, most_trials: int, estimate: Callable[[Values], str]
     ) -> Callable[[Rolled], Rolled]:
-        """A function to pass to `roll_out` as `wrap`: it saves finished blocks, advances a progress bar of at most
-        `most_trials`, and shows the text that `estimate` makes from the blocks so far."""
+        """Return a function to pass to `roll_out` as `wrap`. It saves finished blocks, advances a progress bar of at
+        most `most_trials`, and shows the text that `estimate` makes from the blocks so far."""
         from bgdata.kernel import thread_count
         from bgdata.selfplay.rollout_kernels import BLOCK
 
@@ -386,8 +388,8 @@ class SavedRollout:
 
 @contextmanager
 def saved_rollout(*parts: object) -> Iterator[SavedRollout]:
-    """Yield the saved blocks of one rollout. `parts` identify it: they contain everything that its games depend on.
-    When the `with` block ends without an error, the saved blocks are deleted."""
+    """Yield the saved blocks of one rollout. `parts` identify the rollout: they contain everything that its games
+    depend on. When the `with` block ends without an error, the saved blocks are deleted."""
     from bgdata.kernel_cache import kernel_cache, kernel_fingerprint
 
     named = repr((FORMAT, kernel_fingerprint(), *parts))

@@ -136,7 +136,8 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **optio
 
 
 def summary_text(games: int, statistics: Mapping[str, float]) -> str:
-    """Lines of text: how the games ended, and the mean result of player 0, from the `statistics` of the version."""
+    """Return lines of text that say how the games ended, and the mean result of player 0, from the `statistics` of the
+    version."""
     shares = ", ".join(
         f"{100 * statistics[f'{kind}_share']:.1f} % {kind}s" for kind in ("single", "gammon", "backgammon")
     )
@@ -149,8 +150,8 @@ def summary_text(games: int, statistics: Mapping[str, float]) -> str:
 
 
 def network_choice(warehouse: Warehouse, player: str) -> NetworkChoice:
-    """The parameters that name a network and the default bearoff tables. `player` is `network` or `network/NAME`.
-    Raises UsageError for any other player, and MissingTableError if the network is missing."""
+    """Return the parameters that name a network and the default bearoff tables. `player` is `network` or
+    `network/NAME`. Raises UsageError for any other player, and MissingTableError if the network is missing."""
     from bgdata.evaluation.networks.player import find_network
     from bgdata.evaluation.players import NETWORK
 
@@ -163,8 +164,8 @@ def network_choice(warehouse: Warehouse, player: str) -> NetworkChoice:
 
 
 def cubeful_summary_text(statistics: Mapping[str, float], games: int) -> str:
-    """Lines of text: how the games with the cube ended, and the mean result of player 0, from the `statistics` of the
-    version."""
+    """Return lines of text that say how the games with the cube ended, and the mean result of player 0, from the
+    `statistics` of the version."""
     if "matches_won_share" in statistics:
         won = (
             f"{100 * statistics['matches_won_share']:.1f} +/- {100 * statistics['standard_error']:.1f} % of matches won"
@@ -194,9 +195,9 @@ from selfplay_labels_summary where variant = $variant order by positions desc
 
 
 def corpus_recipe(warehouse: Warehouse, source: str) -> SelfPlayParameters:
-    """The parameters of the corpus called `source`, for labels that name this corpus as their input. Raises
-    MissingTableError if the corpus is missing or its stored parameters no longer lead to it, and the errors of
-    `Table.check_sizes` if it is damaged."""
+    """Return the parameters of the corpus called `source`, for labels that name this corpus as their input. Raises
+    MissingTableError if the corpus is missing or its stored parameters no longer lead to it, and CorruptFileError if it
+    is damaged."""
     kind, variant, *_ = [*source.split("/"), ""]
     if kind != SELFPLAY.name or not variant:
         raise UsageError(f"expected a corpus such as selfplay/network-10000-seed-1, got {cite(source)}")
@@ -218,7 +219,7 @@ def corpus_recipe(warehouse: Warehouse, source: str) -> SelfPlayParameters:
 
 
 def corpus_command(variant: str) -> str:
-    """The `bgdata` arguments that make a corpus called `variant`, as far as the name tells."""
+    """Return the `bgdata` arguments that make a corpus called `variant`, as far as its name tells them."""
     name = NAME.fullmatch(variant)
     if not name:
         return "selfplay"
@@ -228,7 +229,7 @@ def corpus_command(variant: str) -> str:
 
 
 def rescored_lines(parameters: SelfPlayLabelParameters, statistics: Mapping[str, float]) -> list[str]:
-    """Lines of text about what rescoring changed, from the `statistics` of the labels."""
+    """Return lines of text that say what rescoring changed, from the `statistics` of the labels."""
     race = f" and, combined, bearoff_one_sided/{parameters.one_sided_points}x15" if parameters.one_sided_points else ""
     table, share = f"{parameters.points}x{parameters.checkers}", statistics["rescored"] / statistics["positions"]
     hedged = ""

@@ -30,9 +30,9 @@ MAX_PAIRS = 1 << 28
 
 @dataclass(frozen=True)
 class BearoffParameters(Parameters):
-    """Parameters of `bearoff_labels`. `pairs` is the number of bearoffs drawn from the one-sided table with `points`
-    points; 0 takes each of its layouts once for the player on roll. `exact_pairs` is the number of bearoffs drawn from
-    the two-sided table of `table_points` and `table_checkers`. `seed` determines the draws."""
+    """Parameters of `bearoff_labels`. `pairs` is the number of bearoffs chosen at random from the one-sided table with
+    `points` points; 0 takes each of its layouts once for the player on roll. `exact_pairs` is the number of bearoffs
+    chosen from the two-sided table of `table_points` and `table_checkers`. `seed` determines the choice."""
 
     points: int = 10
     table_points: int = 6
@@ -42,7 +42,7 @@ class BearoffParameters(Parameters):
     seed: int = 1
 
     def two_sided_parameters(self) -> TwoSidedParameters | None:
-        """The parameters of the two-sided table that gives exact chances."""
+        """Return the parameters of the two-sided table that gives exact chances."""
         if not self.table_points and not self.table_checkers:
             return None
         return TwoSidedParameters(self.table_points, self.table_checkers)

@@ -40,10 +40,10 @@ MET = "met"  # role of the match equity table in the inputs
 
 
 def side_of(text: str) -> CubeSide:
-    """How one side handles the cube, from a word. `0.7` is Janowski's model with this cube life index, `first:0.7`
-    Janowski's withdrawn version, `jump:0.08` the jump model with this volatility. `local:0.08` is the jump model with
-    the volatility of each position, and 0.08 for cubes turned later. The prefix `money:` handles the cube as in money
-    play at any score; the prefix `cubeful:` also chooses plays by their value with the cube. Raises
+    """Parse a word that says how one side handles the cube. `0.7` is Janowski's model with this cube life index,
+    `first:0.7` Janowski's withdrawn version, `jump:0.08` the jump model with this volatility. `local:0.08` is the jump
+    model with the volatility of each position, and 0.08 for cubes turned later. The prefix `money:` handles the cube as
+    in money play at any score; the prefix `cubeful:` also chooses plays by their value with the cube. Raises
     InvalidParameterError for any other string."""
     from bgdata.equity.doubling import janowski, janowski_first, jump
     from bgdata.selfplay.series import CubeSide
@@ -66,8 +66,8 @@ def side_of(text: str) -> CubeSide:
 
 
 def sides_of(text: str) -> tuple[CubeSide, CubeSide]:
-    """How both sides handle the cube, from one word for both or two words separated by a space (see `side_of`). Raises
-    InvalidParameterError if a word is invalid."""
+    """Parse how both sides handle the cube, from one word for both or two words separated by a space (see `side_of`).
+    Raises InvalidParameterError if a word is invalid."""
     words = text.split()
     if not 1 <= len(words) <= 2 or text != " ".join(words):
         raise InvalidParameterError(f"expected one cube model, or two with a space between, got {text!r}")
@@ -76,7 +76,7 @@ def sides_of(text: str) -> tuple[CubeSide, CubeSide]:
 
 def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) -> None:
     """Raise InvalidParameterError if the match length, the Jacoby rule and the cube models of both sides cannot be
-    combined. Does not look at match equity tables."""
+    combined. Match equity tables are not checked."""
     from bgdata.selfplay.series import CubefulRules
 
     even = np.full((max(length, 1), max(length, 1)), 0.5) if length <= MAX_AWAY else np.full((1, 1), 0.5)
@@ -87,9 +87,9 @@ def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) 
 
 
 def met_inputs(length: int, models: str, *, is_own: bool = False) -> dict[str, tuple[str, Parameters]]:
-    """The match equity table of a match to `length` points, as an input by role; empty if neither of the cube `models`
-    needs one. Matches to up to 12 points use the published table, longer ones, or all if `is_own` is true, the table
-    that bgdata computes, lengthened if necessary."""
+    """Return the match equity table of a match to `length` points, as an input by role; empty if neither of the cube
+    `models` needs one. Matches to up to 12 points use the published table. Longer matches, or all if `is_own` is true,
+    use the table that bgdata computes, lengthened if necessary."""
     if not length or all(word.removeprefix(CUBEFUL).startswith(AS_MONEY) for word in models.split()):
         return {}
     default = MATCH_EQUITY.defaults[0]
@@ -140,7 +140,7 @@ class CubefulSelfPlay(RowsOfGames[CubefulParameters]):
     parameters = CubefulParameters
     defaults = ()
     smallest = CubefulParameters("tiny", "", 3, 3, "0.7 money:0.5", 4, 3, 3)
-    part_items = PART_GAMES  # games or matches: whole sessions
+    part_items = PART_GAMES  # games or matches; a multiple of the games of a session
 
     @property
     def tables(self) -> tuple[TableShape, ...]:

@@ -39,8 +39,8 @@ class EngineParameters(Parameters):
     source_recipe: Given = NONE_GIVEN
 
     def choice(self) -> rollouts.NetworkChoice:
-        """The network and its bearoff tables. The network is the package's default one unless these parameters name
-        another."""
+        """Return the network and its bearoff tables. The network is the default network of bgdata unless these
+        parameters name another."""
         return rollouts.NetworkChoice(
             network=self.network or DEFAULT_NETWORK,
             network_version=self.network_version,
@@ -108,7 +108,7 @@ class EngineLabels(RowsOfGames[EngineParameters]):
             )
         parameters.choice().check_network()
         if parameters.engine != "network":
-            for name in ("network", "network_version", "table_points", "table_checkers"):  # a program uses none
+            for name in ("network", "network_version", "table_points", "table_checkers"):  # a program uses no network
                 if (given := getattr(parameters, name)) != getattr(self.parameters, name):
                     raise InvalidParameterError(f"expected no {name} with the program {parameters.engine}, got {given}")
         rollouts.source_input(parameters.source, parameters.source_recipe)

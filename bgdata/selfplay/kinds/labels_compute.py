@@ -40,9 +40,9 @@ from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 from bgdata.store.table import Table
 from bgdata.store.worker_inputs import Settings
 
-ROLLOUT_STEP = 4  # positions of a shard of rollouts: seconds
-STEP = 4096  # positions of a shard at ply 0: programs are slow to start
-LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # the first three numbered as `evaluator.AnswerSource`
+ROLLOUT_STEP = 4  # positions of a shard of rollouts, which takes seconds
+STEP = 4096  # positions of a shard at ply 0; many, because programs are slow to start
+LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # first three numbered as in `evaluator.AnswerSource`
 TABLE_SOURCES = ("exact", "combined")
 WIN_ERROR = 2e-6  # rounding of chances stored as float32
 ROLLOUT_COLUMNS = {
@@ -100,15 +100,15 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
         return sample_text(count, len(boards), "rollouts")
 
     def _source_arrays(self, context: Context[RolloutLabelParameters], boards: Array) -> dict[str, Array]:
-        """The arrays that need no rollout: the positions, their classes, and the name of the network that rolled them
-        out."""
+        """Return the arrays that need no rollout: the positions, their classes, and the name of the network that rolled
+        them out."""
         network = rollouts.network_text(context.parameters, context.inputs)
         return {"boards": boards, "classes": position_classes(boards).astype(np.uint8), "network": network}
 
 
 def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The rollout arrays of source rows `begin` to before `end`. If only a part of the source is labelled, rows count
-    from the start of that part."""
+    """Return the rollout arrays of the source rows from `begin` to before `end`. If only a part of the source is
+    labelled, rows count from the start of that part."""
     parameters, chooser, boards, first = opened_once(open_rollouts, settings)
     items = first + np.arange(begin, end)
     return rollouts.rollout_arrays(parameters, parameters.seed, chooser, boards[begin:end], items, rollouts.ROLLED)
@@ -122,15 +122,15 @@ def open_rollouts(settings: Settings) -> tuple[RolloutLabelParameters, Chooser, 
 
 
 def source_boards(context: Context[RolloutLabelParameters]) -> tuple[Array, int]:
-    """int8[n, 26]: the positions of the source, or of the part of it that is labelled; and the source row of the first
-    one."""
+    """Return the positions of the source as int8[n, 26], and the source row of the first one. If only a part of the
+    source is labelled, these are the positions of that part."""
     boards = context.inputs["source"].array("boards")
     rows = context.items(len(boards))
     return np.ascontiguousarray(boards[rows.start : rows.stop]), rows.start
 
 
 def source_places(context: Context[Any]) -> Places:
-    """The distinct positions of the source, or of the part of it that is labelled."""
+    """Return the distinct positions of the source, or of the part of it that is labelled."""
     source = context.inputs["source"]
     return distinct_places(source, context.items(rollout_kinds.position_count(source)))
 
@@ -191,8 +191,8 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
 
 
 def look_ahead(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Evaluate the distinct source positions `begin` to before `end` by `evaluate_both`. If only a part of the source
-    is labelled, positions count from the start of that part."""
+    """Evaluate the distinct source positions from `begin` to before `end` by `evaluate_both`. If only a part of the
+    source is labelled, positions count from the start of that part."""
     player, places = opened_once(open_player_and_positions, settings)
     return evaluate_both(player, places.boards[begin:end])
 
@@ -204,16 +204,17 @@ def open_player_and_positions(settings: Settings) -> tuple[NetworkPlayer, Places
 
 
 def evaluate_both(player: NetworkPlayer, boards: Array) -> dict[str, Array]:
-    """The chances of boards at 1-ply and at 0-ply, and where these chances come from, as indexes into LABEL_SOURCES."""
+    """Return the chances of boards at 1-ply and at 0-ply, and the sources of these chances, as indexes into
+    LABEL_SOURCES."""
     found, static = player.evaluate_ahead(boards, 1), player.evaluate_many(boards).chances
     sources = np.minimum(found.sources, LABEL_SOURCES.index("lookahead")).astype(np.uint8)
     return {"chances": ordered_chances(found.chances), "static_chances": static, "sources": sources}
 
 
 def changed_labels(parameters: LookaheadParameters, places: Places, evaluated: Mapping[str, Array]) -> dict[str, Array]:
-    """The arrays of `lookahead_labels`, except the network's name, for positions whose equity changes by at least
-    `parameters.least_change` points from 0-ply to 1-ply. `evaluated` contains the arrays of `evaluate_both` for all of
-    `places`."""
+    """Return the arrays of `lookahead_labels`, except the network's name, for positions whose equity changes by at
+    least `parameters.least_change` points from 0-ply to 1-ply. `evaluated` contains the arrays of `evaluate_both` for
+    all of `places`."""
     changes = cubeless_equities(evaluated["chances"]) - cubeless_equities(evaluated["static_chances"])
     which = np.abs(changes) >= parameters.least_change
     found = {**places._asdict(), **evaluated, "changes": changes}
@@ -254,7 +255,8 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
         return sample_text(len(chosen), len(places.rows))
 
     def _source_arrays(self, context: Context[EngineParameters], places: Places) -> dict[str, Array]:
-        """The arrays that need no engine: where each position is from, and the name and version of the engine."""
+        """Return the arrays that need no engine: where each position is from, and the name and version of the
+        engine."""
         parameters = context.parameters
         text = np.frombuffer(f"{parameters.engine} {parameters.version}".encode(), np.uint8)
         if parameters.engine == "network":
@@ -263,8 +265,8 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
 
 
 def ask_engine(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Evaluate the distinct source positions `begin` to before `end` by the engine, and return their chances. If only a
-    part of the source is labelled, positions count from the start of that part."""
+    """Evaluate the distinct source positions from `begin` to before `end` by the engine, and return their chances. If
+    only a part of the source is labelled, positions count from the start of that part."""
     engine, parameters, places = opened_once(open_engine_and_positions, settings)
     return {"chances": chances_by(engine, parameters, places.boards[begin:end])}
 
@@ -277,9 +279,9 @@ def open_engine_and_positions(settings: Settings) -> tuple[Evaluator, EnginePara
 
 
 def open_engine(context: Context[EngineParameters]) -> Evaluator:
-    """The engine that the parameters name, as an evaluator. Raises UnknownPlayerError if it is not installed or does
-    not look so far ahead, InvalidParameterError if another version is installed, and MissingTableError if the network
-    is missing."""
+    """Open the engine that the parameters name, as an evaluator. Raises UnknownPlayerError if it is not installed or
+    cannot look so far ahead, InvalidParameterError if another version is installed, and MissingTableError if the
+    network is missing."""
     parameters = context.parameters
     if parameters.engine == "network":
         return rollouts.open_roller(Context(parameters.choice(), context.inputs, context.warehouse))
@@ -288,14 +290,15 @@ def open_engine(context: Context[EngineParameters]) -> Evaluator:
 
 
 def chances_by(engine: Evaluator, parameters: EngineParameters, boards: Array) -> Array:
-    """float32[n, 5]: chances of boards by an engine. Chances outside 0 to 1 or out of order are corrected, which
-    changes them by rounding only."""
+    """Return the chances of boards by an engine, as float32[n, 5]. Chances outside 0 to 1 or out of order are
+    corrected, which changes them by rounding only."""
     ahead = parameters.ply if parameters.engine == "network" else 0  # programs look ahead by themselves
     return ordered_chances(evaluate_ahead(engine, boards, ahead).chances)
 
 
 class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
-    """Computes `bearoff_labels`: draws bearoffs, and looks up or combines their chances in bearoff tables."""
+    """Computes `bearoff_labels`: chooses bearoffs at random, and looks up or combines their chances in bearoff
+    tables."""
 
     def compute(self, build: Build[BearoffParameters]) -> None:
         job, boards = build.job, boards_of(build.parameters)
@@ -315,7 +318,7 @@ class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[BearoffParameters]) -> str:
-        """Draw the bearoffs again and compare the boards. For a random sample of them, look up or combine the chances
+        """Choose the bearoffs again and compare the boards. For a random sample of them, look up or combine the chances
         again."""
         table, boards = recheck.table, boards_of(recheck.parameters)
         if len(boards) != len(table.array("boards")):
@@ -328,7 +331,7 @@ class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
 
 
 def boards_of(parameters: BearoffParameters) -> Array:
-    """int8[n, 26]: the bearoffs that the parameters draw."""
+    """Return the bearoffs that the parameters choose, as int8[n, 26]."""
     layouts, two_sided = all_layouts(parameters.points, MAX_CHECKERS), parameters.two_sided_parameters()
     boards = paired_boards(layouts, random_pairs(layouts, parameters.pairs or len(layouts) - 1, parameters.seed))
     if two_sided is None:
@@ -339,7 +342,7 @@ def boards_of(parameters: BearoffParameters) -> Array:
 
 
 def table_labels(inputs: Mapping[str, Table], boards: Array) -> dict[str, Array]:
-    """All declared arrays for these boards, with chances from the tables in `inputs`."""
+    """Return all declared arrays for these boards, with chances from the tables in `inputs`."""
     found = BearoffEvaluator(**inputs).evaluate_many(boards)
     return {
         "boards": boards,
@@ -351,8 +354,8 @@ def table_labels(inputs: Mapping[str, Table], boards: Array) -> dict[str, Array]
 
 
 def check_win(table: Table, one_sided: Table, row: int) -> None:
-    """Recompute the win chance of a row whose two distributions were combined. Raises CheckFailedError if the stored
-    chance differs."""
+    """Recompute the win chance of a row that combines two distributions. Raises CheckFailedError if the stored chance
+    differs."""
     reader, board = RaceTable(one_sided), table.array("boards")[row].astype(int)
     points = reader.points
     on_roll, opponent = board[1 : points + 1].tolist(), (-board[24 : 24 - points : -1]).tolist()

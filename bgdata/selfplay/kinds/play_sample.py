@@ -26,8 +26,8 @@ CLASSES = ("contact", "crashed", "race")  # races include bearoffs
 @dataclass(frozen=True)
 class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
     """Parameters of `play_sample`: a corpus, the classes of positions, the maximum number of turns of each class, and
-    which plays of a turn are kept: at most so many, with at most so large a loss in points at 0-ply, by the network
-    that evaluates them."""
+    which plays of a turn are included. Plays are included up to a maximum number and a maximum loss, in points at
+    0-ply, by the network that evaluates them."""
 
     classes: tuple[str, ...] = CLASSES
     most: int = 2000
@@ -35,7 +35,7 @@ class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
     within: float = 6.0
 
     def numbers(self) -> list[int]:
-        """The numbers by which files store the chosen classes. Raises InvalidParameterError if a class name is
+        """Return the numbers by which files store the chosen classes. Raises InvalidParameterError if a class name is
         unknown."""
         names = self.classes
         if not names or names != tuple(name for name in CLASSES if name in names):
@@ -45,7 +45,8 @@ class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
         return [int(PositionClass[name.upper()]) for name in names]
 
     def window(self) -> Window:
-        """The rule that says which plays of a turn are kept. Raises InvalidParameterError if it keeps no play."""
+        """Return the rule that says which plays of a turn are included. Raises InvalidParameterError if it includes no
+        play."""
         from bgdata.selfplay.rollout_decisions import Window
 
         if not 0 <= self.within <= 6:

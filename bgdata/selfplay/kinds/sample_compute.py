@@ -34,8 +34,8 @@ STEP = 8192  # turns whose plays are evaluated at a time
 
 
 def game_arrays(corpus: Table, rows: Array, seed: int) -> dict[str, Array]:
-    """The arrays `games`, `turns` and `splits` for these turn rows of a corpus. `seed` is the seed of its games, by
-    which splits are chosen."""
+    """Return the arrays `games`, `turns` and `splits` for these turn rows of a corpus. `seed` is the seed of the games,
+    which decides their splits."""
     first_turns = np.asarray(corpus.array("first_turns"))
     games = np.searchsorted(first_turns, rows, side="right") - 1
     turns = rows - first_turns[games]
@@ -80,16 +80,16 @@ class PositionSampleComputation(RowsComputation[SampleParameters]):
 
 
 class PlayRows(NamedTuple):
-    """The kept plays of several turns, one row for each play."""
+    """The chosen plays of several turns, one row for each play."""
 
-    boards: Array  # int8[n, 26] after the play, of the opponent, who is on roll
+    boards: Array  # int8[n, 26] after the play, for the opponent, who is on roll
     turns: Array  # int64[n] index of the turn in the input
-    ranks: Array  # uint8[n] from 1, the best
-    losses: Array  # float32[n] points at 0-ply
+    ranks: Array  # uint8[n] rank of the play, from 1 for the best
+    losses: Array  # float32[n] loss against the best play, in points at 0-ply
 
 
 class PlaySampleComputation(RowsComputation[PlaySampleParameters]):
-    """Computes `play_sample`: ranks the plays of sampled turns, and keeps the positions after the best."""
+    """Computes `play_sample`: ranks the plays of sampled turns, and stores the positions after the best plays."""
 
     def compute(self, build: Build[PlaySampleParameters]) -> None:
         parameters, job = build.parameters, build.job
@@ -139,14 +139,14 @@ class PlaySampleComputation(RowsComputation[PlaySampleParameters]):
 
 
 def plays_of(chooser: Chooser, boards: Array, dice: Array, window: Window) -> PlayRows:
-    """The best plays of int8[n, 26] boards with int8[n, 2] dice, by a network at 0-ply. `window` says how many plays
-    are kept."""
+    """Return the best plays of int8[n, 26] boards with int8[n, 2] dice, by a network at 0-ply. `window` says how many
+    plays are included."""
     offsets, after_play = batch_plays(np.ascontiguousarray(boards), np.ascontiguousarray(dice))
     after = flip_boards(after_play)
     losses = static_losses(chooser, after, offsets)
     kept = within_window(losses, offsets, window)
     turns = np.searchsorted(offsets, kept, side="right") - 1
-    order = np.lexsort((losses[kept], turns))  # stable: the first of equal plays
+    order = np.lexsort((losses[kept], turns))  # stable, so equal plays stay in order
     kept, turns = kept[order], turns[order]
     first = np.searchsorted(turns, turns)
     return PlayRows(after[kept], turns, (np.arange(len(turns)) - first + 1).astype(np.uint8), losses[kept])

@@ -35,7 +35,7 @@ TABLES = {  # bearoff tables of the network of the package
 class SelfPlayParameters(Parameters):
     """Parameters of `selfplay`: the player and its version, the number and the seed of the games, and whether the luck
     of every roll is measured, which takes ten times as long. The version is empty for `network`, because that network
-    is an input. Luck is measured by the player itself or, if it has no networks, by the network of the package."""
+    is an input. The player itself measures luck or, if it has no networks, the network that comes with bgdata."""
 
     player: str = "network"
     version: str = ""
@@ -73,7 +73,7 @@ class SelfPlay(RowsOfGames[SelfPlayParameters]):
         FlatArray("lucks", "float32", "turn", "Luck of the roll for the player on roll, NaN where not measured"),
     )
     parameters = SelfPlayParameters
-    # luck for 10,000 games would take minutes, each of these takes seconds
+    # each of these takes seconds; luck for 10,000 games would take minutes
     defaults = (SelfPlayParameters(), SelfPlayParameters(games=500, seed=2, luck=True))
     smallest = SelfPlayParameters("pubeval", "2", 20, 3)
     part_items = PART_GAMES

@@ -48,7 +48,7 @@ from bgdata.store.worker_inputs import Settings, worker_inputs
 
 P = TypeVar("P", SelfPlayParameters, CubefulParameters)
 ShardOf: TypeAlias = Callable[[Settings, int, int], dict[str, Array]]
-SHARD_GAMES = {False: 1000, True: 50}  # by luck: some seconds of work on one core
+SHARD_GAMES = {False: 1000, True: 50}  # without and with luck: some seconds of work on one core
 SHARD_CUBEFUL_GAMES = 2000  # money games; matches are fewer
 LUCK_PARTS = ("begins", "first_turns", "lucks")  # the arguments of `net_lucks`
 TURN_PARTS = ("turn_boards", "turn_classes", "turn_moves")
@@ -56,8 +56,8 @@ _ACTIONS = tuple(ACTIONS.index(name) for name in ("play", "double", "take", "pas
 
 
 class PlayedGamesComputation(Computation[P]):
-    """Base of computations that play games in shards, write them as `games` and `turns`, and play some again to verify
-    them."""
+    """Base of computations that play games in shards and write them as `games` and `turns`. To verify a version, some
+    of its games are played again."""
 
     unit: ClassVar[tuple[str, str]]  # name of an item of a shard, singular and plural
     most_replayed: ClassVar[int]  # items that a verification plays again
@@ -71,8 +71,8 @@ class PlayedGamesComputation(Computation[P]):
         return save_games(build.job, shards, (*self.game_parts, *self.turn_parts))
 
     def play_again(self, recheck: Recheck[P], play: ShardOf, settings: Settings, first_games: Array) -> str:
-        """Play a random sample of games or matches again. Games first_games[number]:first_games[number + 1] belong to
-        match `number`. Raises CheckFailedError if a replayed game differs from the stored one."""
+        """Play a random sample of games or matches again. Games from first_games[number] to before first_games[number +
+        1] belong to match `number`. Raises CheckFailedError if a replayed game differs from the stored one."""
         table, first_turns = recheck.table, np.asarray(recheck.table.array("first_turns"))
         count, total = min(recheck.rows, self.most_replayed, len(first_games) - 1), len(first_games) - 1
         items = recheck.items(total)
@@ -157,7 +157,8 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[SelfPlayParameters]) -> str:
-        """Play a random sample of games again and compare them, if the player still has the same version."""
+        """Play a random sample of games again and compare them, if the player still has the version that is
+        recorded."""
         parameters = recheck.parameters
         try:
             title, version, settings = player_and_settings(recheck)
@@ -216,8 +217,8 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
 
 
 def player_versions(context: Context[SelfPlayParameters]) -> dict[str, Table]:
-    """The versions of the network and the bearoff tables by which the player plays, by role. A network given by name
-    plays with the best bearoff tables of the warehouse. Raises MissingTableError if one is missing."""
+    """Return the versions of the network and the bearoff tables by which the player plays, by role. A network given by
+    name plays with the best bearoff tables of the warehouse. Raises MissingTableError if one is missing."""
     if not context.parameters.player.startswith("network/"):
         return dict(context.inputs)
     tables = {"network": find_network(context.parameters.player, context.warehouse)}
@@ -229,8 +230,8 @@ def player_versions(context: Context[SelfPlayParameters]) -> dict[str, Table]:
 
 
 def player_and_settings(context: Context[SelfPlayParameters]) -> tuple[str, str, Settings]:
-    """The player that the parameters name: its label with version, its version, and the settings that `play_shard`
-    needs. Raises MissingTableError if a version is missing."""
+    """Return the player that the parameters name, as its label with version, its version, and the settings that
+    `play_shard` needs. Raises MissingTableError if a version is missing."""
     parameters = context.parameters
     settings: Settings = {
         **{role: str(table.folder.resolve()) for role, table in player_versions(context).items()},
@@ -243,7 +244,7 @@ def player_and_settings(context: Context[SelfPlayParameters]) -> tuple[str, str,
 
 
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Play games `begin` to before `end`, and return the arrays of this shard. `settings` are those of
+    """Play the games from `begin` to before `end`, and return the arrays of this shard. `settings` are those of
     `player_and_settings`."""
     name, luck = str(settings["player"]), bool(settings["luck"])
     *_, chooser = open_labelled_player(name, settings)
@@ -263,16 +264,16 @@ def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 
 
 def mean_and_error(points: Array, prefix: str) -> dict[str, float]:
-    """The mean of the games' points and its standard error (0 for a single game), as statistics whose names begin with
-    `prefix`."""
+    """Return the mean of the games' points and its standard error (0 for a single game), as statistics whose names
+    begin with `prefix`."""
     spread = float(points.std(ddof=1)) if len(points) > 1 else 0.0
     mean = float(points.mean(dtype=np.float64))
     return {f"{prefix}points_per_game": mean, f"{prefix}standard_error": spread / len(points) ** 0.5}
 
 
 def game_records(arrays: Mapping[str, Array], first: int = 0) -> Array:
-    """int32[games, 8]: records of the games, with the columns of GAME_ARRAYS. Games are numbered from `first`; cubeless
-    games become money games from 0-0 in sessions of SESSION_GAMES."""
+    """Return the records of the games as int32[games, 8], with the columns of GAME_ARRAYS. Games are numbered from
+    `first`. Cubeless games are recorded as money games from 0-0 in sessions of SESSION_GAMES."""
     if "games" in arrays:
         return np.asarray(arrays["games"])
     outcomes = np.asarray(arrays["outcomes"])
@@ -283,8 +284,8 @@ def game_records(arrays: Mapping[str, Array], first: int = 0) -> Array:
 
 
 def turn_records(arrays: Mapping[str, Array], rows: slice) -> Array:
-    """int32[n, 7]: records of the turns in `rows`, with the columns of TURN_ARRAYS. In cubeless games all turns are
-    plays with a centered cube at 1."""
+    """Return the records of the turns in `rows` as int32[n, 7], with the columns of TURN_ARRAYS. In cubeless games all
+    turns are plays with a centered cube at 1."""
     if "turns" in arrays:
         return np.asarray(arrays["turns"][rows])
     games, turns = turn_places(arrays["first_turns"], rows)
@@ -296,10 +297,10 @@ def turn_records(arrays: Mapping[str, Array], rows: slice) -> Array:
 
 
 def play_texts(moves: Array) -> pa.Array:
-    """A dictionary column of plays in the usual notation, from int8[n, 4, 3] checker moves. Each different play is
-    formatted once."""
+    """Return a dictionary column of plays in the usual notation, from int8[n, 4, 3] checker moves. Each different play
+    is formatted once."""
     flat = moves.reshape(len(moves), 12).astype(np.int64) + 1
-    keys = flat @ (1 << np.arange(0, 60, 5))  # each below 32
+    keys = flat @ (1 << np.arange(0, 60, 5))  # each number is below 32, so it takes 5 bits
     _, first, places = np.unique(keys, return_index=True, return_inverse=True)
     texts = []
     for play in moves[first].tolist():
@@ -309,8 +310,8 @@ def play_texts(moves: Array) -> pa.Array:
 
 
 def match_arrays(arrays: Mapping[str, Array]) -> dict[str, Any]:
-    """The arrays of a cubeless corpus in the form that imported matches have, so that they can be exported to other
-    programs' files."""
+    """Return the arrays of a cubeless corpus in the form that imported matches have, so that they can be exported to
+    other programs' files."""
     records = game_records(arrays)
     return {
         "games": records,
@@ -323,15 +324,15 @@ def match_arrays(arrays: Mapping[str, Array]) -> dict[str, Any]:
 
 
 def cubeful_settings(context: Context[CubefulParameters]) -> Settings:
-    """The settings that a worker needs to run `play_cubeful_shard`. Raises MissingTableError if a version is
+    """Return the settings that a worker needs to run `play_cubeful_shard`. Raises MissingTableError if a version is
     missing."""
     wanted = ("cube", "seed", "length", "jacoby", "ply")
     return {**network_folders(context), **{name: getattr(context.parameters, name) for name in wanted}}
 
 
 def match_texts(settings: Settings, games: int, matches: int) -> dict[str, Array]:
-    """Arrays of strings: the rules of each match (whether the Jacoby rule applies), and the players of each game, by
-    network, version, ply unless it is 0, and cube model."""
+    """Return arrays of strings: the rules of each match (whether the Jacoby rule applies), and the players of each
+    game. A player is named by its network, version, ply unless it is 0, and cube model."""
     label, version, _ = open_labelled_player("network", settings)
     player = f"{label} {version}" + (f" {settings['ply']}-ply" if settings["ply"] else "")
     words = [word.replace(":", " ") for word in str(settings["cube"]).split()]  # .mat files allow no colon in a name
@@ -341,14 +342,14 @@ def match_texts(settings: Settings, games: int, matches: int) -> dict[str, Array
 
 
 def match_places(parameters: CubefulParameters, games: Array) -> Array:
-    """int64[matches + 1]: the index of the first game of each match. A money game is a match of its own."""
+    """Return the index of the first game of each match, as int64[matches + 1]. A money game is a match of its own."""
     first = np.arange(len(games)) if not parameters.length else np.flatnonzero(games[:, 1] == 1)
     return np.append(first, len(games))
 
 
 def play_cubeful_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Play matches `begin` to before `end`, and return the arrays of this shard. Money games are from 0-0 in sessions
-    of SESSION_GAMES. Raises WorkerError if the kernels of the worker differ."""
+    """Play the matches from `begin` to before `end`, and return the arrays of this shard. Money games are recorded from
+    0-0 in sessions of SESSION_GAMES. Raises WorkerError if the kernels of the worker differ."""
     chooser, rules = open_network_and_rules(settings)
     sides, ply = sides_of(str(settings["cube"])), int(settings["ply"])
     found = cubeful_self_play(chooser, sides, rules, end - begin, int(settings["seed"]), begin, ply=ply)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class SelfPlayLabelParameters(SelfPlayParameters):
     """Parameters of `selfplay_labels`: a corpus, the size of the two-sided table, and the points of the one-sided and
-    gammon tables that are combined for positions beyond the two-sided table. With 0 points, only exact chances rescore
-    games."""
+    gammon tables. The latter are combined for positions beyond the two-sided table. With 0 points, only exact chances
+    rescore games."""
 
     points: int = 6
     checkers: int = 9

@@ -1,10 +1,10 @@
 """Labels positions of self-play with the outcomes of games, rescored by exact tables.
 
-A label consists of the five chances of a position that a network learns. Without rescoring each is 0 or 1 by the
-outcome of the game. A position that a table covers gets the chances of the table. An earlier position gets the chances
-of the first covered position that its game reached, from the point of view of its own side; this removes the luck of
-all later rolls. Games that reach no covered position keep their outcome. (Lc0 rescores its self-play games in this way
-with endgame tablebases.)
+A label consists of the five chances of a position that a network learns. Without rescoring, each chance is 0 or 1 by
+the outcome of the game. A position that a table covers gets the chances of the table. An earlier position gets the
+chances of the first covered position that its game reached, seen from the side on roll; this removes the luck of all
+later rolls. Games that reach no covered position keep their outcome. (Lc0 rescores its self-play games in this way with
+endgame tablebases.)
 
 A luck-adjusted label subtracts luck instead. The value of a position is, on average, the value one turn later minus the
 luck of the roll in between, because luck is 0 on average for any evaluation. Going backwards from the end of a game, or
@@ -81,7 +81,7 @@ class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
 
 
 def label_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """All declared arrays for the turns of games `begin` to before `end` of the corpus."""
+    """Return all declared arrays for the turns of the games from `begin` to before `end` of the corpus."""
     context = opened_once(open_labelling, settings)
     return label_games(context.parameters, context.inputs, np.arange(begin, end))
 
@@ -95,8 +95,8 @@ def open_labelling(settings: Settings) -> Context[SelfPlayLabelParameters]:
 
 
 def label_games(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
-    """All declared arrays for the turns of the corpus games whose ascending numbers are `games`. `check_corpus` must
-    have accepted the corpus."""
+    """Return all declared arrays for the turns of the corpus games whose ascending numbers are `games`. `check_corpus`
+    must have accepted the corpus."""
     corpus, tables = inputs["games"], {role: table for role, table in inputs.items() if role != "games"}
     bearoff = BearoffEvaluator(**tables)
     first_turns = np.asarray(corpus.array("first_turns"))
@@ -133,8 +133,8 @@ def check_corpus(corpus: Table) -> None:
 
 
 def sources_of(bearoff: BearoffEvaluator, boards: Array, solved: Array) -> Array:
-    """int8[n]: which table gave the chances of `solved[row]`, the board with which a row was rescored. Undefined in
-    rows that were not rescored."""
+    """Return which table gave the chances of `solved[row]`, the board with which a row was rescored, as int8[n]. Rows
+    that were not rescored have undefined values."""
     covered = np.flatnonzero(solved == np.arange(len(solved)))
     sources = np.zeros(len(boards), np.int8)
     sources[covered] = bearoff.evaluate_many(boards[covered]).sources
@@ -146,15 +146,16 @@ class Labels(NamedTuple):
 
     points: Array  # int8[n] won at the end of the game, -3 to 3
     chances: Array  # float32[n, 5] rescored
-    solved: Array  # int64[n] row of the covered position of the label, -1 for the outcome
+    solved: Array  # int64[n] row of the covered position that gave the label, -1 if the outcome did
 
 
 def rescored_labels(
     tables: BearoffArrays, outcomes: Array, begins: Array, offsets: Array, boards: Array, *, combined: bool = False
 ) -> Labels:
     """Label int8[n, 26] boards before the roll with rescored outcomes. Rows belong to games as in `games.Corpus`. A
-    game is rescored at a position that the two-sided table contains, and, if `combined` is true, also where two
-    one-sided distributions can be combined, which is an approximation. Labels are the same on any number of threads."""
+    game is rescored at a position that the two-sided table contains. If `combined` is true, it is also rescored where
+    two one-sided distributions can be combined, which is an approximation. Labels are the same on any number of
+    threads."""
     n = len(boards)
     labels = Labels(np.empty(n, np.int8), np.empty((n, 5), np.float32), np.empty(n, np.int64))
     fill_labels(tables, combined, outcomes, begins, offsets, boards, *labels)
@@ -162,9 +163,9 @@ def rescored_labels(
 
 
 def rescoring_figures(before: Array, chances: Array, turns_later: Array) -> dict[str, float]:
-    """How much variance rescoring removes from labels, in squared points of cubeless equity, as statistics. `before`
-    contains the float64[n] outcomes, `chances` the chances after rescoring, and `turns_later` the turns until a table
-    covers the game (-1 for never)."""
+    """Return how much variance rescoring removes from labels, in squared points of cubeless equity, as statistics.
+    `before` contains the float64[n] outcomes, `chances` the chances after rescoring, and `turns_later` the turns until
+    a table covers the game (-1 for never)."""
     after = cubeless_equities(chances).astype(np.float64)
     squares, is_covered = (after - before) ** 2, turns_later == 0
     found = {
@@ -182,9 +183,9 @@ def rescoring_figures(before: Array, chances: Array, turns_later: Array) -> dict
 
 
 def luck_adjusted_equities(labels: Labels, offsets: Array, lucks: Array) -> Array:
-    """float32[n]: cubeless equity of the player on roll before each roll, in points: the label minus the luck of the
-    rolls that led to it. Rows offsets[g]:offsets[g + 1] belong to game g. The equity is exact where a table covers the
-    position, and NaN where the luck of the roll is unknown.
+    """Return the luck-adjusted cubeless equity of the player on roll before each roll, in points, as float32[n]: the
+    label minus the luck of the rolls that led to it. Rows offsets[g]:offsets[g + 1] belong to game g. The equity is
+    exact where a table covers the position, and NaN where the luck of the roll is unknown.
 
     The value after the last turn of a game is the outcome. Games are summed separately, so a game is the same in any
     corpus."""
@@ -193,7 +194,7 @@ def luck_adjusted_equities(labels: Labels, offsets: Array, lucks: Array) -> Arra
     adjusted = np.empty(len(lucks))
     ends, lengths = offsets[1:], np.diff(offsets)
     alive = np.flatnonzero(lengths)
-    later = -labels.points[ends[alive] - 1].astype(np.float64)  # for the player who would roll next
+    later = -labels.points[ends[alive] - 1].astype(np.float64)  # from the side of the player who would roll next
     for step in range(1, int(lengths.max(initial=0)) + 1):
         is_left = lengths[alive] >= step
         alive, later = alive[is_left], later[is_left]

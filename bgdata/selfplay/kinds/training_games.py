@@ -40,8 +40,8 @@ class StartShare:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The kind of start and the share from a string `START:SHARE`. Raises InvalidParameterError for another
-        form."""
+        """Return the kind of start and the share from a string `START:SHARE`. Raises InvalidParameterError if the
+        string has another form."""
         start, _, share = text.partition(":")
         try:
             return cls(start, float(share or 1))
@@ -64,10 +64,10 @@ MIXED = (
 class TrainingGameParameters(NetworkChoice):
     """Parameters of `training_games`: the network that plays and looks ahead, its tables, and the games.
 
-    `likely` plays of each roll are considered, by PubEval's choice; 0 for all. `overlooked` is the share of turns in
-    which the player overlooks half of the plays, for more varied games. `td_lambda` is the weight of later turns in the
-    label: 0 for 1-ply chances, 1 for the outcome minus all luck. Doubtful games begin at positions of `doubts`, a
-    version of training_games.
+    `likely` is the number of plays of each roll that are considered, by PubEval's choice; 0 for all. `overlooked` is
+    the share of turns in which the player overlooks half of the plays, for more varied games. `td_lambda` is the weight
+    of later turns in the label: 0 for 1-ply chances, 1 for the outcome minus all luck. Doubtful games begin at
+    positions of `doubts`, a version of training_games.
     """
 
     name: str = "mixed"

@@ -36,7 +36,7 @@ from bgdata.store.table import Table
 from bgdata.store.worker_inputs import Settings, worker_inputs
 
 SHARD_GAMES = 400  # some seconds of work on one core
-DOUBTED = 50  # one in so many positions of a version is doubtful
+DOUBTED = 50  # one in 50 positions of a version is doubtful
 MAX_REPLAYED = 50  # games that a verification plays again
 ROW_ARRAYS = (
     *("boards", "classes", "chances", "games", "turns", "starts"),
@@ -89,7 +89,7 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
 
 
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Play games `begin` to before `end`, and return their arrays."""
+    """Play the games from `begin` to before `end`, and return their arrays."""
     parameters = TrainingGameParameters.from_manifest(json.loads(str(settings["parameters"])))
     doubts = doubtful_positions(Path(str(settings["doubts"]))) if parameters.doubts else None
     return play_and_label(open_network(settings), parameters, range(begin, end), doubts)
@@ -97,8 +97,8 @@ def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 
 @functools.lru_cache(1)  # once for all shards of a worker
 def doubtful_positions(folder: Path) -> Array:
-    """int8[n, 26]: positions in the training split of the version in `folder` for which 0-ply and 1-ply chances of its
-    network differ most. One of every DOUBTED positions is taken, at least one."""
+    """Return the doubtful positions of the version in `folder`, as int8[n, 26]. They are those in the training split
+    for which 0-ply and 1-ply chances of its network differ most: one of every DOUBTED positions, at least one."""
     table = Table(folder)
     rows = np.flatnonzero(np.asarray(table.array("splits")) == SPLITS.index("train"))
     values = (np.asarray(table.array(f"{name}_equities")[rows]) for name in ("lookahead", "static"))
@@ -134,9 +134,8 @@ def play_and_label(
 
 
 def starts_of(parameters: TrainingGameParameters, games: range) -> Array:
-    """int8[games]: the kind of start of each game, as a number of `Start`, in proportion to the shares. Game g takes
-    the kind at g x golden ratio modulo 1 on the line of shares, so any range of games contains each kind in
-    proportion."""
+    """Return the kind of start of each game, a number of `Start`, as int8[games]. Game g takes the kind at g x golden
+    ratio modulo 1 on the line of shares, so any range of games contains each kind in proportion to its share."""
     places = (np.arange(games.start, games.stop) * 0.6180339887498949) % 1.0
     shares = np.cumsum([each.share for each in parameters.starts])
     numbers = np.array([STARTS.index(each.start) for each in parameters.starts], np.int8)

@@ -1,5 +1,5 @@
-"""Rollouts of the choices in a position: the better plays of its roll, or the cube actions before the roll. They are
-kept while the warehouse does not change, so a reader who comes back continues from them."""
+"""Rollouts of the choices in a position: the better plays of its roll, or the cube actions before the roll. The site
+keeps rollouts while the warehouse does not change, so a reader who comes back continues from them."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from bgdata.web.position_request import PositionRequest, integer_parameter
 from bgdata.web.site import Row, Site
 
 WITHIN, MOST_PLAYS = 0.16, 5  # points behind the best static play, and number of plays
-WARM = "CgAAEAEAAAAAAA"  # a short game
+WARM = "CgAAEAEAAAAAAA"  # a position with a short game left, for `warm_up`
 FIRST_ROUND = 36  # games of each choice before the others get more
-FIRST_SECONDS = 0.15  # of games for a page that nobody has asked for before, after those of one choice
+FIRST_SECONDS = 0.15  # time for games of a page that is requested for the first time, after those of one choice
 
 
 def page(site: Site, request: Request) -> Page:
@@ -71,7 +71,7 @@ def stream(site: Site, request: Request) -> Response:
 
 
 def requested_choices(request: Request) -> PositionRequest:
-    """The position and settings of the rollout that an address requests. Raises the errors of `PositionRequest`,
+    """Return the position and settings of the rollout that an address requests. Raises the errors of `PositionRequest`,
     InvalidPositionError if the game is over, and UsageError if options contradict each other."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     check_in_progress(asked.position)
@@ -80,14 +80,14 @@ def requested_choices(request: Request) -> PositionRequest:
 
 
 def choices_key(asked: PositionRequest) -> object:
-    """The key under which a site keeps the rollout of this request."""
+    """Return the key under which a site keeps the rollout of this request."""
     stakes = asked.stakes if asked.roll else asked.own_stakes
     rules = asked.options["met"], asked.has_beavers, asked.ply if asked.roll else 0
     return "choices", tuple(asked.position.board), str(asked.roll), stakes, rules
 
 
 def rollout_for(site: Site, asked: PositionRequest, player: LookaheadPlayer) -> GrowingRollout:
-    """The rollout that the site has kept for this request, or a new one. Raises UsageError if the player has no
+    """Return the rollout that the site has kept for this request, or a new one. Raises UsageError if the player has no
     networks, MissingTableError if there is no match equity table, and the errors of `roll_out_with_cube`."""
 
     def make() -> GrowingRollout:
@@ -101,8 +101,9 @@ def rollout_for(site: Site, asked: PositionRequest, player: LookaheadPlayer) -> 
 
 
 def warm_up(site: Site) -> None:
-    """Load the compiled kernels of rollouts, so that the first rollout is as quick as later ones. The player stays free
-    meanwhile. If the kernels have never been compiled, which takes a minute, that is left to the first rollout."""
+    """Load the compiled kernels of rollouts, so that the first rollout is as quick as later ones. Other requests can
+    use the player meanwhile. If the kernels have never been compiled, which takes a minute, that is left to the first
+    rollout."""
     if not module_cache(Path(cubeful_rollout.__file__)).is_dir():
         return
     with suppress(BgdataError):
@@ -114,9 +115,9 @@ def warm_up(site: Site) -> None:
 
 
 def growing_rollouts(site: Site, asked: PositionRequest, client: str | None, trials: int) -> Iterator[GrowingRollout]:
-    """Yield the rollout as it is, and again after each round of games, until all choices have `trials` games; a round
-    goes to the choice with the fewest. Other requests may use the player between rounds. Each round is charged to the
-    client, if any. Raises TooBusyError if the player stays busy."""
+    """Yield the rollout as it is, and again after each round of games, until all choices have `trials` games. A round
+    goes to the choice with the fewest games. Other requests may use the player between rounds. Each round is charged to
+    the client, if any. Raises TooBusyError if the player stays busy."""
     while True:
         with site.player(asked.ply) as player:
             rollout = rollout_for(site, asked, player)
@@ -137,6 +138,6 @@ def estimates(site: Site, asked: PositionRequest, client: str = "") -> Iterator[
 
 
 def kept_estimates(site: Site, asked: PositionRequest) -> dict[str, Row]:
-    """The estimates that the site has kept, by choice; empty if nobody has rolled the position out."""
+    """Return the estimates that the site has kept, by choice; empty if nobody has rolled the position out."""
     kept: GrowingRollout | None = site.kept_result(choices_key(asked))
     return {row.choice: row._asdict() for row in kept.estimates()} if kept else {}

@@ -30,14 +30,15 @@ ROUND = 72  # games between two estimates of a stream
 
 
 def network_of(player: LookaheadPlayer) -> NetworkPlayer:
-    """The network by which the site's player evaluates, for kernels. Raises UsageError if it has none."""
+    """Return the network by which the site's player evaluates, for kernels. Raises UsageError if the player has no
+    network."""
     if not isinstance(player.evaluator, NetworkPlayer):
         raise UsageError(f"expected a player with networks to roll out, got {player.label}")
     return player.evaluator
 
 
 def result_row(player: NetworkPlayer, asked: PositionRequest, result: RolloutResult) -> Row:
-    """The result of a rollout as a row of data, with the columns of `bgdata rollout`."""
+    """Return the result of a rollout as a row of data, with the columns of `bgdata rollout`."""
     return {"position_id": asked.position.id, **player_columns(player)} | rollout_row(result, 0, Limits())
 
 
@@ -73,7 +74,7 @@ def page(site: Site, request: Request) -> Page:
 
 
 def static_row(player: LookaheadPlayer, network: NetworkPlayer, asked: PositionRequest) -> Row:
-    """The static evaluation of the position as a row of data: the start of a rollout, without games."""
+    """Return the static evaluation of the position as a row of data: the start of a rollout, without games."""
     chances = {name: getattr(player.evaluate(asked.position), name) for name in (*CHANCES, "cubeless_equity")}
     errors = dict.fromkeys([f"{name}_standard_error" for name in CHANCES])
     return {**player_columns(network), **chances, **errors, "standard_error": None, "trials": 0}
@@ -95,7 +96,7 @@ class KeptRounds:
 
 
 def rollout_key(asked: PositionRequest) -> object:
-    """The key under which a site keeps the rollout of this position."""
+    """Return the key under which a site keeps the rollout of this position."""
     return "rounds", tuple(asked.position.board)
 
 
@@ -126,15 +127,15 @@ def stream(site: Site, request: Request) -> Response:
 
 
 def watched_stream(site: Site, client: str, rows: Iterator[Mapping[str, object]]) -> Response:
-    """A response that sends rows as server-sent events while the client is connected. Raises TooMuchAskedError if the
-    client already has as many streams as allowed."""
+    """Return a response that sends rows as server-sent events while the client is connected. Raises TooMuchAskedError
+    if the client already has as many streams as allowed."""
     if site.budget:
         site.budget.watch(client)
     return EventStream(estimate_events(site, rows), lambda: site.budget.leave(client) if site.budget else None)
 
 
 def event_text(name: str, data: object) -> str:
-    """A server-sent event as a string. If `name` is empty, the event is a plain message."""
+    """Return a server-sent event as a string. If `name` is empty, the event is a plain message."""
     return f"event: {name}\n" * bool(name) + f"data: {json.dumps(data, allow_nan=False)}\n\n"
 
 

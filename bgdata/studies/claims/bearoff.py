@@ -37,28 +37,28 @@ race_table = lru_cache(maxsize=4)(RaceTable)
 
 
 def open_table(tables: Tables, pattern: str) -> Table:
-    """The version whose kind/variant matches `pattern`, among the tables that a claim reads."""
+    """Return the version whose kind/variant matches `pattern`, among the tables that a claim reads."""
     return tables[matching(tables, pattern)[0]]
 
 
 def exact_equity(
     tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str
 ) -> FoundAnswer:
-    """An equity of a position in a two-sided table, with the error bound that the table states. `column` is cubeless,
-    owned, centered or opponent_owned."""
+    """Return an equity of a position in a two-sided table, with the error bound that the table states. `column` is
+    cubeless, owned, centered or opponent_owned."""
     table = open_table(tables, pattern)
     return FoundAnswer(float(getattr(TwoSidedTable(table).probe(on_roll, opponent), column)), bound=stated_error(table))
 
 
 def stated_error(table: Table) -> float:
-    """The error bound of a two-sided table's equities, as its manifest states it."""
+    """Return the error bound of a two-sided table's equities, as its manifest states it."""
     return float(table.manifest.statistics["cubeless_error_bound"])
 
 
 def decided_equity(
     tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str
 ) -> FoundAnswer:
-    """The equity of `exact_equity` if the player on roll may double now. `column` is owned or centered."""
+    """Return the equity of `exact_equity` if the player on roll may double now. `column` is owned or centered."""
     equities = TwoSidedTable(open_table(tables, pattern)).probe(on_roll, opponent)
     doubled = min(1.0, 2 * equities.opponent_owned)
     bound = 2 * stated_error(open_table(tables, pattern))  # doubling doubles the error
@@ -66,14 +66,14 @@ def decided_equity(
 
 
 def exact_win_chance(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int]) -> FoundAnswer:
-    """The cubeless winning chance of the player on roll, from a two-sided table."""
+    """Return the cubeless winning chance of the player on roll, from a two-sided table."""
     table = open_table(tables, pattern)
     return FoundAnswer((TwoSidedTable(table).probe(on_roll, opponent).cubeless + 1) / 2, bound=stated_error(table) / 2)
 
 
 @lru_cache(maxsize=4)
 def gnubg_file(points: int, checkers: int, is_two_sided: bool) -> tuple[str, int]:
-    """The SHA-256 and the size in bytes of the gnubg bearoff file of this size."""
+    """Return the SHA-256 and the size in bytes of the gnubg bearoff file of this size."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "gnubg.bd"
         if is_two_sided:
@@ -85,19 +85,19 @@ def gnubg_file(points: int, checkers: int, is_two_sided: bool) -> tuple[str, int
 
 
 def gnubg_sha256(tables: Tables, points: int, checkers: int, is_two_sided: bool) -> str:  # noqa: ARG001
-    """The SHA-256 of the file that `export gnubg-bd` writes for this size."""
+    """Return the SHA-256 of the file that `export gnubg-bd` writes for this size."""
     return gnubg_file(points, checkers, is_two_sided)[0]
 
 
 def gnubg_bytes(tables: Tables, points: int, checkers: int, is_two_sided: bool) -> int:  # noqa: ARG001
-    """The size in bytes of the file that `export gnubg-bd` writes for these points and checkers."""
+    """Return the size in bytes of the file that `export gnubg-bd` writes for these points and checkers."""
     return gnubg_file(points, checkers, is_two_sided)[1]
 
 
 @lru_cache(maxsize=2)
 def gnubg_differences(ours: RaceTable) -> NDArray[np.float64]:
-    """float64[positions, rolls]: gnubg's chance that a position needs a number of rolls minus the chance in our
-    table."""
+    """Return gnubg's chance that a position needs a number of rolls minus the chance in bgdata's table, as
+    float64[positions, rolls]."""
     counts = gnubg_counts(ours.points, is_gammon=ours.first_index > 0)[ours.first_index :]
     differences = counts / GNUBG_SCALE
     chances = ours.chances_matrix(len(ours))
@@ -106,12 +106,12 @@ def gnubg_differences(ours: RaceTable) -> NDArray[np.float64]:
 
 
 def gnubg_chance_error(tables: Tables, pattern: str) -> float:
-    """The largest difference between gnubg's one-sided chances and ours."""
+    """Return the largest difference between gnubg's one-sided chances and bgdata's."""
     return float(np.abs(gnubg_differences(race_table(open_table(tables, pattern)))).max())
 
 
 def gnubg_mean_error(tables: Tables, pattern: str) -> float:
-    """The largest difference between gnubg's mean numbers of rolls and ours."""
+    """Return the largest difference between gnubg's mean numbers of rolls and bgdata's."""
     table = open_table(tables, pattern)
     ours = race_table(table)
     counts = gnubg_counts(ours.points, is_gammon=ours.first_index > 0)[ours.first_index :]
@@ -120,8 +120,8 @@ def gnubg_mean_error(tables: Tables, pattern: str) -> float:
 
 
 def gnubg_rolls(tables: Tables, layout: Sequence[int], what: str) -> float:  # noqa: ARG001
-    """A figure of the number of rolls that bear off a layout, by gnubg's rounded chances. `what` is mean, sd (standard
-    deviation) or epc."""
+    """Return a figure of the number of rolls that bear off a layout, by gnubg's rounded chances. `what` is mean, sd
+    (standard deviation) or epc."""
     chances = gnubg_counts(len(layout), is_gammon=False)[position_index(layout)] / GNUBG_SCALE
     rolls = np.arange(len(chances))
     mean = float(chances @ rolls)
@@ -129,7 +129,7 @@ def gnubg_rolls(tables: Tables, layout: Sequence[int], what: str) -> float:  # n
 
 
 def difference_figures(differences: NDArray[np.float64]) -> dict[str, float]:
-    """The mean, standard deviation (sd), mean absolute value, smallest and largest of the differences over all
+    """Return the mean, standard deviation (sd), mean absolute value, smallest and largest of the differences over all
     pairs."""
     return {
         "mean": float(differences.mean()),

@@ -1,8 +1,9 @@
 """Published figures: the claims of `definitions/*.toml`, one file for each part of the register.
 
-A file is a list of groups, `[[group]]`. A group contains the fields of `Claim` that its rows share, as strings in which
-`{name}` is replaced by a value of the row; `columns` names the values, `rows` has them. A group without `columns` is
-one claim. `[values]` at the head of a file gives values for all groups, such as a published row of numbers.
+A file is a list of groups, `[[group]]`. A group contains the fields of `Claim` that its rows share. The fields are
+strings in which `{name}` is replaced by a value of the row; `columns` lists the names, `rows` the values. A group
+without `columns` is one claim. `[values]` at the head of a file gives values for all groups, such as a published row of
+numbers.
 
 A figure from played games has a standard error: `published_error` as printed, or computed from `published_games` with
 the spread of our games. A query returns a value and, for a sample, its standard error and size. Definitions set no
@@ -11,11 +12,11 @@ tolerance: it follows from the last printed digit, the rounding of the answer an
 Each claim has a kind, and kinds are counted separately:
 
 * `published`: a printed figure that could have come out otherwise.
-* `published_twice`: the same figure as another row, which `restates` names: printed in another form, or found in
+* `published_twice`: the same figure as another row, which `restates` names. It was printed in another form, or found in
   another way.
 * `statement`: words, or a bound such as "more than 0", instead of a figure.
 
-Unprinted facts, and facts that could not have come out otherwise, are tests, not claims.
+Facts that were not printed, and facts that could not have come out otherwise, are tests, not claims.
 
 Some figures are of players whose weights were never published. Figures that games of any strong player show, such as
 the share of gammons, are measured with a player of ours, which the row names. Figures about one player's own strength,
@@ -52,8 +53,8 @@ DOCUMENTS = {  # the five source documents: beginning of the source, beginning o
     "D. Zare, Hedging Toward Skill": [("D. Zare", "2000")],
     ELSEWHERE: [("", "")],
 }
-RANGE = " to "  # between the ends of a range
-ABOUT, ALMOST, MORE_THAN = "about ", "almost ", "more than "  # before a number
+RANGE = " to "  # text between the ends of a range
+ABOUT, ALMOST, MORE_THAN = "about ", "almost ", "more than "  # words before a number
 ALMOST_PART = 10  # "almost" means at most a tenth below
 WORDS_AS_RANGES = {"mostly": (0.5, 1.0), "a few hundredths": (0.015, 0.055)}  # a share; two to five hundredths
 NUMBER = re.compile(r"([+-]?\d+(?:\.(\d+))?)(?:e([+-]?\d+))?([kMB]?)")
@@ -68,11 +69,11 @@ class Claim:
 
     `correction` is the right value if the published one is wrong. `needs` are patterns KIND/VARIANT of default variants
     that the query reads; `wants` are patterns of optional versions. `recorded` is an answer measured earlier (value,
-    standard error, games) with the programs `recorded_with`: it is used if a version that the query reads is missing,
+    standard error, games) with the programs `recorded_with`. It is used if a version that the query reads is missing,
     or if there is no query because measuring takes too long. `experiment` says what would decide an open claim, and
     `obstacle` why it is not done here."""
 
-    claim: str  # its name, such as A2.mean-6x9
+    claim: str  # name of the claim, such as A2.mean-6x9
     part: str
     source: str
     subject: str  # what was published, and in which unit
@@ -80,11 +81,11 @@ class Claim:
     place: str = ""  # table, line or chapter of the source
     date: str = ""  # date of the source: year, month or day
     kind: str = PUBLISHED
-    printed_table: str = ""  # table whose figures are also judged together
+    printed_table: str = ""  # printed table whose figures are also judged together
     restates: str = ""  # for published_twice: the claim with the same figure
     correction: str = ""
     published_error: float = 0.0  # printed standard error, 0 if there is none
-    published_games: int = 0  # instead of it: number of games of the published mean
+    published_games: int = 0  # number of games of the published mean, if no standard error is printed
     needs: tuple[str, ...] = ()
     wants: tuple[str, ...] = ()
     recorded: tuple[float | str, ...] = ()
@@ -112,9 +113,9 @@ class FoundAnswer(NamedTuple):
     """The answer to a claim's query, with its standard error and the largest effect of rounding."""
 
     answer: Answer
-    error: float = 0.0  # standard error, 0 without a sample
+    error: float = 0.0  # standard error, 0 if there is no sample
     games: int = 0  # number of games or matches of the mean
-    bound: float = 0.0  # largest effect of rounding, in a table or in the printed figures it derives from
+    bound: float = 0.0  # largest effect of rounding, in a table or in the printed figures that the answer uses
 
 
 FIELDS = {field.name: field for field in fields(Claim)}
@@ -125,7 +126,7 @@ NUMBERS = [name for name, field in FIELDS.items() if field.type in ("float", "in
 
 
 def parse_published(text: str) -> tuple[int | float, float] | None:
-    """The value of a printed number, and half of its last digit; None for any other string.
+    """Return the value of a printed number, and half of its last digit; None for any other string.
 
     k, M, B are thousands, millions, billions. A range gives its middle and half of its width: "almost 0.5" is 0.45 to
     0.5, and "mostly" a share above a half. "about" allows half a unit of the first digit.
@@ -160,7 +161,7 @@ def parse_published(text: str) -> tuple[int | float, float] | None:
 
 
 def parse_fraction(text: str) -> float | None:
-    """The value of a printed number or fraction such as 1/3; None for any other string."""
+    """Return the value of a printed number or fraction such as 1/3; None for any other string."""
     parts = [parse_published(part) for part in text.split("/")]
     if None in parts or len(parts) > 2:
         return None
@@ -170,8 +171,8 @@ def parse_fraction(text: str) -> float | None:
 
 @lru_cache(maxsize=4)
 def read_definitions(folder: Path = FOLDER) -> tuple[Claim, ...]:
-    """All claims that the files in `folder` define, in order of files, groups and rows. Raises CorruptFileError, which
-    names the file and group, if one is invalid."""
+    """Return all claims that the files in `folder` define, in order of files, groups and rows. Raises CorruptFileError
+    if a file is invalid; the error names the file and group."""
     found: dict[str, Claim] = {}
     for path in definition_files(folder):
         for claim in read_file(path):
@@ -189,12 +190,12 @@ def read_definitions(folder: Path = FOLDER) -> tuple[Claim, ...]:
 
 
 def definition_files(folder: Path = FOLDER) -> list[Path]:
-    """The files of definitions in `folder`, in natural order: A2 before A10."""
+    """Return the files of definitions in `folder`, in natural order: A2 before A10."""
     return sorted(folder.glob("*.toml"), key=lambda path: (len(path.stem), path.stem))
 
 
 def definitions_digest(folder: Path = FOLDER) -> str:
-    """12 hexadecimal digits that identify the content of the files of definitions."""
+    """Return 12 hexadecimal digits that identify the content of the files of definitions."""
     digest = hashlib.sha256()
     for path in definition_files(folder):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -202,7 +203,7 @@ def definitions_digest(folder: Path = FOLDER) -> str:
 
 
 def part_names() -> list[str]:
-    """The names of the register's parts, in order. Each file of definitions is a part."""
+    """Return the names of the register's parts, in order. Each file of definitions is a part."""
     return [path.stem for path in definition_files()]
 
 

@@ -1,4 +1,5 @@
-"""Claims about a play generator that drops plays which waste pips, by solving with and without these plays.
+"""Claims about a play generator that drops plays which waste pips. They are answered by solving with and without these
+plays.
 
 Every function of READINGS takes the tables as first argument, by dataset/variant.
 """
@@ -19,13 +20,13 @@ from bgdata.kernel import kernel
 from bgdata.studies.claims.bearoff import Tables, difference_figures
 
 WEIGHTS = np.where(np.arange(ROLL_COUNT) < NON_DOUBLES, 2, 1) / 36  # chances of the rolls of `Plays`
-LONGEST = 48  # rolls in the distributions of layouts
-SAME = 1e-7  # smaller differences of means count as equal
+LONGEST = 48  # maximum number of rolls in the distributions of layouts
+SAME = 1e-7  # means that differ by less count as equal
 
 
 def results_of_roll(tables: Tables, layout: Sequence[int], high: int, low: int, keeps_wasting: bool) -> int:  # noqa: ARG001
-    """The number of different layouts to which a roll of two different dice leads, by all legal plays if
-    `keeps_wasting`, else without plays that waste pips."""
+    """Return the number of different layouts to which a roll of two different dice leads. All legal plays count, or, if
+    `keeps_wasting` is false, only plays that waste no pips."""
     plays, _ = plays_of(len(layout), sum(layout))
     place = position_index(layout) * ROLL_COUNT + (high - 1) * (high - 2) // 2 + low - 1
     begin, end = plays.start[place : place + 2]
@@ -34,14 +35,14 @@ def results_of_roll(tables: Tables, layout: Sequence[int], high: int, low: int, 
 
 @lru_cache(maxsize=2)
 def plays_of(points: int, checkers: int) -> tuple[Plays, NDArray[np.int64]]:
-    """All legal plays from every layout, and the pip count of every layout."""
+    """Return all legal plays from every layout, and the pip count of every layout."""
     return all_plays(points, checkers), pip_counts(all_layouts(points, checkers)).astype(np.int64)
 
 
 @lru_cache(maxsize=2)
 def keeps_pips(points: int, checkers: int) -> NDArray[np.bool_]:
-    """A mask of the plays in `plays_of` that use the most pips of their roll. A generator that drops plays which waste
-    pips keeps these."""
+    """Return a mask of the plays in `plays_of` that use the most pips of their roll. A generator that drops plays which
+    waste pips generates these plays."""
     plays, pips = plays_of(points, checkers)
     left = pips[plays.results]
     least = np.minimum.reduceat(left, plays.start[:-1])
@@ -76,8 +77,8 @@ def solved_rolls(points: int, checkers: int, is_filtered: bool) -> Rolls:
 
 @lru_cache(maxsize=1)
 def legal_differences(points: int, checkers: int) -> dict[str, float]:
-    """The `difference_figures` of combined one-sided equity minus exact equity, both solved by all legal plays in
-    float64."""
+    """Return the `difference_figures` of combined one-sided equity minus exact equity, both solved by all legal plays
+    in float64."""
     from bgdata.bearoff.combine import one_sided_equities
 
     differences = one_sided_equities(solved_rolls(points, checkers, False).chances[1:])
@@ -86,13 +87,14 @@ def legal_differences(points: int, checkers: int) -> dict[str, float]:
 
 
 def legal_difference(tables: Tables, points: int, checkers: int, what: str) -> float:  # noqa: ARG001
-    """One figure of `legal_differences`; `what` is its name."""
+    """Return one figure of `legal_differences`; `what` is its name."""
     return legal_differences(points, checkers)[what]
 
 
 @lru_cache(maxsize=1)
 def filtered_differences(points: int, checkers: int) -> dict[str, float]:
-    """The `difference_figures` of combined one-sided equity minus exact equity if plays that waste pips are dropped."""
+    """Return the `difference_figures` of combined one-sided equity minus exact equity if plays that waste pips are
+    dropped."""
     from bgdata.bearoff.combine import one_sided_equities
 
     differences = one_sided_equities(solved_rolls(points, checkers, True).chances[1:])
@@ -101,18 +103,18 @@ def filtered_differences(points: int, checkers: int) -> dict[str, float]:
 
 
 def filtered_difference(tables: Tables, points: int, checkers: int, what: str) -> float:  # noqa: ARG001
-    """One figure of `filtered_differences`; `what` is its name."""
+    """Return one figure of `filtered_differences`; `what` is its name."""
     return filtered_differences(points, checkers)[what]
 
 
 @lru_cache(maxsize=1)
 def filtered_equities(points: int, checkers: int) -> NDArray[np.float64]:
-    """The `exact_equities` by the plays that waste no pips, cached for the next claim."""
+    """Return the `exact_equities` by the plays that waste no pips, cached for the next claim."""
     return exact_equities(filtered_plays(points, checkers))
 
 
 def filtered_plays(points: int, checkers: int) -> Plays:
-    """All plays that waste no pips."""
+    """Return all plays that waste no pips."""
     plays, _ = plays_of(points, checkers)
     kept = keeps_pips(points, checkers)
     counts = np.add.reduceat(kept, plays.start[:-1], dtype=np.int64)
@@ -120,8 +122,8 @@ def filtered_plays(points: int, checkers: int) -> Plays:
 
 
 def exact_equities(plays: Plays) -> NDArray[np.float64]:
-    """float64[layouts, layouts]: cubeless equities by the given plays for the player on roll (first index), without the
-    empty layout."""
+    """Return cubeless equities by the given plays for the player on roll (first index), without the empty layout, as
+    float64[layouts, layouts]."""
     count = (len(plays.start) - 1) // ROLL_COUNT
     equities, turned = np.empty((count, count)), np.empty((count, count))  # `turned` has the opponent first
     equities[1:, 0] = turned[0, 1:] = -1  # the opponent has borne off
@@ -138,10 +140,10 @@ def fill_equities(
     turned: NDArray[np.float64],
 ) -> None:
     """Fill equities[player, opponent] and turned[opponent, player] from layout 1 on, by backward induction. `start` and
-    `results` are as in `Plays`. Plays lead to lower indexes: for each layout, first its equities against all lower
-    layouts are filled, then those of all layouts up to it against it."""
+    `results` are as in `Plays`. Plays lead to lower indexes. So for each layout, first its equities against all lower
+    layouts are filled, then the equities of all layouts up to this one against it."""
     count = (len(start) - 1) // ROLL_COUNT
-    least = np.empty(count)  # equity of each opponent after the best play
+    least = np.empty(count)  # equity of each opponent after the best play of the player
     for layout in range(1, count):
         row = equities[layout]
         row[1:layout] = 0
@@ -167,8 +169,8 @@ def mean_of_best(
     player: int,
     row: NDArray[np.float64],
 ) -> float:
-    """The equity of layout `player` on roll, the mean over all rolls after the best play of each. `row` contains the
-    opponent's equities against each layout."""
+    """Return the equity of layout `player` on roll, the mean over all rolls after the best play of each. `row` contains
+    the opponent's equities against each layout."""
     total = 0.0
     for roll in range(ROLL_COUNT):
         begin, end = start[player * ROLL_COUNT + roll], start[player * ROLL_COUNT + roll + 1]

@@ -18,13 +18,13 @@ from bgdata.studies.claims.bearoff import Tables, open_table
 from bgdata.studies.claims.definitions import FoundAnswer
 
 WINDOWS = ((0.2, 0.35), (0.65, 0.8))  # ranges of winning chances, near the take and the cash point
-ROUND = 2  # turns from a player's roll to its next one
+ROUND = 2  # turns from a player's roll to its next roll
 
 
 def volatility_percent(tables: Tables, games: str, network: str) -> FoundAnswer:
-    """The mean absolute change of the winning chance between a player's roll and its next roll, in percent. A network
-    evaluates positions at 0-ply; only those in WINDOWS count. The standard error treats games as observations, since
-    the turns of a game are correlated."""
+    """Return the mean absolute change of the winning chance between a player's roll and its next roll, in percent. A
+    network evaluates positions at 0-ply; only chances in WINDOWS count. The standard error treats games as
+    observations, since the turns of a game are correlated."""
     table = open_table(tables, games)
     wins = 100 * win_chances(table, open_table(tables, network))
     first = table.array("first_turns")
@@ -35,20 +35,20 @@ def volatility_percent(tables: Tables, games: str, network: str) -> FoundAnswer:
 
 
 def win_chances(games: Table, network: Table) -> NDArray[np.float64]:
-    """float64[turns]: the cubeless winning chance of the player on roll in each turn, by a network without bearoff
-    tables."""
+    """Return the cubeless winning chance of the player on roll in each turn, by a network without bearoff tables, as
+    float64[turns]."""
     player = NetworkPlayer(open_networks(network), BearoffEvaluator().arrays)
     return player.evaluate_many(games.array("turn_boards")).chances[:, 0].astype(np.float64)
 
 
 def is_near_a_cube_point(chances: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """bool[n]: whether each chance is in one of WINDOWS, near the take point or the cash point."""
+    """Return whether each chance is in one of WINDOWS, near the take point or the cash point, as bool[n]."""
     return np.asarray(np.any([(low < chances) & (chances < high) for low, high in WINDOWS], axis=0))
 
 
 def mean_by_game(values: NDArray[np.float64], game: NDArray[np.int64], games: int) -> FoundAnswer:
-    """The mean of all values, with the standard error of a ratio of sums over games. `game` is the number of each
-    value's game."""
+    """Return the mean of all values, with the standard error of a ratio of sums over games. `game` is the number of
+    each value's game."""
     sums, counts = np.bincount(game, values, games), np.bincount(game, minlength=games)
     mean = sums.sum() / counts.sum()
     error = np.sqrt(((sums - mean * counts) ** 2).sum()) / counts.sum()

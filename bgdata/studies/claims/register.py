@@ -33,15 +33,15 @@ from bgdata.studies.claims.play import READINGS as PLAY
 
 FORMULAS: Mapping[str, Callable[..., Any]] = COUNTING | CUBE  # functions of their arguments alone
 READINGS: Mapping[str, Callable[..., Any]] = BEAROFF | DROPPED | PLAY  # functions of the tables too
-SLACK = 1e-9  # for binary fractions: 0.925 is not exact
+SLACK = 1e-9  # added to tolerances, because binary fractions such as 0.925 are not exact
 DECIDES, OBSTACLE = "to decide it: ", "Why not here: "  # prefixes of an experiment and of its obstacle
 UNEXPLAINED = "Not within the tolerance, and we do not know why"
 DIGITS = 9  # digits of stored answers: later digits of sums may differ between machines
 ERRORS = 3  # combined standard errors that an answer may deviate by, besides printed rounding
-DECIMALS = 15  # smaller figures are rounding errors
-COARSEST = 4  # times the published standard error: samples with larger errors are too small
-SQL_VALUES = 3  # most values of `Found` that an SQL query returns, which cannot return the bound
-Run = Callable[[str], Sequence[Any]]  # answers an SQL query with the values of its only row
+DECIMALS = 15  # decimals of stored answers: smaller figures are rounding errors
+COARSEST = 4  # a sample is too small if its error is more than 4 times the published standard error
+SQL_VALUES = 3  # maximum number of values of `Found` that an SQL query returns, which cannot return the bound
+Run = Callable[[str], Sequence[Any]]  # a function that answers an SQL query with the values of its only row
 
 
 class JudgedClaim(NamedTuple):
@@ -86,7 +86,7 @@ def judge_without_query(claim: Claim, reason: str) -> JudgedClaim:
 
 
 def judge_record(claim: Claim, reason: str) -> JudgedClaim:
-    """Judge a claim by the answer that its definition records. `reason` says why it is not computed."""
+    """Judge a claim by the answer that its definition records. `reason` says why the answer is not computed."""
     value, error, games = (*claim.recorded, 0.0, 0)[:3]
     return judge_answer(
         claim, FoundAnswer(value, float(error), int(games)), f"as measured with {claim.recorded_with}, {reason}"
@@ -96,7 +96,7 @@ def judge_record(claim: Claim, reason: str) -> JudgedClaim:
 def judge_answer(claim: Claim, found: FoundAnswer, remark: str = "") -> JudgedClaim:
     """Judge a claim by an answer. It disagrees if the answer is outside the tolerance. It is open, without an answer,
     if the answer agrees but its sample is too small. `remark` is added to the explanation."""
-    # as printed, or from the number of games with the spread of ours
+    # the published error as printed, or from the number of games with the spread of our games
     by_games = found.error * sqrt(found.games / claim.published_games) if claim.published_games else None
     theirs = round_answer(claim.published_error if by_games is None else by_games)
     answer, error, bound = round_answer(found.answer), round_answer(found.error), round_answer(found.bound)
@@ -114,36 +114,36 @@ def judge_answer(claim: Claim, found: FoundAnswer, remark: str = "") -> JudgedCl
 
 
 def is_decidable(claim: Claim, answer: Answer) -> bool:
-    """Whether the published value and the answer can be compared: both are numbers or both are words."""
+    """Return whether the published value and the answer can be compared: both are numbers or both are words."""
     if isinstance(answer, str):
         return True
     return parse_published(claim.published.removeprefix(MORE_THAN)) is not None
 
 
 def is_too_small(claim: Claim, found: FoundAnswer) -> bool:
-    """Whether the answer's sample is so small that nearly any answer would agree. An answer that disagrees still
-    counts, unless all its games ended alike, so that its error is unknown."""
+    """Return whether the answer's sample is so small that nearly any answer would agree. An answer that disagrees
+    counts even so, unless all its games ended alike: then its error is unknown."""
     if claim.published_games:
         return 0 < found.games * COARSEST**2 < claim.published_games
     return 0 < COARSEST * claim.published_error < found.error
 
 
 def explain(claim: Claim, status: str, remark: str = "") -> str:
-    """The explanation of a claim with a remark. If the claim is open or disagrees, the experiment that would decide it
-    and its obstacle are added."""
+    """Return the explanation of a claim with a remark. If the claim is open or disagrees, the explanation also contains
+    the experiment that would decide it, and the obstacle to that experiment."""
     is_undecided = status in (OPEN, DISAGREES) and claim.experiment
     undecided = f"{DECIDES}{claim.experiment}. {OBSTACLE}{claim.obstacle}" if is_undecided else ""
     return "; ".join(filter(None, (claim.explanation, remark, undecided)))
 
 
 def matching_names(pattern: str, names: Mapping[str, Any]) -> list[str]:
-    """The names kind/variant among `names` that match a pattern, in their order."""
+    """Return the names kind/variant among `names` that match a pattern, in their order."""
     return [name for name in names if fnmatchcase(name, pattern)]
 
 
 def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
-    """Whether an answer equals the printed value `text` within `margin`, or exceeds it where "more than" was printed.
-    Words must be equal."""
+    """Return whether an answer equals the printed value `text` within `margin`, or exceeds it if "more than" was
+    printed. Words must be equal."""
     least = parse_published(text.removeprefix(MORE_THAN)) if text.startswith(MORE_THAN) else None
     if least is not None and not isinstance(answer, str):
         return answer > least[0]
@@ -155,8 +155,8 @@ def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
 
 
 def margin(half: float, bound: float, *errors: float) -> float:
-    """The largest allowed distance of an answer from the published value. It is half of the last printed digit, plus
-    the largest effect of rounding on the answer, plus ERRORS standard errors of the difference of two independent
+    """Return the largest allowed distance of an answer from the published value. It is half of the last printed digit,
+    plus the largest effect of rounding on the answer, plus ERRORS standard errors of the difference of two independent
     samples."""
     return half + bound + ERRORS * hypot(*errors)
 
@@ -165,17 +165,17 @@ class PrintedTable(NamedTuple):
     """The result of judging all rows of one printed table together."""
 
     printed_table: str
-    n_rows: int  # with a standard error
+    n_rows: int  # number of rows with a standard error
     n_disagreeing: int
-    chi_squared: float  # sum of squared differences, each over its variance
-    chance: float  # chance of such a sum or a larger one, if only sampling and rounding cause differences
+    chi_squared: float  # sum of squared differences, each divided by its variance
+    chance: float  # chance of this sum or a larger one, if only sampling and rounding cause differences
     status: str
 
 
 def judge_printed_tables(rows: Iterable[Mapping[str, Any]]) -> list[PrintedTable]:
     """Judge the rows of each printed table together by a chi-squared test, in order of tables. This shows small
-    differences in the same direction, which single rows do not show. Variances are of both samples and of printed
-    rounding; rows are assumed independent. `rows` are rows of the table `claims`."""
+    differences in the same direction, which single rows do not show. Variances include both samples and the rounding of
+    print; rows are assumed independent. `rows` are rows of the table `claims`."""
     found: dict[str, list[tuple[float, bool]]] = {}
     for row in rows:
         if row["printed_table"] and row["our_error"]:
@@ -193,8 +193,8 @@ def judge_printed_tables(rows: Iterable[Mapping[str, Any]]) -> list[PrintedTable
 
 
 def chi_squared_tail(total: float, degrees: int) -> float:
-    """The chance that a sum of `degrees` squared standard normal numbers is at least `total`. Abramowitz and Stegun,
-    Handbook of Mathematical Functions, 26.4.4 and 26.4.5: a finite sum for whole degrees."""
+    """Return the chance that a sum of `degrees` squared standard normal numbers is at least `total`. Source: Abramowitz
+    and Stegun, Handbook of Mathematical Functions, 26.4.4 and 26.4.5, a finite sum for whole degrees."""
     tail, term = (erfc(sqrt(total / 2)), sqrt(2 * total / pi)) if degrees % 2 else (0.0, 1.0)
     for degree in range(2 + degrees % 2, degrees + 1, 2):
         if degree == 2:
@@ -219,7 +219,7 @@ def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> FoundAns
         if name in FORMULAS:
             return answer_with_bound(FORMULAS[name], arguments)
         answer = READINGS[name](tables, *arguments)
-    except (MissingTableError, QueryError):  # errors of the tables that it reads
+    except (MissingTableError, QueryError):  # errors of the tables that the query reads
         raise
     except (UsageError, TypeError, ValueError, KeyError) as error:  # wrong arguments
         raise CorruptFileError(
@@ -230,7 +230,7 @@ def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> FoundAns
 
 def answer_with_bound(formula: Callable[..., Any], arguments: Sequence[Any]) -> FoundAnswer:
     """Call a formula, and find how much rounding of its arguments changes the answer. Arguments in quotes are printed
-    figures, each uncertain by half of its last digit. The `bound` of the answer is their combined effect, to first
+    figures, each uncertain by half of its last digit. The `bound` of the answer is the combined effect of all, to first
     order."""
     answer = formula(*(values_of(argument) for argument in arguments))
     moved = [formula(*changed) for changed in perturbed_arguments(arguments)]
@@ -238,7 +238,7 @@ def answer_with_bound(formula: Callable[..., Any], arguments: Sequence[Any]) -> 
 
 
 def values_of(argument: Any) -> Any:
-    """An argument in which printed figures are replaced by their numbers."""
+    """Return an argument in which printed figures are replaced by their numbers."""
     if isinstance(argument, list):
         return [values_of(each) for each in argument]
     number = parse_published(argument) if isinstance(argument, str) else None
@@ -258,8 +258,8 @@ def perturbed_arguments(arguments: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 def parse_call(claim: Claim) -> tuple[str, list[Any]]:
-    """The function name and the arguments of a claim's query such as `name(1, "text", [2, 3])`. Raises CorruptFileError
-    if the query is not a call."""
+    """Return the function name and the arguments of a claim's query such as `name(1, "text", [2, 3])`. Raises
+    CorruptFileError if the query is not a call."""
     try:
         call = ast.parse(claim.query, mode="eval").body
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.keywords:
@@ -273,7 +273,7 @@ def parse_call(claim: Claim) -> tuple[str, list[Any]]:
 
 
 def round_answer(answer: Any) -> Any:
-    """An answer, or its error, rounded to the nine digits that are stored. Integers and words are unchanged."""
+    """Return an answer, or its error, rounded to the nine digits that are stored. Integers and words are unchanged."""
     if isinstance(answer, bool | int | str):
         return answer
-    return round(float(f"{float(answer):.{DIGITS}g}"), DECIMALS) + 0.0  # no -0.0
+    return round(float(f"{float(answer):.{DIGITS}g}"), DECIMALS) + 0.0  # + 0.0 turns -0.0 into 0.0

@@ -100,9 +100,9 @@ SHOWN = (  # fields that --explain prints
 
 
 def register_rows(warehouse: Warehouse, *, is_recomputed: bool) -> list[Row]:
-    """The rows of the register. If `is_recomputed`, a new register is built from everything in the warehouse; else the
-    current one is read. If there is none, only claims that need no tables are answered, and a line says what is
-    missing. Raises the errors of `Warehouse.build`."""
+    """Return the rows of the register. If `is_recomputed`, a new register is built from everything in the warehouse;
+    else the current register is read. If there is none, only claims that need no tables are answered, and a line says
+    what is missing. Raises the errors of `Warehouse.build`."""
     if is_recomputed:
         with progress_bars() as progress:
             complete = DATASET.complete(register.WHOLE, warehouse)
@@ -132,7 +132,7 @@ def list_lines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def shorten_cell(text: str | None) -> str | None:
-    """A text, shortened to the width of its column in the list of claims."""
+    """Return a text, shortened to the width of its column in the list of claims."""
     return text if text is None or len(text) <= WIDEST else text[: WIDEST - 3] + "..."
 
 
@@ -148,7 +148,7 @@ def explained_lines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def summary_line(rows: Sequence[Row]) -> str:
-    """A line of text such as `310 claims: 290 reproduced, 12 corrected, ...`."""
+    """Return a line of text such as `310 claims: 290 reproduced, 12 corrected, ...`."""
     named = {DISAGREES: "disagree"}
     counts = ", ".join(
         f"{sum(row['status'] == status for row in rows)} {named.get(status, status)}" for status in STATUSES
@@ -159,7 +159,7 @@ def summary_line(rows: Sequence[Row]) -> str:
 
 
 def count_lines(rows: Sequence[Row]) -> list[str]:
-    """Lines of text with the number of claims by kind, source document and status."""
+    """Return lines of text with the number of claims by kind, source document and status."""
     counts = counts_of(rows)
     if not counts:
         return []

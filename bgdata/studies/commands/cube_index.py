@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ALL, MONEY = "all", "money"
-WHOLE_SCORES = (ALL, MONEY, "match")  # not divided by points needed
+WHOLE_SCORES = (ALL, MONEY, "match")  # scores that are not divided by points needed
 GROUPS = """
     select * exclude (variant) from cube_index where variant = $variant
     order by score <> 'all', score <> 'money', score, theme <> 'all', theme, class <> 'all', class, cube_owner <> 'all',
@@ -37,11 +37,12 @@ COLUMNS = (
     Column("noise", LOSS),
     Column("mean_error_at_default", EQUITY, f"mean error at {DEFAULT_INDEX:g}"),
 )
-LARGEST_ERROR = 0.25  # of an index that the picture shows
+LARGEST_ERROR = 0.25  # largest error of an index that the picture shows
 
 
 def index_table(warehouse: Warehouse) -> Table:
-    """The current version of `cubeful_equities` with the most positions. Raises MissingTableError if there is none."""
+    """Return the current version of `cubeful_equities` with the most positions. Raises MissingTableError if there is
+    none."""
     tables = list(warehouse.current(CUBEFUL_EQUITIES.name))
     if not tables:
         raise MissingTableError(
@@ -52,7 +53,8 @@ def index_table(warehouse: Warehouse) -> Table:
 
 
 def index_rows(warehouse: Warehouse, table: Table) -> Sequence[Row]:
-    """The rows of `cube_index` for a version of `cubeful_equities`: money play before matches, all before parts."""
+    """Return the rows of `cube_index` for a version of `cubeful_equities`: money play before matches, all positions
+    before parts."""
     return warehouse.rows(GROUPS, {"variant": table.manifest.variant})
 
 
@@ -64,13 +66,13 @@ def index_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def is_whole(row: Row) -> bool:
-    """Whether a row of `cube_index` is about all classes and owners of the cube."""
+    """Return whether a row of `cube_index` is about all classes and owners of the cube."""
     return bool(row["class"] == row["cube_owner"] == ALL)
 
 
 def drawn_groups(rows: Sequence[Row]) -> list[tuple[str, Row]]:
-    """The groups that the picture shows, with their names: scores, then money play by class and owner, leaving out
-    those whose index is uncertain."""
+    """Return the groups that the picture shows, with their names: scores, then money play by class and owner. Groups
+    whose index is uncertain are left out."""
     certain = [
         row
         for row in rows
@@ -82,10 +84,10 @@ def drawn_groups(rows: Sequence[Row]) -> list[tuple[str, Row]]:
 
 
 def draw_index(table: Table, rows: Sequence[Row], path: Path) -> None:
-    """Write a picture with two charts by group: the index that fits best, and the errors that are left. Raises
-    StorageError if it cannot be written."""
+    """Write a picture with two charts by group: the index that fits best, and the errors that remain. Raises
+    StorageError if the picture cannot be written."""
     groups = drawn_groups(rows)
-    places = np.arange(len(groups))[::-1]  # from above
+    places = np.arange(len(groups))[::-1]  # the first group is on top
     with new_figure(9.0, 0.8 + 0.3 * max(len(groups), 4)) as figure:
         left, right = figure.subplots(1, 2, sharey=True)
         draw_fits(left, places, [row for _, row in groups])

@@ -52,7 +52,7 @@ def race_rules(warehouse: Warehouse, /, corpus: str, table: str, plot: Path | No
         draw_rules(found, rules, plot)
 
 
-# by prefix of the columns
+# title of each weighting, by prefix of the columns
 TITLES = {
     "played_": "as they come up in play",
     "longer_": "5 checkers a side or more",

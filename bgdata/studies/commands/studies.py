@@ -148,8 +148,8 @@ def cube_life(warehouse: Warehouse, points: int, checkers: int, rollouts: bool, 
 
 
 class Series(NamedTuple):
-    """The values of one measure at several settings, with standard errors and published values (NaN where there is
-    none)."""
+    """The values of one measure at several settings, with standard errors and published values. A value that was not
+    published is NaN."""
 
     name: str
     settings: Sequence[float]
@@ -159,11 +159,12 @@ class Series(NamedTuple):
 
 
 POINTS = ("points_per_game", "points_per_match", *LUCK_ADJUSTED)
-GAMES, LUCK_ADJUSTED_GAMES = 100_000, 1000  # by default, without and with luck
+GAMES, LUCK_ADJUSTED_GAMES = 100_000, 1000  # default numbers of games, without and with luck
 
 
 def read_series(table: Table) -> dict[tuple[int, str], Series]:
-    """The series of every measure in a version, by match length and measure, with settings in the version's order."""
+    """Return the series of every measure in a version, by match length and measure, with settings in the version's
+    order."""
     from bgdata.kinds.column_values import text_column
 
     arrays = table.arrays()
@@ -185,13 +186,13 @@ def study_rows(series: Mapping[tuple[int, str], Series]) -> Iterator[Row]:
 
 
 def series_title(length: int) -> str:
-    """The title of a table of results, such as "match to 7", or "money" if `length` is 0."""
+    """Return the title of a table of results, such as "match to 7", or "money" if `length` is 0."""
     return f"match to {length}" if length else "money"
 
 
 def series_to_draw(study: str, series: Mapping[tuple[int, str], Series]) -> tuple[str, list[Series]]:
-    """The measure that the picture shows, and its series, one for each match length. The measure is points,
-    luck-adjusted if luck was measured, or the value of the cube if a model plays itself."""
+    """Return the measure that the picture shows, and its series, one for each match length. The measure is points,
+    luck-adjusted if luck was measured. If a model plays itself, it is the value of the cube."""
     measures = {name for _, name in series}
     is_of_one = study.removeprefix(FIRST) == "statistics"
     wanted = ("mean_cube_value",) if is_of_one else (*LUCK_ADJUSTED, "points_per_match", "points_per_game")
@@ -222,7 +223,7 @@ LINES = [(line, colour) for line, colour in product(("-", "--", ":"), (TEAL, RED
 
 def draw_study(title: str, setting: str, unit: str, series: Sequence[Series], path: Path) -> None:
     """Write a picture of all series: our values with two standard errors, and published values as crosses. Raises
-    StorageError if it cannot be written."""
+    StorageError if the picture cannot be written."""
     with new_figure(6.4, 4.2) as figure:
         axes = figure.subplots()
         for place, found in enumerate(series):
@@ -284,8 +285,8 @@ def print_atlas(table: Table, form: str = "table") -> None:
 
 
 def largest_loss(table: Table, place: int, name: str, layouts: Sequence[Sequence[int]]) -> Row:
-    """A row about the largest loss of one kind and the first position that has it. `place` is the index of the kind of
-    loss, `name` its name."""
+    """Return a row about the largest loss of one kind and the first position that has it. `place` is the index of the
+    kind of loss, `name` its name."""
     losses, chances = table.array("losses")[:, :, place], table.array("chances")
     on_roll, opponent = np.unravel_index(int(np.argmax(losses)), losses.shape)
     exact, one_sided = chances[on_roll, opponent].tolist()
@@ -305,7 +306,7 @@ LIVE_TAKE_POINT, LIVE_CASH_POINT = 0.2, 0.8
 
 def draw_cube_life(table: Table, path: Path) -> None:
     """Write a picture with two charts for each position of the cube: the index by winning chance, and below it the
-    distribution of the index. Raises StorageError if it cannot be written."""
+    distribution of the index. Raises StorageError if the picture cannot be written."""
     wins, indexes = np.asarray(table.array("chances"))[..., 0].ravel(), np.asarray(table.array("indexes"))
     with new_figure(10.5, 5.4) as figure:
         panels = figure.subplots(2, 3, sharex="row", height_ratios=(2, 1))
@@ -321,8 +322,8 @@ def draw_cube_life(table: Table, path: Path) -> None:
 
 
 def draw_map(axes: Axes, wins: Array, values: Array, title: str) -> None:
-    """Draw how many pairs of layouts there are by winning chance and index, darker where there are more, and the mean
-    index at each chance."""
+    """Draw the number of pairs of layouts by winning chance and index, darker for more pairs, and the mean index at
+    each chance."""
     edges = np.linspace(0.0, 1.0, BINS + 1)
     counts, _, _ = np.histogram2d(wins, values, bins=(edges, edges))
     axes.pcolormesh(edges, edges, counts.T, norm="log", vmin=1, cmap="BuGn")

@@ -92,8 +92,8 @@ class ClaimsParameters(Parameters):
     sources: tuple[VersionRef, ...] = ()
 
     def chosen(self) -> list[Claim]:
-        """The claims in the chosen parts of the register. Raises InvalidParameterError if there is no such part, and
-        CorruptFileError if a definition is damaged."""
+        """Return the claims in the chosen parts of the register. Raises InvalidParameterError if there is no such part,
+        and CorruptFileError if a definition is damaged."""
         if self.definitions != definitions_digest():
             raise InvalidParameterError(
                 f"expected the definitions that are here ({definitions_digest()}), got {self.definitions}"
@@ -120,7 +120,7 @@ class Claims(Dataset[ClaimsParameters]):
         "manuals and shipped files of GNU Backgammon, and others; our answers are computed from tables here"
     )
     columns = tuple(COLUMNS[name] for name in ORDER)
-    sample_rows = 100  # claims; all take half a minute
+    sample_rows = 100  # claims that verify answers again; all take half a minute
     key = ("claim",)
     arrays = (
         *(entry for column in TEXTS for entry in text_declarations(f"{column.name}_texts", "claim", column.meaning)),
@@ -143,7 +143,7 @@ class Claims(Dataset[ClaimsParameters]):
         self.inputs(parameters)
 
     def complete(self, parameters: ClaimsParameters, warehouse: Versions) -> ClaimsParameters:
-        """The parameters with sources added: the current versions of everything in the warehouse that claims can
+        """Return the parameters with sources added: the current versions of everything in the warehouse that claims can
         use."""
         if parameters.sources:
             return parameters
@@ -159,7 +159,7 @@ class Claims(Dataset[ClaimsParameters]):
         return replace(parameters, sources=tuple(map(VersionRef.parse, sorted(names))))
 
     def inputs(self, parameters: ClaimsParameters) -> Mapping[str, tuple[str, Parameters]]:
-        """The default variants that claims need or can use, by role."""
+        """Return the default variants that claims need or can use, by role."""
         claims = parameters.chosen()
         needs = [default_variant(pattern) for pattern in sorted({each for claim in claims for each in claim.needs})]
         wants = {each for claim in claims for each in claim.wants}
@@ -185,12 +185,12 @@ def check_sources(parameters: ClaimsParameters) -> None:
 
 
 def variant_of(table: Table) -> str:
-    """The name KIND/VARIANT of a version, from its folders."""
+    """Return the name KIND/VARIANT of a version, from its folders."""
     return "/".join(table.folder.parts[-3:-1])
 
 
 def can_be_read(warehouse: Versions, table: Table) -> bool:
-    """Whether a version's manifest and parameters can be read."""
+    """Return whether a version's manifest and parameters can be read."""
     try:
         warehouse.kinds[table.manifest.dataset].parameters.from_manifest(table.manifest.parameters)
     except (BgdataError, KeyError):
@@ -199,8 +199,8 @@ def can_be_read(warehouse: Versions, table: Table) -> bool:
 
 
 def default_variant(pattern: str) -> tuple[str, Parameters]:
-    """The kind and the parameters of the default variant that matches `pattern`. Raises CorruptFileError unless exactly
-    one matches."""
+    """Return the kind and the parameters of the default variant that matches `pattern`. Raises CorruptFileError if no
+    variant or several variants match."""
     found = default_variants(pattern)
     if len(found) != 1:
         raise CorruptFileError(f"expected needs of claims that are one default variant each, got {pattern}")
@@ -208,7 +208,7 @@ def default_variant(pattern: str) -> tuple[str, Parameters]:
 
 
 def default_variants(pattern: str) -> list[tuple[str, Parameters]]:
-    """The kind and the parameters of each default variant that matches `pattern`, KIND/VARIANT."""
+    """Return the kind and the parameters of each default variant that matches `pattern`, KIND/VARIANT."""
     name, _, variant = pattern.partition("/")
     kind = all_kinds().get(name)
     return [(name, each) for each in kind.defaults if fnmatchcase(kind.slug(each), variant)] if kind else []

@@ -71,8 +71,8 @@ class ClaimsComputation(Computation[ClaimsParameters]):
 
 
 def check_rows(table: Table, places: Sequence[int], arrays: Mapping[str, tuple[Array, Array]]) -> None:
-    """Compare recomputed arrays with the stored rows whose numbers are `places`. Raises CheckFailedError, which names
-    the first difference."""
+    """Compare recomputed arrays with the stored rows whose numbers are `places`. Raises CheckFailedError if they
+    differ; the error names the first difference."""
     stored = {name: pair[1] for name, pair in arrays.items()}
     again = {name: pair[0] for name, pair in arrays.items()}
     for column in TEXTS:
@@ -97,12 +97,12 @@ def judged_claims(context: Context[ClaimsParameters], claims: Sequence[Claim]) -
 
 
 def sorted_rows(claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
-    """The judged claims, sorted by the key of the table."""
+    """Return the judged claims, sorted by the key of the table."""
     return sorted(claims, key=lambda each: each.claim.claim)
 
 
 def arrays_of(claims: Sequence[JudgedClaim]) -> dict[str, Array]:
-    """All declared arrays, with the judged claims in order of their key."""
+    """Return all declared arrays, with the judged claims in order of their key."""
     rows = [row_of(each) for each in sorted_rows(claims)]
     arrays: dict[str, Array] = {}
     for column in TEXTS:
@@ -114,7 +114,7 @@ def arrays_of(claims: Sequence[JudgedClaim]) -> dict[str, Array]:
 
 
 def row_of(judged: JudgedClaim) -> dict[str, Any]:
-    """The values of one judged claim by column; empty strings and NaN mean null."""
+    """Return the values of one judged claim by column; empty strings and NaN mean null."""
     claim, answer, status, explanation, error, published_error, bound = judged
     value, _ = parse_published(claim.published) or (np.nan, np.nan)
     is_number = answer is not None and not isinstance(answer, str)

@@ -23,8 +23,8 @@ GROUPINGS = (
     "theme",
     "reference",
     "reference-theme",
-)  # three of labels, two of reference positions
-BY_HAND = (1, 2, len(CONTACT_THEMES))  # numbers of parts of one, classes and themes
+)  # three figures about labels, two about reference positions
+BY_HAND = (1, 2, len(CONTACT_THEMES))  # numbers of parts in the schemes one, classes and themes
 MAX_PARTS = 100
 POINTS = "points"
 
@@ -34,9 +34,9 @@ class ContactPartsParameters(Parameters):
     """Parameters of `contact_parts`: the labels, the numbers of parts, and the settings of training.
 
     `labels` and `guard` are as in `SupervisedParameters`. `parts` are numbers of parts for k-means. Every network has
-    one layer of `units`, and learns from its positions for `epochs` epochs; an epoch has `epoch_rows` positions, 0 for
-    all. `reference` names the reference positions on which networks are also measured; if it names no version, it is
-    the smallest variant, which is built first."""
+    one layer of `units`, and learns from its positions for `epochs` epochs; an epoch has `epoch_rows` positions, or all
+    if that is 0. `reference` names the reference positions on which networks are also measured. If it names no version,
+    it is the smallest variant, which is built first."""
 
     labels: tuple[WeightedLabels, ...] = ()
     guard: tuple[VersionRef, ...] = ()
@@ -54,7 +54,8 @@ class ContactPartsParameters(Parameters):
         check_guard(self.guard)
 
     def recipe(self) -> SupervisedRecipe:
-        """The training settings of each network. It is trained by kernels that give the same result on any machine."""
+        """Return the training settings of each network. Networks are trained by kernels, which give the same result on
+        any machine."""
         return SupervisedRecipe(
             epochs=self.epochs,
             epoch_rows=self.epoch_rows,
@@ -70,13 +71,13 @@ class ContactPartsParameters(Parameters):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many parts each division in `arms` has."""
+        """The number of parts of each division in `arms`."""
         return (*BY_HAND, *self.parts)
 
 
 class ContactParts(Dataset[ContactPartsParameters]):
-    """Kind `contact_parts`: errors of networks for parts of the contact positions. One row per division of the
-    positions, and per group of them."""
+    """Kind `contact_parts`: errors of networks for parts of the contact positions. One row for each division of the
+    positions and each group of them."""
 
     name = "contact_parts"
     revision = 2  # 2: errors on reference positions too

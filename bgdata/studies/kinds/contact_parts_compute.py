@@ -45,8 +45,8 @@ class Measure(NamedTuple):
     """Contact positions on which networks are measured."""
 
     boards: Boards  # [n, 26]
-    equities: NDArray[np.float32]  # [n] cubeless, of labels or rollouts
-    games: NDArray[np.int64]  # [n] number of the game: positions of one game are correlated
+    equities: NDArray[np.float32]  # [n] cubeless, from labels or rollouts
+    games: NDArray[np.int64]  # [n] number of the game, because positions of one game are correlated
 
 
 class Group(NamedTuple):
@@ -55,7 +55,7 @@ class Group(NamedTuple):
     arm: str
     grouping: str
     name: str
-    network: int  # index of the trained network; -1 for several
+    network: int  # index of the trained network; -1 for several networks
 
 
 class ContactPartsComputation(Computation[ContactPartsParameters]):
@@ -131,18 +131,18 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
 
 
 def make_arms(training: Feed, parameters: ContactPartsParameters) -> list[Arm]:
-    """All divisions of positions into parts. k-means finds its centres in the first batch."""
+    """Return all divisions of positions into parts. k-means finds its centres in the first batch."""
     examples = contact_examples(read_examples(training, FEED_BATCH_ROWS))
     return arms_of(parameters.parts, examples, parameters.seed)
 
 
 def batches_per_epoch(training: Feed, parameters: ContactPartsParameters) -> int:
-    """The number of batches that networks learn in an epoch."""
+    """Return the number of batches that networks learn in an epoch."""
     return -(-parameters.epoch_rows // FEED_BATCH_ROWS) or len(training)
 
 
 def count_examples(training: Feed, arms: list[Arm], parameters: ContactPartsParameters) -> Array:
-    """int64[network]: the number of positions that each network learns from, over all epochs."""
+    """Return the number of positions that each network learns from, over all epochs, as int64[network]."""
     found = np.zeros(sum(arm.size for arm in arms), np.int64)
     for number in range(parameters.epochs * batches_per_epoch(training, parameters)):
         examples = contact_examples(examples_by_network(training.batch(*divmod(number, len(training)))))
@@ -151,7 +151,7 @@ def count_examples(training: Feed, arms: list[Arm], parameters: ContactPartsPara
 
 
 def validation_examples(context: Context[ContactPartsParameters]) -> Examples:
-    """The contact positions of the validation split. Raises UsageError if there are none."""
+    """Return the contact positions of the validation split. Raises UsageError if there are none."""
     parameters = context.parameters
     examples = contact_examples(
         read_examples(open_feed(context, parameters.seed, "validation"), parameters.validation_rows)
@@ -162,8 +162,8 @@ def validation_examples(context: Context[ContactPartsParameters]) -> Examples:
 
 
 def measures_of(context: Context[ContactPartsParameters]) -> tuple[Measure, Measure]:
-    """The two sets of contact positions in the validation split on which networks are measured: labels, and reference
-    positions. Raises UsageError if there are no labels of contact positions."""
+    """Return the two sets of contact positions in the validation split on which networks are measured: labels, and
+    reference positions. Raises UsageError if there are no labels of contact positions."""
     labels, table = validation_examples(context), context.inputs["reference"]
     rows = np.flatnonzero(
         (table.array("themes") < len(CONTACT_THEMES)) & (table.array("splits") == SPLITS.index("validation"))
@@ -176,7 +176,7 @@ def measures_of(context: Context[ContactPartsParameters]) -> tuple[Measure, Meas
 
 
 def groups_of(parameters: ContactPartsParameters) -> list[Group]:
-    """The group that each row of the table is about, in the order of the arrays."""
+    """Return the group that each row of the table is about, in the order of the arrays."""
     found, first = [], 0
     for arm, size in zip(parameters.arms, parameters.sizes, strict=True):
         found.append(Group(arm, GROUPINGS[0], GROUPINGS[0], -1))
@@ -189,8 +189,8 @@ def groups_of(parameters: ContactPartsParameters) -> list[Group]:
 
 
 def learned_positions(groups: list[Group], row: int, learned: Array) -> int | None:
-    """The number of positions that the network of a row, or all networks of its division, learned from; None for other
-    groups."""
+    """Return the number of positions that the network of a row, or all networks of its division, learned from; None for
+    other groups."""
     group = groups[row]
     if group.network >= 0:
         return int(learned[group.network])
@@ -200,12 +200,12 @@ def learned_positions(groups: list[Group], row: int, learned: Array) -> int | No
 
 
 def error_row(errors: ErrorSummary) -> tuple[float, float, float]:
-    """The errors of a group as they are stored in a row of the array `errors`."""
+    """Return the errors of a group as they are stored in a row of the array `errors`."""
     return errors.rmse, errors.rmse_standard_error, errors.bias
 
 
 def measure_arms(networks: Networks, arms: list[Arm], measures: tuple[Measure, Measure]) -> list[ErrorSummary]:
-    """The errors of each group of positions by the networks of its division, in the order of `groups_of`."""
+    """Return the errors of each group of positions by the networks of its division, in the order of `groups_of`."""
     found, first = [], 0
     prepared = [(each, integer_inputs(each.boards), position_themes(each.boards)) for each in measures]
     for arm in arms:
@@ -221,7 +221,7 @@ def measure_arms(networks: Networks, arms: list[Arm], measures: tuple[Measure, M
 
 
 def stored_arms(table: Table, parameters: ContactPartsParameters) -> list[Arm]:
-    """The divisions of a version, with the centres that it stores."""
+    """Return the divisions of a version, with the centres that it stores."""
     centres, first, found = table.array("centres").astype(np.float64), 0, []
     for place, size in enumerate(parameters.sizes):
         scheme = Scheme(min(place, Scheme.K_MEANS))
@@ -232,8 +232,8 @@ def stored_arms(table: Table, parameters: ContactPartsParameters) -> list[Arm]:
 
 
 def stored_networks(table: Table, arms: list[Arm], parameters: ContactPartsParameters) -> Networks:
-    """The networks of a version, with the shapes that its parameters give. Raises CorruptFileError if an array has
-    another length."""
+    """Return the networks of a version, with the shapes that its parameters give. Raises CorruptFileError if an array
+    has another length."""
     shapes, *new = new_part_networks(arms, parameters.units, parameters.seed)
     arrays = [table.array(name) for name in ("weights", "biases")]
     if [array.shape for array in arrays] != [array.shape for array in new]:

@@ -11,7 +11,7 @@ from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters, check_siz
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
-MAX_CHECKERS = 14  # with 15 gammons are possible, and the model would need their chance
+MAX_CHECKERS = 14  # with 15 checkers gammons are possible, and the model would need their chance
 POINTS = "points per unit cube"
 ACTIONS = ("double", "redouble", "take")
 LOSSES = tuple(f"{source}_{action}_loss" for source in ("janowski", "one_sided") for action in ACTIONS)

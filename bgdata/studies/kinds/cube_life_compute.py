@@ -90,7 +90,7 @@ class CubeLifeComputation(Computation[CubeLifeParameters]):
             chance = win_chance(one_sided.probe_chances(on_roll), one_sided.probe_chances(opponent))
             for name, expected in atlas_row(exact.probe_many([on_roll], [opponent]), np.array([chance]), bound).items():
                 found = np.asarray(arrays[name][on_roll - 1, opponent - 1], np.float64)
-                if not np.abs(found - expected[0]).max() <= 1e-5:  # NaN fails too
+                if not np.abs(found - expected[0]).max() <= 1e-5:  # also fails for NaN
                     raise CheckFailedError(
                         f"expected {name} {expected[0].round(6).tolist()} at {on_roll} against {opponent} in "
                         f"{table.name}, found {found.round(6).tolist()}"
@@ -99,8 +99,8 @@ class CubeLifeComputation(Computation[CubeLifeParameters]):
 
 
 def atlas_row(stored: Array, one_sided: Array, bound: float) -> dict[str, Array]:
-    """The arrays of the atlas for one layout on roll, float64[n, ...], from two-sided equities [n, 4] and one-sided win
-    chances [n]. `bound` is the error bound of the equities."""
+    """Return the arrays of the atlas for one layout on roll, as float64[n, ...], from two-sided equities [n, 4] and
+    one-sided win chances [n]. `bound` is the error bound of the equities."""
     equities = np.asarray(stored, np.float64)
     win, exact = np.clip((equities[:, 0] + 1.0) / 2.0, 0.0, 1.0), equities[:, TABLE_ORDER]
     one_sided, found = np.clip(one_sided, 0.0, 1.0), margins(exact)

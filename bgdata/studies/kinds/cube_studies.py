@@ -17,7 +17,7 @@ from bgdata.store.table import published_folder, published_versions
 from bgdata.studies.kinds.shared.cube_arms import CUBES, ENDINGS, OWN_MET, OWN_MET_CUBEFUL, Arm, arms_of, player_of
 
 PUBLISHED = Path(__file__).parents[1] / "versions"  # <variant>/<version>, as in a warehouse
-SHARD_GAMES = 5000  # money games of a shard, fewer matches; even, so that pairs are not split
+SHARD_GAMES = 5000  # money games of a shard, which has fewer matches; even, so that pairs are not split
 # alphabetical, because rows are sorted by key
 MATCH_MEASURES = ("games_per_match", "hedged_points_per_match", "points_per_match", "win_share")
 MONEY_MEASURES = tuple(
@@ -29,7 +29,7 @@ MONEY_MEASURES = tuple(
         )
     )
 )
-LUCK_ADJUSTED = ("hedged_points_per_game", "hedged_points_per_match")  # with the luck subtracted
+LUCK_ADJUSTED = ("hedged_points_per_game", "hedged_points_per_match")  # measures with the luck subtracted
 UNITS = {
     "points_per_game": "points",
     "points_per_match": "points",
@@ -51,16 +51,17 @@ class StudyParameters(NetworkChoice):
     with_luck: bool = False
 
     def usual_network(self, network: str) -> str:
-        """The name of a network in this study: see `NetworkChoice.usual_network`."""
+        """Return the name of a network in this study: see `NetworkChoice.usual_network`."""
         return player_of(self.study, network)
 
     def arms(self) -> tuple[Arm, ...]:
-        """The arms (series of games) that make up the study. Raises InvalidParameterError if there is no such study."""
+        """Return the arms (series of games) that make up the study. Raises InvalidParameterError if there is no such
+        study."""
         return arms_of(self.study)
 
 
 def published_studies() -> dict[StudyParameters, Path]:
-    """The folders of the studies in the package, by parameters; studies with a damaged manifest are left out."""
+    """Return the folders of the studies in the package, by parameters. Studies with a damaged manifest are left out."""
     return published_versions(PUBLISHED, StudyParameters)
 
 
@@ -86,7 +87,7 @@ class CubeStudies(Dataset[StudyParameters]):
         Column("sample_size", "BIGINT", "", "Money games, or matches"),
         Column("published_value", "DOUBLE", "as its row says", "What was published, null where nothing was"),
     )
-    sample_rows = 100  # games; larger arms take up to a minute
+    sample_rows = 100  # maximum number of games of an arm that verify plays again; larger arms take up to a minute
     key = ("match_length", "setting", "measure")
     arrays = (
         FlatArray("lengths", "int16", "row", "Match length, 0 for money"),

@@ -27,7 +27,7 @@ from bgdata.studies.kinds.cube_studies import (
 )
 from bgdata.studies.kinds.shared.cube_arms import CUBES, ENDINGS, Arm
 
-STEPS = 10_000  # per luck-adjusted point, so that sums are integers
+STEPS = 10_000  # steps in a luck-adjusted point, so that sums are integers
 
 
 class CubeStudiesComputation(Computation[StudyParameters]):
@@ -89,13 +89,14 @@ class CubeStudiesComputation(Computation[StudyParameters]):
 
 
 def settings_of(parameters: StudyParameters, folders: Mapping[str, str]) -> Settings:
-    """The settings that a worker needs to run `play_study`. `folders` are those of the network and tables, by role."""
+    """Return the settings that a worker needs to run `play_study`. `folders` are the folders of the network and tables,
+    by role."""
     wanted = ("study", "games", "seed", "with_luck")
     return {**folders, **{name: getattr(parameters, name) for name in wanted}}
 
 
 def shard_ranges(parameters: StudyParameters) -> list[range]:
-    """The range of items in each shard; match `match` of arm `arm` is item `arm * games + match`."""
+    """Return the range of items in each shard; match `match` of arm `arm` is item `arm * games + match`."""
     found = []
     for number, arm in enumerate(parameters.arms()):
         size = max(2, SHARD_GAMES // max(1, arm.length) // 2 * 2)
@@ -105,7 +106,7 @@ def shard_ranges(parameters: StudyParameters) -> list[range]:
 
 
 def play_study(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Play the items `begin` to before `end`, all of one arm, and return the array `sums` with a row for each
+    """Play the items from `begin` to before `end`, all of one arm, and return the array `sums` with a row for each
     measure."""
     games, seed = int(settings["games"]), int(settings["seed"])
     with_luck = bool(settings["with_luck"])
@@ -129,8 +130,8 @@ def play_study(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 
 
 def match_values(found: CubefulResults) -> dict[str, Array]:
-    """int64[matches, measure]: the MATCH_MEASURES of each match for the first side; matches 2k and 2k + 1 are a
-    pair."""
+    """Return the MATCH_MEASURES of each match for the first side, as int64[matches, measure]. Matches 2k and 2k + 1 are
+    a pair."""
     seats = np.arange(len(found.lucks)) % 2
     won = (found.column("winner")[found.offsets[1:] - 1] == seats).astype(np.int64)
     return {
@@ -142,8 +143,8 @@ def match_values(found: CubefulResults) -> dict[str, Array]:
 
 
 def game_values(found: CubefulResults, *, is_paired: bool) -> dict[str, Array]:
-    """int64[games, measure]: the MONEY_MEASURES of each game for the first side, or for player 0 if games are not in
-    pairs."""
+    """Return the MONEY_MEASURES of each game for the first side, or for player 0 if games are not in pairs, as
+    int64[games, measure]."""
     seats = np.arange(len(found.games)) % 2 if is_paired else np.zeros(len(found.games), np.int64)
     won = (found.column("winner") == seats).astype(np.int64)
     points, cubes, ways = (found.column(name) for name in ("points", "cube_value", "way"))
@@ -159,21 +160,21 @@ def game_values(found: CubefulResults, *, is_paired: bool) -> dict[str, Array]:
 
 
 def luck_adjusted_steps(results: Array, lucks: Array, seats: Array) -> Array:
-    """int64[n]: the results of the players in `seats` minus their luck, in steps of a point. `lucks` are the luck of
-    player 0."""
+    """Return the results of the players in `seats` minus their luck, in steps of a point, as int64[n]. `lucks` are the
+    luck of player 0."""
     own_luck = np.where(seats == 0, lucks, -lucks)
     steps: Array = np.rint((results - own_luck) * STEPS).astype(np.int64)
     return steps
 
 
 def measures_of(parameters: StudyParameters, arm: Arm) -> tuple[str, ...]:
-    """The names of the measures that an arm has."""
+    """Return the names of the measures that an arm has."""
     names = MATCH_MEASURES if arm.length else MONEY_MEASURES
     return names if parameters.with_luck else tuple(name for name in names if name not in LUCK_ADJUSTED)
 
 
 def rows_of(parameters: StudyParameters, sums: list[Array]) -> dict[str, Array]:
-    """All arrays of a version, from int64[measures, (sum, sum of squares)] for each arm."""
+    """Return all arrays of a version, from int64[measures, (sum, sum of squares)] for each arm."""
     rows = []
     for arm, values in zip(parameters.arms(), sums, strict=True):
         count = parameters.games // 2 if arm.is_paired else parameters.games

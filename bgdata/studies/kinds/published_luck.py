@@ -20,7 +20,7 @@ FIGURES = ("average", "evaluation", "printed_luck")
 
 @dataclass(frozen=True)
 class LuckParameters(Parameters):
-    """Parameters of `published_luck`: the name of the match; there is only one."""
+    """Parameters of `published_luck`: the name of the match. There is only one match."""
 
     match: str = MATCH
 
@@ -71,7 +71,7 @@ class PublishedLuck(Dataset[LuckParameters]):
 
 @lru_cache(maxsize=1)
 def published_rows() -> tuple[Mapping[str, str], ...]:
-    """The rows of the package's file of published luck, by column."""
+    """Return the rows of the package's file of published luck, by column."""
     with FILE.open(encoding="utf-8", newline="") as lines:
         return tuple(csv.DictReader(lines))
 

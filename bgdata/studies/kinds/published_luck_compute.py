@@ -37,7 +37,7 @@ class PublishedLuckComputation(Computation[LuckParameters]):
 
 
 def published_arrays() -> dict[str, Array]:
-    """All declared arrays, from the rows of the package's file."""
+    """Return all declared arrays, from the rows of the package's file."""
     rows = published_rows()
     arrays: dict[str, Array] = {f"{name}s": np.array([int(row[name]) for row in rows], np.int8) for name in INTEGERS}
     arrays["programs"] = np.array([PROGRAMS.index(row["program"]) for row in rows], np.uint8)

@@ -17,7 +17,7 @@ from bgdata.store.parameters import Parameters
 
 DECISIONS = ("double", "redouble", "take")
 WEIGHTINGS = ("equal", "played", "longer")
-LONGER_CHECKERS = 5  # at least, of both sides: with fewer, players count rolls rather than pips
+LONGER_CHECKERS = 5  # minimum number of checkers of both sides: with fewer, players count rolls rather than pips
 PARTS = ("all", "tested")
 POINTS = "points per unit cube"
 
@@ -79,7 +79,7 @@ class RaceRules(Dataset[RaceRuleParameters]):
     )
     parameters = RaceRuleParameters
     defaults = more = (RaceRuleParameters(),)
-    smallest = RaceRuleParameters(**vars(SELFPLAY.smallest), checkers=6)  # few games do not reach a smaller table
+    smallest = RaceRuleParameters(**vars(SELFPLAY.smallest), checkers=6)  # so few games reach no smaller table
 
     def slug(self, parameters: RaceRuleParameters) -> str:
         return f"{parameters.points}x{parameters.checkers}-of-{SELFPLAY.slug(corpus_of(parameters))}"
@@ -101,7 +101,7 @@ class RaceRules(Dataset[RaceRuleParameters]):
 
 
 def corpus_of(parameters: RaceRuleParameters) -> SelfPlayParameters:
-    """The parameters of the corpus that says how often positions come up."""
+    """Return the parameters of the corpus that says how often positions occur."""
     return SelfPlayParameters(**{name: getattr(parameters, name) for name in SelfPlayParameters.names()})
 
 

@@ -27,8 +27,8 @@ from bgdata.studies.race_rules import FOUND, NAMES, RULES, penalized_pips, side_
 from bgdata.studies.race_scores import N_DECISIONS, STEPS, SUMS, is_tested, merge_sums, pair_sums
 from bgdata.studies.race_search import FoundRule, Pairs, found_rule
 
-BLOCK_PAIRS = 2_000_000  # scored at a time
-SEARCH_PAIRS = 4_000_000  # drawn from the table for the search, which learns from the half that is not tested
+BLOCK_PAIRS = 2_000_000  # pairs that are scored at a time
+SEARCH_PAIRS = 4_000_000  # pairs of the table that are sampled for the search, which learns from the untested half
 
 
 class RaceRulesComputation(Computation[RaceRuleParameters]):
@@ -84,14 +84,14 @@ class RaceRulesComputation(Computation[RaceRuleParameters]):
 
 
 class Races(NamedTuple):
-    """Solved races: an exact table, the counts that rules need of its layouts (without the empty layout 0), and the
+    """Solved races: an exact table, the counts of its layouts that rules need (without the empty layout 0), and the
     pairs of layouts that occur in a corpus."""
 
     exact: TwoSidedTable
     layouts: Array  # int8[n, points]
     sides: Array  # float64[n, N_COUNTS]
     played: Array  # int64[k, (on roll, opponent)] position indexes of distinct pairs
-    occurrences: Array  # int64[k]
+    occurrences: Array  # int64[k] number of turns in which the pair occurs
 
     @classmethod
     def of(cls, inputs: Mapping[str, Table]) -> Races:
@@ -104,27 +104,27 @@ class Races(NamedTuple):
 
     @property
     def longer(self) -> Races:
-        """The same races, but only with those pairs of the corpus in which both sides have at least LONGER_CHECKERS
+        """The same races, with only those pairs of the corpus in which both sides have at least LONGER_CHECKERS
         checkers."""
         checkers = self.layouts.sum(axis=1)[self.played - 1]
         chosen = checkers.min(axis=1, initial=len(self.layouts)) >= LONGER_CHECKERS
         return self._replace(played=self.played[chosen], occurrences=self.occurrences[chosen])
 
     def margins(self, on_roll: Array, opponents: Array) -> Array:
-        """float64[n, 3]: how much a double, a redouble and a take gain, for n pairs of position indexes."""
+        """Return how much a double, a redouble and a take gain, as float64[n, 3], for n pairs of position indexes."""
         return margins(self.exact.probe_many(on_roll, opponents)[:, TABLE_ORDER])
 
     def margins_of_rows(self, on_roll: Array) -> Array:
-        """float64[n, opponents, 3]: the `margins` of consecutive position indexes on roll against all others, in table
-        order."""
+        """Return the `margins` of consecutive position indexes on roll against all others, in table order, as
+        float64[n, opponents, 3]."""
         rows = self.exact.stored[on_roll[0] : on_roll[-1] + 1, 1:]
         found = self.exact.decode(rows)[..., TABLE_ORDER].reshape(-1, len(TABLE_ORDER))
         return margins(found).reshape(*rows.shape[:2], N_DECISIONS)
 
 
 def played_pairs(corpus: Table, exact: TwoSidedTable) -> tuple[Array, Array]:
-    """int64[k, 2]: the distinct pairs of layouts of a table that occur in a corpus, ascending; and int64[k]: in how
-    many turns each occurs."""
+    """Return the distinct pairs of layouts of a table that occur in a corpus, ascending, as int64[k, 2], and in how
+    many turns each occurs, as int64[k]."""
     boards = np.asarray(corpus.array("turn_boards"))
     indexes = np.empty((len(boards), 2), np.int64)
     fill_covered(boards, exact.points, exact.checkers, indexes)
@@ -175,7 +175,8 @@ def score_rules(races: Races, advance: Callable[[int], object] = lambda _: None)
 
 
 def found_rules(races: Races) -> list[FoundRule]:
-    """The rule that the search finds for each weighting of positions, on the half of the pairs that is not tested."""
+    """Return the rule that the search finds for each weighting of positions, on the half of the pairs that is not
+    tested."""
     on_roll, opponent = searched_pairs(len(races.layouts))
     equal = (on_roll, opponent, np.ones(len(on_roll), np.int64))
     played = [(*each.played.T, each.occurrences) for each in (races, races.longer)]
@@ -183,8 +184,8 @@ def found_rules(races: Races) -> list[FoundRule]:
 
 
 def searched_pairs(layouts: int) -> tuple[Array, Array]:
-    """The pairs of layouts for the search, as position indexes, int64[n] for each side: all pairs, or SEARCH_PAIRS
-    pairs drawn by a hash."""
+    """Return the pairs of layouts for the search, as position indexes, int64[n] for each side. They are all pairs, or
+    SEARCH_PAIRS pairs chosen by a hash."""
     numbers = np.arange(min(layouts**2, SEARCH_PAIRS), dtype=np.uint64)
     if layouts**2 > SEARCH_PAIRS:
         numbers = mix_bits(numbers + GAMMA) % np.uint64(layouts**2)
@@ -193,8 +194,8 @@ def searched_pairs(layouts: int) -> tuple[Array, Array]:
 
 
 def training_pairs(races: Races, on_roll: Array, opponent: Array, occurrences: Array) -> Pairs:
-    """The given pairs of position indexes without those on which rules are tested, for the search. `occurrences` are
-    their weights."""
+    """Return the given pairs of position indexes without those on which rules are tested, for the search. `occurrences`
+    are their weights."""
     chosen = ~is_tested(on_roll, opponent)
     own, other = on_roll[chosen], opponent[chosen]
     steps = np.rint(races.margins(own, other) * STEPS).astype(np.int32)
@@ -202,8 +203,8 @@ def training_pairs(races: Races, on_roll: Array, opponent: Array, occurrences: A
 
 
 def arrays_of(sums: Array, found: Sequence[FoundRule]) -> dict[str, Array]:
-    """All arrays of a version, in key order. `sums` is int64[rules, decisions, weightings, halves, SUMS]; `found` are
-    the rules that the search found."""
+    """Return all arrays of a version, in key order. `sums` is int64[rules, decisions, weightings, halves, SUMS];
+    `found` are the rules that the search found."""
     parts = np.stack([merge_sums(sums, axis=3), sums[..., 1, :]], axis=3)
     shape = parts.shape[:-1]
     sources = [*(rule.source for rule in RULES.values()), *map(formula_text, found)]
@@ -233,7 +234,7 @@ PENALTY_WORDS = {
 
 
 def formula_text(rule: FoundRule) -> str:
-    """The formula of a found rule, in words."""
+    """Return the formula of a found rule, in words."""
     penalties, (part, double, redouble, take) = rule
     added = [
         f"{weight:+d} for {words.format(beyond_text(getattr(penalties, f'{name}_spare', 0)))}"
@@ -246,13 +247,13 @@ def formula_text(rule: FoundRule) -> str:
 
 
 def beyond_text(spare: int) -> str:
-    """Words such as " beyond 2" for checkers that are counted only above the first `spare`; empty if all are
+    """Return words such as " beyond 2" for checkers that are counted only above the first `spare`; empty if all are
     counted."""
     return f" beyond {spare}" if spare else ""
 
 
 def margin_bound(points: int, checkers: int) -> float:
-    """The error bound of a margin, which is a sum of at most three rounded equities."""
+    """Return the error bound of a margin, which is a sum of at most three rounded equities."""
     return 3 * error_bound(points, checkers)
 
 

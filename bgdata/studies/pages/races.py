@@ -34,8 +34,8 @@ select on_roll_group, opponent_group, mean_difference from race_error
 where variant = $variant and grouping = 'pips' order by all
 """
 CELL = 6  # units of the picture per pip
-STRONGEST = 0.004  # points: mean difference with the strongest color
-BAR = 220  # units of the longest bar
+STRONGEST = 0.004  # points: mean difference that has the strongest color
+BAR = 220  # length of the longest bar, in units of the picture
 
 
 def page(site: Site, request: Request) -> Page:
@@ -66,13 +66,13 @@ def page(site: Site, request: Request) -> Page:
 
 
 def query_variants(site: Site, query: str) -> list[str]:
-    """The variants in the column of a query, in the query's order: largest first. The site keeps the answer."""
+    """Return the variants in the column of a query, in the query's order: largest first. The site keeps the answer."""
     return site.keep(query, lambda: [row["variant"] for row in site.rows(query)])
 
 
 def variant_named(kind: str, variants: Sequence[str], name: str) -> str:
-    """The variant called `name`; by default the first of `variants`, or an empty string if there are none. Raises
-    MissingTableError if there is no such variant."""
+    """Return the variant called `name`; by default the first of `variants`, or an empty string if there are none.
+    Raises MissingTableError if there is no such variant."""
     if name and name not in variants:
         raise MissingTableError(f"no {kind}/{cite(name)} in warehouse (have: {', '.join(variants) or 'none'})")
     return name or next(iter(variants), "")
@@ -100,14 +100,14 @@ def rule_rows(rules: Sequence[Row], by: str) -> Iterator[Row]:
 
 
 def total_loss(row: Row, prefix: str) -> float:
-    """The total loss of a rule over its three decisions, in points per unit cube. `prefix` is the weighting's prefix of
-    column names."""
+    """Return the total loss of a rule over its three decisions, in points per unit cube. `prefix` is the weighting's
+    prefix of column names."""
     return float(row[f"{prefix}total_loss"])
 
 
 def worst_pairs(site: Site, errors: Sequence[Row], variant: str) -> Iterator[Row]:
-    """Yield the two pairs of layouts where combined one-sided tables are most wrong, in either direction, with the
-    addresses of their pages."""
+    """Yield the two pairs of layouts where combined one-sided tables have the largest error, one in each direction,
+    with the addresses of their pages."""
     for row in errors:
         if row["grouping"] == "all":
             points = int(str(site.warehouse.open("race_error", variant).manifest.parameters["points"]))
@@ -117,8 +117,8 @@ def worst_pairs(site: Site, errors: Sequence[Row], variant: str) -> Iterator[Row
 
 
 def error_picture(site: Site, variant: str) -> str:
-    """An SVG picture of the mean error of combining by the pip counts of both sides. Each pair is a square; squares of
-    a color are one path."""
+    """Return an SVG picture of the mean error of combining by the pip counts of both sides. Each pair is a square;
+    squares of a color are one path."""
     paths: dict[int, list[str]] = {}
     rows = site.rows(PIPS, {"variant": variant})
     most = max((row["on_roll_group"] for row in rows), default=1)

@@ -38,7 +38,7 @@ def claims(site: Site, request: Request) -> Page:
     query = {**words, "erratum": int(is_erratum)}
 
     def link(**changed: object) -> str:
-        """The address of this page with the same filters, except for the changed ones."""
+        """Return the address of this page with the same filters, except for the changed ones."""
         return address("/claims", query | changed)
 
     shown_ = {
@@ -64,7 +64,7 @@ def claims(site: Site, request: Request) -> Page:
 
 
 def register_of(site: Site) -> tuple[Table, list[Row]]:
-    """The current register of claims and its rows. Raises MissingTableError if there is none."""
+    """Return the current register of claims and its rows. Raises MissingTableError if there is none."""
 
     def read() -> tuple[Table, list[Row]]:
         table = current_register(site.warehouse)

@@ -74,8 +74,8 @@ def output_trials(warehouse: Warehouse, /, plot: Path | None, force: bool, form:
 
 
 def mean_row(rows: Sequence[Row]) -> Row:
-    """The mean of each figure over the last half of a trial's rows. The rows' test games have different dice, so the
-    standard error is that of independent results."""
+    """Return the mean of each figure over the last half of a trial's rows. The test games of different rows have
+    different dice, so the standard error is that of independent results."""
     last = rows[len(rows) // 2 :]
     names = [column.name for column in FIGURES]
     means = {name: float(np.mean([row[name] for row in last])) for name in names}
@@ -91,7 +91,8 @@ def mean_lines(means: Sequence[Row]) -> Iterator[str]:
 
 
 def figure_value(row: Row, name: str) -> float:
-    """The figure called `name` in a row; `gammon_given_win` is the chance of a gammon divided by the chance to win."""
+    """Return the figure called `name` in a row. The figure `gammon_given_win` is the chance of a gammon divided by the
+    chance to win."""
     return float(row["win_gammon"] / row["win"] if name == "gammon_given_win" else row[name])
 
 

@@ -256,7 +256,7 @@ def turn_input(warehouse: Warehouse, /, plot: Path | None, force: bool, form: st
 
 
 def _curve_lines(games: list[int], rows: list[Row]) -> Iterator[str]:
-    """Yield lines of text with the chances of each arm in percent, one for each number of games."""
+    """Yield lines of text with the chances of each arm in percent, one line for each number of games."""
     yield "chances at the start for the player on roll, in %: to win, to win a gammon, to lose a gammon"
     columns, lines = [Column("games", COUNT, width=9)], [{"games": count} for count in games]
     for place, arm in enumerate(ARMS):

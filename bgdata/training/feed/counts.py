@@ -1,7 +1,8 @@
 """Counts of the rows of each block of a version by split and class, and of the rows that the guard leaves out.
 
-Pools and epochs follow from these counts. The counts of a large version are kept in the user's cache, with a hash, in a
-file whose name depends on everything that decides them: opening a feed of the version again reads no row.
+Pools and epochs follow from these counts. The counts of a large version are saved in the user's cache with a hash, so
+that opening a feed of the version again reads no row. The name of the file depends on everything that the counts depend
+on.
 """
 
 from __future__ import annotations
@@ -22,16 +23,17 @@ from bgdata.store.manifest import canonical_json
 from bgdata.store.storage import write_file
 from bgdata.training.feed.rows import GUARDED, Bytes, Guard, LabelledRows, counted_place
 
-Counts = NDArray[np.uint32]  # [blocks, splits, classes of COUNTED and what is guarded]
-KEPT_ROWS = 1 << 20  # rows of a version whose counts are kept: fewer are counted in some hundredths of a second
-READ_ROWS = 1 << 15  # at a time, in whole blocks
+Counts = NDArray[np.uint32]  # [blocks, splits, classes of COUNTED and then guarded rows]
+KEPT_ROWS = 1 << 20  # counts of smaller versions are not saved, because counting takes hundredths of a second
+READ_ROWS = 1 << 15  # rows that are read at a time, in whole blocks
 FORMAT = 1  # format of the files
 _HASH_BYTES = 32
 
 
 def block_counts(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Counts:
-    """The number of rows of each split and class in every block of `block_rows` rows of a version, read from a file if
-    they have been counted before. Raises the same exceptions as reading the version's arrays."""
+    """Return the number of rows of each split and class in every block of `block_rows` rows of a version. The counts
+    are read from a file if the rows have been counted before. Raises the same exceptions as reading the version's
+    arrays."""
     if len(rows) < KEPT_ROWS:
         return count_blocks(rows, guard, block_rows)
     shape, path = (-(-len(rows) // block_rows), len(SPLITS), GUARDED + 1), counts_file(rows, guard, block_rows)
@@ -41,14 +43,14 @@ def block_counts(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Co
         if hashlib.sha256(found).digest() == seal and len(found) == 4 * int(np.prod(shape)):
             return np.frombuffer(found, np.uint32).reshape(shape)
     counts = count_blocks(rows, guard, block_rows)
-    with suppress(OSError, StorageError):  # counts that cannot be kept are counted again
+    with suppress(OSError, StorageError):  # counts that cannot be saved are counted again next time
         path.parent.mkdir(parents=True, exist_ok=True)
         write_file(path, hashlib.sha256(counts.tobytes()).digest() + counts.tobytes())
     return counts
 
 
 def counts_file(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Path:
-    """The path of the file that keeps the counts of a version."""
+    """Return the path of the file with the saved counts of a version."""
     recipe = {
         "format": FORMAT,
         "version": rows.table.manifest.digest,

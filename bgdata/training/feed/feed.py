@@ -1,10 +1,10 @@
 """Batches of positions with their chances, in an order that depends on the seed and the epoch alone.
 
-Opening a feed counts the rows of the split, or finds them counted; rows are read, and checked, by pools of some hundred
-thousand that are in memory one at a time. With one source of rows, an epoch ends when each row has been seen once.
-Several sources, by weights or by classes, get fixed shares of every batch, and an epoch ends when all rows have been
-seen; sources that are exhausted earlier start again in another order. Several processes that learn together get the
-batches of an epoch in turn, all of them equally many.
+Opening a feed counts the rows of the split, or loads the saved counts. Rows are read, and checked, in pools of some
+hundred thousand rows, one of which is in memory at a time. With one source of rows, an epoch ends when each row has
+been seen once. With several sources, by weights or by classes, each source gets a fixed share of every batch, and an
+epoch ends when all rows have been seen; a source that is exhausted earlier starts again in another order. Several
+processes that learn together get the batches of an epoch in turn, the same number each.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from bgdata.training.feed.torch import TorchBatches
 
 FORMAT = 2  # raised when the same recipe would give other batches
-# by format: the rows of a block, the blocks of a pool, and the format. Those of 1 were whole blocks in random order, by
-# which a version could be any share of a batch: networks that learned so are trained again as they were.
+# By format: the rows of a block, the blocks of a pool, and the format. Pools of format 1 were whole blocks in random
+# order, so a version could be any share of a batch. It is there to train older networks again as they were trained.
 ORDERS = {1: (245_760, 4, 1), FORMAT: (1_024, 960, FORMAT)}
-MIX = 1 << 32  # in the place of a stream's number: the order inside a batch
+MIX = 1 << 32  # stands for a stream's number in keys of the order inside a batch
 CLASSES = {entry.name.lower(): entry for entry in (PositionClass.CONTACT, PositionClass.CRASHED, PositionClass.RACE)}
-UNEVEN = ("drop", "fill")  # what happens to the end of an epoch that does not go evenly into the processes
+UNEVEN = ("drop", "fill")  # what happens to rows at the end of an epoch that processes cannot share evenly
 
 
 class Place(NamedTuple):
@@ -66,8 +66,8 @@ class Place(NamedTuple):
 class FeedRecipe:
     """Everything that the batches of a feed depend on. `sources` contains a weight and the digests of versions for each
     requested kind or variant. `strata` contains the shares of classes; if it is empty, classes are as frequent as in
-    the sources. `benchmarks` contains the digests of the versions whose positions are left out, or None to leave out
-    none."""
+    the sources. `benchmarks` contains the digests of the versions whose positions are left out; None leaves out no
+    position."""
 
     sources: Mapping[str, Mapping[str, Any]]  # name -> {"weight": 2.0, "versions": {"kind/variant/version": digest}}
     split: str
@@ -103,8 +103,8 @@ class FeedRecipe:
         self.input_set_of()
 
     def input_set_of(self) -> InputSet | None:
-        """The input set that computes `features`; None if batches contain boards alone. Raises UnknownInputSetError if
-        it is unknown, and UsageError if its revision is not the current one."""
+        """Return the input set that computes `features`; None if batches contain boards alone. Raises
+        UnknownInputSetError if the input set is unknown, and UsageError if its revision is not the current one."""
         if not self.features:
             return None
         label, _, revision = self.features.partition("@")
@@ -114,13 +114,13 @@ class FeedRecipe:
         return input_set
 
     def record(self) -> dict[str, Any]:
-        """The fields as JSON values, for states and manifests; `from_record` reads them back."""
+        """Return the fields as JSON values, for states and manifests; `from_record` reads them back."""
         return asdict(self)
 
     @classmethod
     def from_record(cls, values: object) -> FeedRecipe:
-        """The recipe that `record` returned as `values`. Raises UsageError for other values, or for a record of another
-        format."""
+        """Return the recipe that `record` returned as `values`. Raises UsageError for other values, or for a record of
+        another format."""
         if not isinstance(values, Mapping) or set(values) != {field.name for field in fields(cls)}:
             raise UsageError(f"expected the record of a feed of format {FORMAT}, got {values!r:.80}")
         recipe = cls(**values)
@@ -129,8 +129,8 @@ class FeedRecipe:
 
 
 def parse_place(recipe: FeedRecipe, state: Mapping[str, Any]) -> Place:
-    """The position of the next batch, from a state that `Feed.state_after` returned. Raises UsageError, which names the
-    first difference, if the state is from a feed with another recipe."""
+    """Return the position of the next batch, from a state that `Feed.state_after` returned. Raises UsageError if the
+    state is from a feed with another recipe; the error names the first difference."""
     if set(state) != {"feed", "epoch", "batch"}:
         raise UsageError(f"expected a state with feed, epoch and batch, got {', '.join(map(str, state)) or 'none'}")
     own, given = recipe.record(), state["feed"]
@@ -151,7 +151,7 @@ def parse_place(recipe: FeedRecipe, state: Mapping[str, Any]) -> Place:
 
 
 def share_out(total: int, weights: Sequence[float | Fraction]) -> list[int]:
-    """Divide `total` units into whole parts in proportion to `weights`. Units that rounding leaves over go to the
+    """Divide `total` units into whole parts in proportion to `weights`. Units that are left over by rounding go to the
     largest remainders; ties go to the first."""
     fractions = [Fraction(weight) for weight in weights]
     exact = [weight * total / sum(fractions) for weight in fractions]
@@ -164,10 +164,10 @@ def share_out(total: int, weights: Sequence[float | Fraction]) -> list[int]:
 
 class Feed:
     """The batches of a recipe from a given position on, for `epochs` epochs, or without end if `epochs` is None. A feed
-    can be sent to other processes; it takes along the row counts made when it was opened.
+    can be sent to other processes, with the row counts that were made when it was opened.
 
-    Raises MissingTableError if versions are gone, and UsageError if the split has no rows or batches are too small for
-    their shares. Reading a batch raises CheckFailedError if its targets are not chances."""
+    Raises MissingTableError if versions no longer exist, and UsageError if the split has no rows or batches are too
+    small for their shares. Reading a batch raises CheckFailedError if its targets are not chances."""
 
     def __init__(
         self,
@@ -186,7 +186,7 @@ class Feed:
         digests = {name: digest for source in recipe.sources.values() for name, digest in source["versions"].items()}
         self.versions = tuple(sorted(digests))
         tables = [open_version(warehouse, name, digests[name]) for name in self.versions]
-        # what a reader should know of the rows: versions of the same games, of which positions come more than once
+        # versions of the same games, whose positions occur more than once: the user should know
         games = [games_of(warehouse, table) for table in tables]
         self.notes = tuple(
             f"{self.versions[one]} and {self.versions[other]} are of the same games: {games[one]}"
@@ -201,7 +201,7 @@ class Feed:
         total = sum((each.sum(axis=0, dtype=np.int64) for each in counts), np.zeros(GUARDED + 1, np.int64))
         # rows of the split that the guard leaves out: positions of benchmarks, for either side
         self.guarded = int(total[GUARDED])
-        # int64[class]: rows of each class, as gnubg's files number them, that an epoch may see
+        # int64[class]: number of rows of each class that an epoch may see; classes are numbered as in gnubg's files
         self.class_counts = np.zeros(max(COUNTED) + 1, np.int64)
         self.class_counts[list(COUNTED)] = total[:GUARDED]
         streams = self._open_streams(counts)
@@ -231,11 +231,11 @@ class Feed:
         return f"Feed({', '.join(self.versions)}: {self.row_count:,} rows of {self.recipe.split}, {guard}{rank})"
 
     def share(self, rank: int, ranks: int, uneven: str = "drop") -> Feed:
-        """The part of this feed for process number `rank` (from 0) of `ranks` processes that train together. Each of
-        them opens the same feed and gets every `ranks`-th batch, in each epoch as many as every other process, all of
-        full size. Rows at the end of an epoch that cannot be divided evenly among the processes are left out (`drop`),
-        or filled up with rows of another round of the same epoch (`fill`). Raises UsageError if numbers are out of
-        range, or if there are fewer batches than processes."""
+        """Return the part of this feed for process number `rank` (from 0) of `ranks` processes that train together.
+        Each of them opens the same feed and gets every `ranks`-th batch. In each epoch all processes get the same
+        number of batches, all of full size. Rows at the end of an epoch that cannot be divided evenly among the
+        processes are left out (`drop`), or filled up with rows of another round of the same epoch (`fill`). Raises
+        UsageError if numbers are out of range, or if there are fewer batches than processes."""
         if not 0 <= rank < ranks:
             raise UsageError(f"expected a rank from 0 to ranks - 1, got rank {rank} of {ranks}")
         if uneven not in UNEVEN:
@@ -262,8 +262,8 @@ class Feed:
             number, epoch = number - steps, epoch + 1
 
     def batch(self, epoch: int, number: int) -> Batch:
-        """One batch of an epoch, both numbered from 0. If the feed reads a single stream of rows, the epoch's last
-        batch may be shorter; several streams, or a feed filled up with `fill`, start again instead."""
+        """Read one batch of an epoch, both numbered from 0. If the feed reads a single stream of rows, the epoch's last
+        batch may be shorter. Several streams, or a feed filled up with `fill`, start again instead."""
         size = self.recipe.batch_size
         if len(self._streams) == 1:
             stream, end = self._streams[0], (number + 1) * size
@@ -275,56 +275,57 @@ class Feed:
             rows = found.take(random_order((self.recipe.seed, MIX, epoch, number), len(found.rows)))
         input_set, features = self.recipe.input_set_of(), None
         if input_set is not None:
-            with threads(1):  # a batch is too small to wait for threads that a learner keeps busy
+            with threads(1):  # a batch is too small to wait for threads that the training keeps busy
                 features = np.multiply(encode(input_set, rows.boards), np.float32(1 / UNIT), dtype=np.float32)
         return Batch(rows.boards, features, *rows[1:], epoch, number, self._after(epoch, number))
 
     def state_after(self, batch: Batch) -> dict[str, Any]:
-        """The state of the feed after `batch`, as JSON of some kilobytes. `Versions.batches` continues from it if it is
-        passed as `state`. If processes share the feed, all get the same state for batches that they read at the same
-        time, and any number of processes may continue from it."""
+        """Return the state of the feed after `batch`, as JSON of some kilobytes. `Versions.batches` continues from the
+        state if it gets it as `state`. If processes share the feed, all get the same state for batches that they read
+        at the same time, and any number of processes may continue from it."""
         epoch, number = batch.after
         return {"feed": self.recipe.record(), "epoch": int(epoch), "batch": int(number)}
 
     def seen(self, last: Batch, begin: Place = Place(0, 0)) -> dict[str, Any]:  # noqa: B008
-        """A record of exactly which rows a training run has read, from the first batch (or `begin`) to the batch
-        `last`, for the manifest of the run: the recipe and two positions, as JSON of some kilobytes. `listed_rows`
-        lists the rows again. If processes share the feed, the record covers all of them."""
+        """Return a record of exactly which rows a training run has read, from the first batch (or `begin`) to the batch
+        `last`, for the manifest of the run. The record is the recipe and two positions, as JSON of some kilobytes;
+        `listed_rows` lists the rows again. If processes share the feed, the record covers all of them."""
         after = self.state_after(last)
         shared = {"ranks": self.ranks, "uneven": self.uneven} if self.ranks > 1 else {}
         return {"feed": after["feed"], "begin": list(begin), "end": [after["epoch"], after["batch"]], **shared}
 
     def torch(self, rank: int = 0, ranks: int = 1, uneven: str = "drop") -> TorchBatches:
-        """A PyTorch IterableDataset of whole batches, for `DataLoader(..., batch_size=None)`; see `feed.torch`. If
-        `rank` and `ranks` are given, it contains the batches of that `share`."""
+        """Return a PyTorch IterableDataset of whole batches, for `DataLoader(..., batch_size=None)`; see `feed.torch`.
+        If `rank` and `ranks` are given, it contains the batches of that `share`."""
         from bgdata.training.feed.torch import TorchBatches
 
         return TorchBatches(self if (rank, ranks) == (0, 1) else self.share(rank, ranks, uneven))
 
     def _start(self, epoch: int) -> int:
-        """The number of the first batch that this feed reads in an epoch."""
+        """Return the number of the first batch that this feed reads in an epoch."""
         return self.begin.batch if epoch == self.begin.epoch else 0
 
     def _steps(self, start: int) -> int:
-        """The number of batches that every process gets in an epoch, from batch `start` on."""
+        """Return the number of batches that every process gets in an epoch, from batch `start` on."""
         shares = list(zip(self._streams, self._shares, strict=True))
         batches = max(-(-stream.count // share) for stream, share in shares)
         if self.ranks > 1 and self.uneven == "drop":
-            if len(shares) == 1:  # without a batch that is not full
+            if len(shares) == 1:  # leave out a last batch that is not full
                 batches = self._streams[0].count // self._shares[0]
             return max(batches - start, 0) // self.ranks
         return -(-max(batches - start, 0) // self.ranks)
 
     def _after(self, epoch: int, number: int) -> Place:
-        """The position at which all processes continue once each has read its batch, `number` of `epoch` being one of
-        these."""
+        """Return the position at which all processes continue after each has read one batch. Batch `number` of `epoch`
+        is one of these batches."""
         start = self._start(epoch)
         step = (number - start) // self.ranks + 1
         return Place(epoch, start + step * self.ranks) if step < self._steps(start) else Place(epoch + 1, 0)
 
     def _open_streams(self, counts: Sequence[Counts]) -> list[tuple[Stream, Fraction]]:
-        """The streams of rows with their weights, in the order of their names. If a source has no rows of a class, the
-        other sources fill its share of that class. Raises UsageError if a source has no rows at all."""
+        """Open the streams of rows, and return them with their weights, in the order of their names. If a source has no
+        rows of a class, the other sources fill its share of that class. Raises UsageError if a source has no rows at
+        all."""
         streams: list[tuple[Stream, Fraction]] = []
         names, sources = zip(*sorted(self.recipe.sources.items()), strict=True)
         for number, (stratum, share) in enumerate(sorted((self.recipe.strata or {"": 1}).items())):
@@ -386,8 +387,8 @@ def open_feed(
 
 
 def listed_rows(warehouse: Versions, seen: Mapping[str, Any]) -> Iterator[dict[str, NDArray[np.int64]]]:
-    """Yield the rows of each batch that a training run has read, in order: row numbers by version. `seen` is a record
-    from `Feed.seen`. Raises UsageError for any other record, and the same exceptions as `open_feed`."""
+    """Yield the rows of each batch that a training run has read, in order, as row numbers by version. `seen` is a
+    record from `Feed.seen`. Raises UsageError for any other record, and the same exceptions as `open_feed`."""
     named = {"feed", "begin", "end"}
     if not isinstance(seen, Mapping) or set(seen) not in (named, named | {"ranks", "uneven"}):
         raise UsageError(f"expected a record with feed, begin and end, got {seen!r:.80}")

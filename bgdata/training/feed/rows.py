@@ -1,4 +1,5 @@
-"""Versions with labels, and their rows: found by name, read in blocks, checked when read, split, and guarded."""
+"""Versions with labels, and their rows. This module finds versions by name, reads their rows in blocks and checks them,
+and says which split each row belongs to and which rows the guard leaves out."""
 
 from __future__ import annotations
 
@@ -28,9 +29,9 @@ Bytes = NDArray[np.uint8]
 
 
 def labelled_versions(warehouse: Versions, source: str) -> dict[str, str]:
-    """The digests of the versions that `source` names, by `kind/variant/version`. `source` is a kind, which means the
-    current versions of all its variants, or a variant or a version. Raises UnknownKindError if there is no such kind,
-    UsageError if it has no labels, and MissingTableError if there is no such version."""
+    """Return the digests of the versions that `source` names, by `kind/variant/version`. `source` is a version, a
+    variant, or a kind, which stands for the current versions of all its variants. Raises UnknownKindError if there is
+    no such kind, UsageError if it has no labels, and MissingTableError if there is no such version."""
     name, _, variant = source.partition("/")
     if not is_labelled(warehouse.kind(name)):
         labelled = ", ".join(kind.name for kind in warehouse.kinds.values() if is_labelled(kind))
@@ -41,7 +42,7 @@ def labelled_versions(warehouse: Versions, source: str) -> dict[str, str]:
 
 
 def benchmark_versions(warehouse: Versions) -> dict[str, str]:
-    """The digests of the current versions of all benchmarks, by `kind/variant/version`."""
+    """Return the digests of the current versions of all benchmarks, by `kind/variant/version`."""
     kinds = [kind.name for kind in warehouse.kinds.values() if is_benchmark(kind)]
     tables = [warehouse.open(kind, variant) for kind in kinds for variant in warehouse.variants(kind)]
     return {table.name: table.manifest.digest for table in tables}
@@ -57,10 +58,10 @@ def open_version(warehouse: Versions, version: str, digest: str) -> Table:
 
 
 def splits_of(warehouse: Versions, table: Table) -> Table | None:
-    """The version whose array `splits` says which split each row of `table` is in, as an index into
+    """Return the version whose array `splits` says which split each row of `table` is in, as an index into
     `selfplay.splits.SPLITS`. It is `table` itself, or the version whose positions `table` labels; None if neither has
-    splits. Raises MissingTableError if the latter is missing, because splits would differ without it."""
-    if any(entry.name.endswith("splits.npy") for entry in table.manifest.files):  # one, or one of each part
+    splits. Raises MissingTableError if the labelled version is missing, because splits would differ without it."""
+    if any(entry.name.endswith("splits.npy") for entry in table.manifest.files):  # one file, or one for each part
         return table
     source = table.manifest.inputs.get("source", "")
     if not source or "splits" not in [array.name for array in warehouse.kind(source.partition("/")[0]).arrays]:
@@ -72,8 +73,8 @@ def splits_of(warehouse: Versions, table: Table) -> Table | None:
 
 
 def labelled_positions(warehouse: Versions, table: Table) -> Table | None:
-    """The version whose positions `table` labels; None if `table` contains its own positions, or if that version is
-    missing."""
+    """Return the version whose positions `table` labels; None if `table` contains its own positions, or if that version
+    is missing."""
     name, _, digest = table.manifest.inputs.get("source", "").partition("@")
     kind, _, variant = name.partition("/")
     versions = warehouse.versions(kind, variant) if name else ()
@@ -81,13 +82,14 @@ def labelled_positions(warehouse: Versions, table: Table) -> Table | None:
 
 
 def games_of(warehouse: Versions, table: Table) -> str:
-    """A string that identifies the games that the rows of a version are from, except how many there are: equal strings
-    mean the same games. It is empty for positions that are not from games, or whose games are unknown."""
+    """Return a string that identifies the games that the rows of a version are from, except how many there are: equal
+    strings mean the same games. The string is empty for positions that are not from games, or whose games are
+    unknown."""
     source = labelled_positions(warehouse, table)
     if source is not None:
         return games_of(warehouse, source)
     recipe = table.manifest.parameters
-    if {"player", "version", "seed", "games"} <= set(recipe):  # a corpus, or what is made from one
+    if {"player", "version", "seed", "games"} <= set(recipe):  # a corpus, or a version made from one
         return f"games of {recipe['player']} {recipe['version']}".rstrip() + f" with the seed {recipe['seed']}"
     if {"seed", "games", "starts"} <= set(recipe):
         rest = {name: value for name, value in recipe.items() if name not in ("name", "games", "seed")}
@@ -123,7 +125,7 @@ class Guard:
         return hashlib.sha256(self.known.tobytes()).hexdigest()
 
     def contains(self, hashes: Hashes) -> NDArray[np.bool_]:
-        """bool[n]: whether each hash is that of a position in a benchmark."""
+        """Return whether each hash belongs to a position in a benchmark, as bool[n]."""
         is_known = np.zeros(len(hashes), np.bool_)
         _fill_contained(hashes, self.known, self.starts, self.shift, is_known)
         return is_known
@@ -133,27 +135,28 @@ class Guard:
 def _fill_contained(
     hashes: Hashes, known: Hashes, starts: NDArray[np.int64], shift: np.uint64, is_known: NDArray[np.bool_]
 ) -> None:
-    """Fill is_known[row], all False before, with whether hashes[row] is among the ascending hashes in `known`. Those
-    whose upper bits are b are known[starts[b]:starts[b + 1]]; `shift` moves the upper bits down."""
+    """Fill is_known[row] with whether hashes[row] is among the ascending hashes in `known`; is_known[row] is False
+    before. The hashes in `known` whose upper bits are b are known[starts[b]:starts[b + 1]]. `shift` moves the upper
+    bits down."""
     for row in range(len(hashes)):
         bucket = np.int64(hashes[row] >> shift)
         for place in range(starts[bucket], starts[bucket + 1]):
             is_known[row] |= known[place] == hashes[row]
 
 
-ORDER_TOLERANCE = 0.0501  # rollouts are noisy: as imports and checks allow them
-# the classes that rows are counted by, as gnubg's files name them; after them, what the guard leaves out
+ORDER_TOLERANCE = 0.0501  # imports and checks allow the same, because rollouts are noisy
+# the classes by which rows are counted, numbered as in gnubg's files; guarded rows are counted after them
 COUNTED = (PositionClass.OVER, PositionClass.RACE, PositionClass.CRASHED, PositionClass.CONTACT)
 GUARDED = len(COUNTED)
 NO_CLASS = 255
-PLACES = np.full(256, NO_CLASS, np.uint8)  # by class as gnubg numbers them: place in COUNTED
+PLACES = np.full(256, NO_CLASS, np.uint8)  # [gnubg's number of a class] its index in COUNTED
 PLACES[list(PositionClass)] = [COUNTED.index(entry.file_class) for entry in PositionClass]
 
 
 @kernel(inline=True)
 def counted_place(number: int) -> int:
-    """The index in COUNTED of the class with this number. For a number that is not a class it is 0; such a row is
-    refused when it is read."""
+    """Return the index in COUNTED of the class with this number. A number that is not a class gives 0; reading refuses
+    such a row."""
     return 0 if PLACES[number] == NO_CLASS else int(PLACES[number])
 
 
@@ -163,8 +166,8 @@ class Block(NamedTuple):
     boards: Boards  # [rows, 26]
     targets: Chances  # [rows, 5]
     classes: Bytes  # [rows] as gnubg numbers them
-    splits: Bytes  # [rows] places in SPLITS
-    is_guarded: NDArray[np.bool_]  # [rows] whether a guard leaves them out
+    splits: Bytes  # [rows] indexes into SPLITS
+    is_guarded: NDArray[np.bool_]  # [rows] whether a guard leaves the row out
 
 
 class Choice(NamedTuple):
@@ -172,30 +175,30 @@ class Choice(NamedTuple):
 
     split: int
     guard: Guard | None
-    place: int = -1  # place of their class in COUNTED, -1 for any
+    place: int = -1  # index of the class in COUNTED, -1 for any class
 
 
 class Batch(NamedTuple):
     """A batch of labelled positions in contiguous arrays of its own, which `torch.from_numpy` takes without a copy."""
 
     boards: Boards  # int8[n, 26] of the player on roll
-    features: NDArray[np.float32] | None  # [n, inputs] where asked for
+    features: NDArray[np.float32] | None  # [n, inputs] if the recipe names features
     targets: Chances  # float32[n, 5]: win, win_gammon, win_backgammon, lose_gammon, lose_backgammon
     classes: Bytes  # [n] as gnubg numbers them
-    versions: NDArray[np.uint16]  # [n] which of `Feed.versions` a row is from
-    rows: NDArray[np.int64]  # [n] and which row of it
+    versions: NDArray[np.uint16]  # [n] index in `Feed.versions` of the version that a row is from
+    rows: NDArray[np.int64]  # [n] number of the row in that version
     epoch: int
-    number: int  # in the epoch, from 0
-    after: tuple[int, int]  # epoch and number at which all processes go on once each has had its batch
+    number: int  # number of the batch in the epoch, from 0
+    after: tuple[int, int]  # epoch and number at which all processes continue after each has read its batch
 
 
 class LabelledRows:
-    """The labelled rows of one version, memory-mapped or read from Parquet. Pickling it keeps only the names of the
-    version's files."""
+    """The labelled rows of one version, memory-mapped or read from Parquet. A pickle of it contains only the names of
+    the version's files."""
 
     def __init__(self, table: Table, splits: Table | None, from_parquet: bool) -> None:
         self.table = table
-        self.splits = splits  # the version that has them, None where hashes decide
+        self.splits = splits  # the version with the array `splits`; None if hashes decide the splits
         self.from_parquet = from_parquet
         rows = table.manifest.rows
         for version, name in [(table, "boards"), (table, "chances"), (table, "classes"), (splits, "splits")]:
@@ -222,7 +225,7 @@ class LabelledRows:
         if self.from_parquet:
             columns = self._reader.read(("board", *CHANCES), begin, end)
             boards = columns.column("board").combine_chunks().flatten().to_numpy().reshape(-1, 26)
-            check_boards_of(self.table, boards, begin)  # before a kernel reads them
+            check_boards_of(self.table, boards, begin)  # because a kernel reads them next
             targets = np.stack([columns.column(name).to_numpy() for name in CHANCES], axis=1)
             classes = position_classes(boards).astype(np.uint8)
         else:
@@ -248,7 +251,7 @@ class LabelledRows:
 
 
 def as_read_only(values: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
-    """The values as a read-only array of `dtype`, copied only if they are not one already."""
+    """Return the values as a read-only array of `dtype`. They are copied only if they are not such an array already."""
     return read_only(np.ascontiguousarray(values, dtype))
 
 
@@ -256,9 +259,9 @@ def check_rows(
     names: Sequence[str], boards: Boards, targets: Chances, classes: Bytes, versions: NDArray[np.uint16],
     rows: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Raise CheckFailedError, with version and row, if a board is not legal (kernels would read beyond their arrays),
-    if a class number is invalid, or if targets are not chances. The i-th board is row rows[i] of the version
-    names[versions[i]]."""
+    """Raise CheckFailedError if a board is not legal (kernels would read beyond their arrays), if a class number is
+    invalid, or if targets are not chances. The error names version and row. The i-th board is row rows[i] of the
+    version names[versions[i]]."""
     flaws = board_flaws(boards)
     if flaws.any():
         place = int((flaws > 0).argmax())
@@ -298,8 +301,8 @@ def _fill_fine(targets: Chances, tolerance: np.float32, is_fine: NDArray[np.bool
 
 
 def check_boards_of(table: Table, boards: Boards, begin: int = 0) -> None:
-    """Raise CheckFailedError, with version and row, if one of `boards` is not legal. They are rows `begin` and later of
-    the version."""
+    """Raise CheckFailedError if one of `boards` is not legal. The error names version and row. The boards are rows
+    `begin` and later of the version."""
     flaws = board_flaws(np.ascontiguousarray(boards))
     if flaws.any():
         row = int((flaws > 0).argmax())

@@ -1,9 +1,9 @@
-"""Streams of rows in random order, of which a pool is in memory at a time.
+"""Streams of rows in random order. One pool of their rows is in memory at a time.
 
-A pool contains the same share of every version, to the row, and blocks from all over each version. A version is cut
-into windows of as many blocks as there are pools, and each pool gets one block of every window. So batches, which are
-drawn from a pool in random order, are mixed as if they were drawn from all rows, even if rows of one sort are close
-together in a version.
+A pool contains the same share of every version, to the row, and blocks from all parts of each version. A version is
+divided into windows of as many blocks as there are pools, and each pool gets one block of every window. Batches take
+rows of a pool in random order. So they are mixed as if they took rows from the whole version, even if similar rows are
+close together in it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from bgdata.kernel import kernel
 from bgdata.training.feed.rows import Bytes, Choice, LabelledRows, check_rows, counted_place
 
 Places = NDArray[np.int32]
-BLOCKS = 1 << 33  # in the place of a pool's number: the order of blocks
-RELEASED = 32  # blocks after which their pages are let go: the system maps up to 2 MiB around what is read
+BLOCKS = 1 << 33  # stands for a pool's number in keys of the order of blocks
+RELEASED = 32  # blocks after which their memory pages are released: the system maps up to 2 MiB around each read
 
 
 class Rows(NamedTuple):
@@ -33,15 +33,15 @@ class Rows(NamedTuple):
     boards: Boards  # [n, 26]
     targets: Chances  # [n, 5]
     classes: Bytes  # [n] as gnubg numbers them
-    versions: NDArray[np.uint16]  # [n] index of the feed's versions
-    rows: NDArray[np.int64]  # [n] row of the version
+    versions: NDArray[np.uint16]  # [n] index in `Feed.versions`
+    rows: NDArray[np.int64]  # [n] number of the row in the version
 
     def take(self, places: NDArray[np.integer]) -> Rows:
-        """The rows with the indexes `places`, copied."""
+        """Return a copy of the rows with the indexes `places`."""
         return Rows._make(column.take(places, axis=0) for column in self)
 
     def part(self, begin: int, end: int) -> Rows:
-        """The rows from `begin` to before `end`, as views."""
+        """Return views of the rows from `begin` to before `end`."""
         return Rows._make(column[begin:end] for column in self)
 
 
@@ -50,29 +50,29 @@ class Size(NamedTuple):
 
     block_rows: int
     pool_blocks: int
-    is_even: bool  # whether every pool has its share of each version; else whole blocks in random order
+    is_even: bool  # whether every pool has its share of each version; else pools are whole blocks in random order
 
 
 class Part(NamedTuple):
-    """Those chosen rows of one block that belong to one pool."""
+    """The chosen rows of one block that belong to one pool."""
 
     version: int
     block: int
-    chosen: int  # rows of the block, all that are chosen
-    skipped: int  # chosen rows before the part
+    chosen: int  # number of all chosen rows of the block
+    skipped: int  # number of chosen rows before the part
     taken: int
 
 
 class Lane(NamedTuple):
     """Blocks in reading order, and the rows at which one pool ends and the next begins."""
 
-    versions: NDArray[np.int64]  # [n] of the blocks
-    blocks: NDArray[np.int64]  # [n] their numbers
-    ends: NDArray[np.int64]  # [n] chosen rows up to the end of each
-    cuts: NDArray[np.int64]  # [pools + 1] rows before each pool
+    versions: NDArray[np.int64]  # [n] version of each block
+    blocks: NDArray[np.int64]  # [n] number of each block
+    ends: NDArray[np.int64]  # [n] number of chosen rows up to the end of each block
+    cuts: NDArray[np.int64]  # [pools + 1] number of rows before each pool
 
     def parts(self, pool: int) -> list[Part]:
-        """The parts of blocks that make up a pool. `pool` is its number."""
+        """Return the parts of blocks that make up a pool. `pool` is its number."""
         begin, end = self.cuts[pool : pool + 2].tolist()
         first, last = np.searchsorted(self.ends, (begin, end - 1), side="right").tolist()
         found = []
@@ -87,7 +87,7 @@ class Lane(NamedTuple):
 
 class Stream:
     """An endless stream of rows: all chosen rows in a random order, then again in another order, and so on. One pool of
-    rows is in memory at a time. `taken` contains, by version, the number of chosen rows of each block."""
+    rows is in memory at a time. `taken` contains the number of chosen rows of each block, by version."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Stream:
         self._forget()
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state for pickling, without the pool in memory: another process fills its own."""
+        """Return the state for pickling, without the pool in memory: another process reads a pool of its own."""
         state = dict(vars(self))
         for name in ("_ordered_at", "_lanes", "_ends", "_at", "_pool", "_places"):
             del state[name]
@@ -124,9 +124,9 @@ class Stream:
         self._pool, self._places = new_rows(0), np.zeros(0, np.int32)
 
     def read(self, epoch: int, begin: int, end: int) -> Rows:
-        """The rows from `begin` to before `end` of an epoch, copied from the pools. After the last chosen row, the rows
-        of the epoch repeat in a new order. Raises CheckFailedError if rows are not legal, or differ from the rows that
-        were counted."""
+        """Return the rows from `begin` to before `end` of an epoch, copied from the pools. After the last chosen row,
+        the rows of the epoch repeat in a new order. Raises CheckFailedError if rows are not legal, or differ from the
+        rows that were counted."""
         parts = []
         while begin < end:
             cycle, place = divmod(begin, self.count)
@@ -156,7 +156,7 @@ class Stream:
         self._ordered_at = epoch, cycle
 
     def _lane(self, order: NDArray[np.integer], pools: int) -> Lane:
-        """The blocks in this order, cut into equal parts for `pools` pools, or after every `pool_blocks` blocks if
+        """Divide the blocks in this order into equal parts for `pools` pools, or after every `pool_blocks` blocks if
         `pools` is 0."""
         ends = self._taken[order].cumsum()
         if pools:
@@ -170,10 +170,10 @@ class Stream:
         at = (epoch, cycle, number)
         if self._at == at:
             return
-        self._at, self._pool = None, new_rows(0)  # the last one goes before the next comes
+        self._at, self._pool = None, new_rows(0)  # free the last pool before the next is read
         parts = [part for lane in self._lanes for part in lane.parts(number)]
         if self._size.is_even:
-            parts.sort()  # as they are in the files
+            parts.sort()  # read in the order of the files
         pool, begin = new_rows(sum(part.taken for part in parts)), 0
         for n, part in enumerate(parts, 1):
             self._fill_part(part, pool.part(begin, begin + part.taken))
@@ -206,9 +206,9 @@ def fill_chosen(
     to_boards: Boards, to_targets: Chances, to_classes: Bytes, to_rows: NDArray[np.int64],
 ) -> int:  # fmt: skip
     """Copy the chosen rows of a block to to_boards[n, slot], to_targets[n, chance] and to_classes[n], and their row
-    numbers to to_rows[n]. Chosen are rows of `split` that are not guarded and are of the class with index `wanted` (-1:
-    of any class). The first `skipped` of them are left out. Returns the number of chosen rows, including skipped rows
-    and rows for which there is no room."""
+    numbers to to_rows[n]. Rows are chosen if they are in `split`, are not guarded, and are of the class with index
+    `wanted` (-1: of any class). The first `skipped` of them are left out. Returns the number of chosen rows, including
+    skipped rows and rows for which there is no room."""
     count = 0
     for row in range(len(splits)):
         is_wanted = wanted < 0 or wanted == counted_place(classes[row])
@@ -226,7 +226,7 @@ def fill_chosen(
 
 
 def new_rows(count: int) -> Rows:
-    """Uninitialised `Rows` with `count` rows."""
+    """Return `Rows` with `count` rows of uninitialised memory."""
     return Rows(
         np.empty((count, 26), np.int8),
         np.empty((count, 5), np.float32),
@@ -237,21 +237,21 @@ def new_rows(count: int) -> Rows:
 
 
 def join_rows(parts: Sequence[Rows]) -> Rows:
-    """One `Rows` with the rows of all `parts`, one after another."""
+    """Join the rows of all `parts`, one after another."""
     return parts[0] if len(parts) == 1 else Rows._make(map(np.concatenate, zip(*parts, strict=True)))
 
 
 def spread_order(key: Sequence[int], count: int, pools: int) -> NDArray[np.int64]:
-    """int64[count]: a random permutation of 0 to count - 1. Each of `pools` equal parts of it contains one of every
-    `pools` consecutive numbers."""
+    """Return a random permutation of 0 to count - 1, as int64[count]. Each of `pools` equal parts of it contains one of
+    every `pools` consecutive numbers."""
     windows = np.arange(count) // pools
     shuffled = np.lexsort((random_order(key, count), windows))  # within each window
     return shuffled[np.lexsort((windows, np.arange(count) % pools))]
 
 
 def random_order(key: Sequence[int], count: int) -> Places:
-    """int32[count]: a permutation of 0 to count - 1 that depends on `key` alone; the numbers of a key are from 0 to
-    2^63 - 1."""
+    """Return a permutation of 0 to count - 1 that depends on `key` alone, as int32[count]. The numbers of a key are
+    from 0 to 2^63 - 1."""
     places = np.arange(count, dtype=np.int32)
     _fill_shuffled(np.array(key, np.uint64), places)
     return places

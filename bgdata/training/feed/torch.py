@@ -1,8 +1,8 @@
 """The feed as a PyTorch dataset. Needs the extra `torch`.
 
 It yields whole batches: use `DataLoader(dataset, batch_size=None)`. The order of the feed is the same for any number of
-workers. Spawn them (`multiprocessing_context="spawn"`): compiled kernels have threads, which a forked process does not
-inherit.
+workers. Spawn the workers (`multiprocessing_context="spawn"`), because compiled kernels have threads, which a forked
+process does not inherit.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class TorchBatches(IterableDataset):  # type: ignore[misc, type-arg, unused-igno
         self.feed = feed
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield the batches of this process, or those of this worker if a data loader has several."""
+        """Yield the batches of this process. In a worker of a data loader, yield the batches of this worker."""
         info = get_worker_info()
         for batch in self.feed.part(info.id, info.num_workers) if info else self.feed:
             yield tensors(batch)
 
 
 def tensors(batch: Batch) -> Batch:
-    """The same batch with tensors instead of arrays; they share its memory."""
+    """Return the same batch with tensors instead of arrays; they share its memory."""
     found = {name: torch.from_numpy(values) for name, values in batch._asdict().items() if hasattr(values, "dtype")}
     return batch._replace(**found)

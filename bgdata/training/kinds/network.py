@@ -20,7 +20,7 @@ from bgdata.training.recipes import TemporalDifferenceRecipe
 
 POINTS = 6  # points of the bearoff tables for training and tests
 MAX_GAMES = 1 << 30
-MIN_GAMES = 4  # two pairs with the same dice: one pair has no standard error
+MIN_GAMES = 4  # two pairs of games with the same dice, because one pair has no standard error
 MAX_INPUTS = 256  # upper limit of all input sets, for estimates
 
 
@@ -131,7 +131,7 @@ def check_name(name: str) -> None:
 
 
 def curve_line(row: list[float]) -> str:
-    """A row of the learning curve as a line of text."""
+    """Return a row of the learning curve as a line of text."""
     games, _, turns, gammons, backgammons, points, error, bearoff = row
     return (
         f"{games:,.0f} games: {points:+.3f} +/- {error:.3f} points per game against PubEval; self-play "
@@ -141,8 +141,8 @@ def curve_line(row: list[float]) -> str:
 
 
 def known_variant(place: VersionRef) -> tuple[str, Parameters]:
-    """The kind and the parameters of a variant that its name determines: a default or smallest variant, or an imported
-    one. Raises InvalidParameterError for any other variant."""
+    """Return the kind and the parameters of a variant that its name determines: a default, smallest or imported
+    variant. Raises InvalidParameterError for any other variant."""
     name, variant = place.kind, place.variant
     kind = all_kinds().get(name)
     if kind is not None and kind.takes_files:
@@ -154,8 +154,8 @@ def known_variant(place: VersionRef) -> tuple[str, Parameters]:
 
 
 def known_network(name: str) -> tuple[str, Parameters] | None:
-    """The kind and the parameters of a network that is part of bgdata, or is the smallest variant of its kind; None for
-    any other name."""
+    """Return the kind and the parameters of a network that is part of bgdata, or is the smallest variant of its kind;
+    None for any other name."""
     for kind in NETWORK_KINDS:
         try:
             return known_variant(VersionRef(kind, name))
@@ -165,8 +165,8 @@ def known_network(name: str) -> tuple[str, Parameters] | None:
 
 
 def default_network() -> tuple[str, Parameters]:
-    """The kind and the parameters of the network that plays as `network`. Raises InvalidParameterError if the package
-    does not contain it."""
+    """Return the kind and the parameters of the network that plays as `network`. Raises InvalidParameterError if the
+    package does not contain it."""
     found = known_network(DEFAULT_NETWORK)
     if found is None:
         raise InvalidParameterError(f"expected the network {DEFAULT_NETWORK} with the package, found none")
@@ -174,7 +174,7 @@ def default_network() -> tuple[str, Parameters]:
 
 
 def network_ref(warehouse: Versions, table: Table) -> VersionRef:
-    """The name of a network's version, or only of its variant if it is part of the package."""
+    """Return the name of a network's version, or only of its variant if the network is part of the package."""
     kind, variant, version = table.manifest.dataset, *table.folder.parts[-2:]
     return VersionRef(kind, variant, version if table.folder.is_relative_to(warehouse.root) else "")
 

@@ -26,8 +26,8 @@ from bgdata.training.networks import FloatNetworks, input_sets_of, rounded_netwo
 from bgdata.training.temporal_difference import Trainer, bearoff_sample, result_against_pubeval
 
 SAMPLE_SEED = 0  # seed of the bearoff positions of tests
-MIN_GAMES = 100  # to play again: fewer have no reliable standard error
-DEVIATIONS = 5  # allowed difference between some of the test games and all, in standard errors
+MIN_GAMES = 100  # minimum number of games to play again: fewer games have no reliable standard error
+DEVIATIONS = 5  # allowed difference between the mean of replayed test games and of all, in standard errors
 
 
 class NetworkComputation(Computation[NetworkParameters]):
@@ -85,7 +85,7 @@ class NetworkComputation(Computation[NetworkParameters]):
 
 def play_again(networks: Networks, recheck: Recheck[Any], points: float, place: str) -> SeriesResult:
     """Play up to `rows` of the first test games against PubEval again. Raises CheckFailedError unless their points per
-    game are near `points`, the stored mean of all test games. `place` says in the error which stored mean this is."""
+    game are near `points`, the stored mean of all test games. `place` names the stored mean in the error."""
     games = recheck.parameters.test_games
     count = min(max(recheck.rows, MIN_GAMES), games)
     result = result_against_pubeval(networks, training_tables(recheck.inputs), count)
@@ -99,15 +99,15 @@ def play_again(networks: Networks, recheck: Recheck[Any], points: float, place: 
 
 
 def training_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
-    """The bearoff tables by which networks in training play and learn. The two-sided table is not among them: it tests
-    the race network against exact equities."""
+    """Return the bearoff tables by which networks in training play and learn. The two-sided table is not among them,
+    because it serves to test the race network against exact equities."""
     return map_tables(None, inputs.get("one_sided"), inputs.get("gammon"))
 
 
 def _networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
-    """The networks that training starts from, new ones or those of a version. Raises MissingTableError if they are
-    missing, CorruptFileError if they are damaged, and InvalidParameterError if they have other inputs or more hidden
-    units."""
+    """Return the networks that training starts from, new networks or those of a version. Raises MissingTableError if
+    they are missing, CorruptFileError if they are damaged, and InvalidParameterError if they have other inputs or more
+    hidden units."""
     parameters = build.parameters
     assert parameters.start
     networks = open_networks(open_network_version(parameters.start, build.inputs.get("start"), build.warehouse))
@@ -121,9 +121,9 @@ def _networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
 
 
 def open_network_version(place: VersionRef, table: Table | None, warehouse: Versions) -> Table:
-    """The version of a network: `table` if it is given, because the network is a built input, else the version that
-    `place` names, which may be part of the package. Raises MissingTableError if it is missing, and CorruptFileError if
-    a file has a wrong size."""
+    """Open the version of a network: `table` if it is given, because the network is a built input, else the version
+    that `place` names, which may be part of the package. Raises MissingTableError if it is missing, and
+    CorruptFileError if a file has a wrong size."""
     if table:
         return table
     try:

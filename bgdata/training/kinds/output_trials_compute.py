@@ -28,8 +28,8 @@ class OutputTrialsComputation(CurveComputation[OutputTrialParameters]):
         return new_trial_networks(parameters.units, parameters.seed)
 
     def train_row(self, parameters: OutputTrialParameters, networks: TurnNetworks, games: range, row: int) -> Array:
-        """Train all networks with these games, and return the figures of row `row`, float64[network, figure]. The test
-        games of each row use dice of their own."""
+        """Train all networks with these games, and return the figures of row `row`, as float64[network, figure]. The
+        test games of each row use dice of their own."""
         totals = np.zeros((len(TRIALS), 3), np.int64)
         train_trials(networks, parameters.learning_rate, parameters.seed, games.start, len(games), totals)
         found = start_figures(trial_chances_at_start(networks), totals / len(games))
@@ -38,7 +38,7 @@ class OutputTrialsComputation(CurveComputation[OutputTrialParameters]):
         return np.concatenate([found, tests], axis=1)
 
     def statistics(self, computed: Computed[OutputTrialParameters]) -> Mapping[str, float]:
-        """The mean points per game of each trial against PubEval, over the last half of its rows."""
+        """Return the mean points per game of each trial against PubEval, over the last half of its rows."""
         curve = np.asarray(computed.arrays["curve"])
         place = [column.name for column in FIGURES].index("points_per_game")
         means = curve[:, curve.shape[1] // 2 :, place].mean(axis=1)

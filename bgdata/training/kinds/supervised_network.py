@@ -24,13 +24,13 @@ from bgdata.training.recipes import SupervisedRecipe
 
 CLASSES = ("race", "crashed", "contact")
 START = VersionRef("network", DEFAULT_NETWORK)
-NEW = "new"  # in options: no networks to start from
+NEW = "new"  # value of an option that means: start from new networks
 
 
 @dataclass(frozen=True)
 class WeightedLabels:
-    """One or several versions of labels, and their weight in the batches, as in `VERSION+VERSION:3`. If no version is
-    named, the default variant is built first."""
+    """One or several versions of labels, and their weight in the batches, as in `VERSION+VERSION:3`. If a label names
+    no version, its default variant is built first."""
 
     versions: tuple[VersionRef, ...]
     weight: float = 1.0
@@ -45,12 +45,12 @@ class WeightedLabels:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The versions and the weight from a string `KIND/VARIANT/VERSION:WEIGHT`. Raises InvalidParameterError for any
-        other string."""
+        """Return the versions and the weight from a string `KIND/VARIANT/VERSION:WEIGHT`. Raises InvalidParameterError
+        for any other string."""
         names, _, weight = text.partition(":")
         try:
             return cls(tuple(map(VersionRef.parse, names.split("+"))), float(weight or 1))
-        except (InvalidParameterError, ValueError):  # the version is invalid; the weight is
+        except (InvalidParameterError, ValueError):  # the version or the weight is invalid
             raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got {text!r}") from None
 
 
@@ -73,10 +73,10 @@ class SupervisedParameters(SupervisedRecipe, Parameters):
     """Parameters of `supervised_network`: the settings of supervised learning, the networks to start from, and the
     labels.
 
-    `start` is a version of a network, or the variant of one that is part of bgdata; None for new networks with the
-    settings' hidden units, `inputs` (of the contact and crashed networks) and `activation`. `add_inputs` are added to
-    the networks of `start`. `guard` are versions of benchmarks whose positions are left out. `features` are the inputs
-    of the networks with their revisions, empty for the present ones."""
+    `start` is a version of a network, or the variant of a network that is part of bgdata. If it is None, training
+    starts from new networks with the settings' hidden units, `inputs` (of the contact and crashed networks) and
+    `activation`. `add_inputs` are added to the networks of `start`. `guard` are versions of benchmarks whose positions
+    are left out. `features` are the inputs of the networks with their revisions, empty for the present ones."""
 
     name: str = "sl"
     start: VersionRef | None = START
@@ -181,19 +181,19 @@ def check_guard(guard: Iterable[VersionRef]) -> None:
 
 
 def label_role(place: VersionRef) -> str:
-    """The role that a version of labels has among the inputs."""
+    """Return the role that a version of labels has among the inputs."""
     return f"labels_{str(place).replace('/', '_')}"
 
 
 def best_epoch(curve: Array, which: int) -> int | None:
-    """The epoch after which network `which` had the lowest validation error, whose weights are kept; None if it was not
-    trained."""
+    """Return the epoch after which network `which` had the lowest validation error, whose weights the network has; None
+    if it was not trained."""
     epochs = np.flatnonzero(curve[:, which, -1] > 0)
     return int(epochs[-1]) if len(epochs) else None
 
 
 def epoch_line(epoch: int, curve: Array) -> str:
-    """The results of an epoch as a line of text."""
+    """Return the results of an epoch as a line of text."""
     parts = []
     for which in reversed(range(len(CLASSES))):
         _, _, train, validation, _, squared, is_best = curve[epoch, which].tolist()

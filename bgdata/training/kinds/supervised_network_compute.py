@@ -74,8 +74,8 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[SupervisedParameters]) -> str:
-        """Play up to `rows` of the first test games against PubEval again, by the stored networks and by those that
-        training started from, if any, and compare the results."""
+        """Play up to `rows` of the first test games against PubEval again, by the stored networks and by the networks
+        that training started from, if any, and compare the results."""
         table, parameters = recheck.table, recheck.parameters
         of_start, of_result = table.array("tests").tolist()
         tested, left_out = [(table.name, open_networks(table), of_result)], ""
@@ -94,7 +94,7 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
 
 
 def start_of(context: Context[SupervisedParameters]) -> Networks:
-    """The networks that training starts from, stored or new. Raises MissingTableError if they are missing."""
+    """Return the networks that training starts from, stored or new. Raises MissingTableError if they are missing."""
     parameters = context.parameters
     if parameters.start:
         return open_networks(open_network_version(parameters.start, context.inputs.get("start"), context.warehouse))
@@ -120,7 +120,7 @@ def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedR
 
 
 def open_feed(context: Context[Any], seed: int, split: str, order: int = 1) -> Feed:
-    """The feed of labels without the positions of the benchmarks in `guard`. `order` is the format of feeds that
+    """Open the feed of labels without the positions of the benchmarks in `guard`. `order` is the format of feeds that
     determines the order of rows. Raises UsageError if the split has no rows, and the errors of `feed.open_feed`."""
     parameters, warehouse = context.parameters, context.warehouse
     sources = {}

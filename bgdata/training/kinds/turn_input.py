@@ -1,5 +1,5 @@
-"""Whose turn it is, as an input of a network. The figures are the chances at the starting position by three arms of one
-training run."""
+"""Whose turn it is, as an input of a network. The figures are the chances at the starting position by the three arms of
+one training run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TurnInputParameters(Parameters):
 
 
 def games_of(parameters: TurnInputParameters) -> list[int]:
-    """The number of games that each row of an arm comes after."""
+    """Return the number of games played before each row of an arm."""
     return [min(row * parameters.row_games, parameters.games) for row in range(1, parameters.rows + 1)]
 
 

@@ -18,27 +18,27 @@ from bgdata.store.shards import ranges
 from bgdata.training.kinds.turn_input import ARMS, FIGURES, TurnInputParameters, games_of
 from bgdata.training.turn_networks import TurnNetworks, chances_at_start, new_turn_networks, train_arms
 
-LAST_FIGURES = ("win", "side_difference")  # they show whether an arm knows whose turn it is
+LAST_FIGURES = ("win", "side_difference")  # figures that show whether an arm knows whose turn it is
 P = TypeVar("P", bound=TurnInputParameters)
 TYPES = {"FLOAT": np.float32, "DOUBLE": np.float64}
 
 
 class CurveComputation(Computation[P]):
-    """Base of computations that train several networks side by side and record figures as they learn. They fill the
-    array `curve`, float64[network, row, figure]; each row follows from all rows before it."""
+    """Base of computations that train several networks side by side and record figures as they learn. The figures are
+    in the array `curve`, float64[network, row, figure]; each row follows from all rows before it."""
 
-    networks: ClassVar[tuple[str, ...]]  # their names, in the order of the curve
-    what: ClassVar[str]  # what a network is called, and the column of its name
+    networks: ClassVar[tuple[str, ...]]  # names of the networks, in the order of the curve
+    what: ClassVar[str]  # the noun for a network, and the column of its name
     figures: ClassVar[tuple[Column, ...]]
-    of: ClassVar[str] = "with"  # between games and the name of a network, in errors
+    of: ClassVar[str] = "with"  # the word between games and the name of a network, in errors
 
     @abstractmethod
     def new_networks(self, parameters: P) -> TurnNetworks:
-        """The networks as they are before training, one for each arm or trial."""
+        """Return the networks as they are before training, one for each arm or trial."""
 
     @abstractmethod
     def train_row(self, parameters: P, networks: TurnNetworks, games: range, row: int) -> Array:
-        """Train all networks with these games, and return float64[network, figure], the figures of row `row`."""
+        """Train all networks with these games, and return the figures of row `row`, as float64[network, figure]."""
 
     def compute(self, build: Build[P]) -> None:
         parameters, job = build.parameters, build.job
@@ -95,7 +95,7 @@ class TurnInputComputation(CurveComputation[TurnInputParameters]):
         return start_figures(chances_at_start(networks), totals / len(games))
 
     def statistics(self, computed: Computed[TurnInputParameters]) -> Mapping[str, float]:
-        """The chances of each arm at the starting position in its last row, for the player on roll."""
+        """Return the chances of each arm at the starting position in its last row, for the player on roll."""
         last = np.asarray(computed.arrays["curve"])[:, -1]
         return {
             f"{arm.replace(' ', '_')}_{column.name}": float(last[row, place])
@@ -106,11 +106,11 @@ class TurnInputComputation(CurveComputation[TurnInputParameters]):
 
 
 def start_figures(at_start: Array, per_game: Array) -> Array:
-    """float64[network, figure]: the mean chances of the player on roll at the starting position, how far the two sides
-    differ, and figures per game. `at_start` is float32[network, side, 5], the chances of player 0 on roll and off
-    roll."""
+    """Return figures of each network, as float64[network, figure]: the mean chances of the player on roll at the
+    starting position, how far the two sides differ, and figures per game. `at_start` contains the chances of player 0
+    on roll and off roll, as float32[network, side, 5]."""
     on_roll, off_roll = at_start.astype(np.float64).swapaxes(0, 1)
-    other_side = turned_chances(off_roll)  # chances of player 0 on roll, from the network for the opponent's turn
+    other_side = turned_chances(off_roll)  # the chances on roll, from the network's answer for the opponent's turn
     difference = on_roll[:, :1] - other_side[:, :1]
     return np.concatenate([(on_roll + other_side) / 2, difference, per_game], axis=1)
 

@@ -20,16 +20,16 @@ from bgdata.kernel import kernel
 from bgdata.training.networks import Floats
 
 NETWORKS = 3
-MIN_CHANCE = 1e-5  # replaces an answer of 0
+MIN_CHANCE = 1e-5  # replaces a chance of 0, which has no logarithm
 _LN_2 = 0.6931471805599453
-_TERMS = 17  # terms of the series of logarithms: the rest is below 2^-53
-# by class as gnubg numbers them: place in NETWORK_CLASSES, or NETWORKS for finished games, which are not learned
+_TERMS = 17  # terms of the series of logarithms: the remaining terms are below 2^-53
+# [gnubg's number of a class] its index in NETWORK_CLASSES, or NETWORKS for finished games, which are not learned
 _NETWORK_OF = np.full(max(PositionClass) + 1, 0)
 _NETWORK_OF[[PositionClass.OVER, PositionClass.CRASHED, PositionClass.CONTACT]] = NETWORKS, 1, 2
 
 
 class LabelledBatches(Protocol):
-    """What training needs of a feed: its batches by epoch and number."""
+    """What training needs from a feed: its batches by epoch and number."""
 
     @property
     def row_count(self) -> int: ...
@@ -49,7 +49,7 @@ class Examples(NamedTuple):
 class MeanErrors(NamedTuple):
     """The mean errors of a network over labelled positions."""
 
-    cross_entropy: float  # summed over possible chances; includes the entropy of the targets
+    cross_entropy: float  # sum over possible chances; includes the entropy of the targets
     squared_error: float  # squared error of cubeless equities, in points squared
 
 
@@ -61,9 +61,9 @@ def examples_by_network(batch: Any) -> list[Examples]:
 
 
 def read_examples(batches: LabelledBatches, most: int, *, of_each: bool = False) -> list[Examples]:
-    """The examples of each network in the first batches of an epoch: as many batches as contain at least `most`
+    """Return the examples of each network in the first batches of an epoch: as many batches as contain at least `most`
     positions, or all. If `of_each` is true, a network without examples in these batches also gets the examples of its
-    first batch, because files of one class may come later."""
+    first batch, because files may contain one class after another."""
     parts: list[list[Examples]] = [[] for _ in range(NETWORKS)]
     missing = set(_NETWORK_OF[np.flatnonzero(batches.class_counts)].tolist()) - {NETWORKS} if of_each else set()
     rows = 0
@@ -80,7 +80,8 @@ def read_examples(batches: LabelledBatches, most: int, *, of_each: bool = False)
 
 
 def error_of(networks: Networks, examples: Examples) -> MeanErrors:
-    """The mean errors of integer networks on these examples, without bearoff tables; NaN if there are no examples."""
+    """Return the mean errors of integer networks on these examples, without bearoff tables; NaN if there are no
+    examples."""
     if not len(examples.boards):
         return MeanErrors(np.nan, np.nan)
     chances = evaluations(networks, NO_TABLES, examples.boards).chances
@@ -91,8 +92,8 @@ def error_of(networks: Networks, examples: Examples) -> MeanErrors:
 
 
 def cross_entropies(boards: Boards, chances: Chances, targets: Chances) -> NDArray[np.float64]:
-    """float64[n]: for each position, the sum of -target log(chance) - (1 - target) log(1 - chance) over the chances
-    that its board allows."""
+    """Return for each position the sum of -target log(chance) - (1 - target) log(1 - chance) over the chances that its
+    board allows, as float64[n]."""
     answers = np.clip(chances.astype(np.float64), MIN_CHANCE, 1 - MIN_CHANCE)
     wanted = targets.astype(np.float64)
     each = -wanted * natural_logarithms(answers) - (1 - wanted) * natural_logarithms(1 - answers)
@@ -104,8 +105,8 @@ def cross_entropies(boards: Boards, chances: Chances, targets: Chances) -> NDArr
 
 
 def natural_logarithms(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The natural logarithms of values above 0, within 2^-50. Each value is split into a power of two and a factor,
-    whose logarithm is a series of the inverse hyperbolic tangent."""
+    """Return the natural logarithms of values above 0, within 2^-50. Each value is split into a power of two and a
+    factor, whose logarithm is a series of the inverse hyperbolic tangent."""
     parts, powers = np.frexp(values)
     is_small = parts < np.sqrt(0.5)
     parts, powers = np.where(is_small, 2 * parts, parts), powers - is_small

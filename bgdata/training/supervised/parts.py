@@ -36,9 +36,9 @@ from bgdata.training.supervised.trainer import KernelTrainer
 Values = NDArray[np.float64]
 Places = NDArray[np.int64]
 INPUTS = InputSet.TESAURO_196
-CONTACT_THEMES = Theme.RACE  # themes below it have contact
-_ROUNDS = 50  # limit of k-means
-_CENTRE_ROWS = 50_000  # limit of positions for k-means
+CONTACT_THEMES = Theme.RACE  # themes with lower numbers have contact
+_ROUNDS = 50  # maximum number of rounds of k-means
+_CENTRE_ROWS = 50_000  # maximum number of positions for k-means
 
 
 class Scheme(IntEnum):
@@ -58,7 +58,7 @@ class Arm(NamedTuple):
     centres: Values  # [part, input], for K_MEANS only
 
     def parts(self, boards: Boards, values: Values) -> Places:
-        """int64[n]: the part of each position, from 0. `values` are their integer inputs."""
+        """Return the part of each position, from 0, as int64[n]. `values` are their integer inputs."""
         if self.scheme is Scheme.ONE:
             return np.zeros(len(boards), np.int64)
         if self.scheme is Scheme.CLASSES:
@@ -69,14 +69,14 @@ class Arm(NamedTuple):
 
 
 def contact_examples(groups: list[Examples]) -> Examples:
-    """The contact and crashed positions, from the examples of each network in `groups`."""
+    """Return the contact and crashed positions, from the examples of each network in `groups`."""
     pair = (groups[NETWORK_CLASSES.index(name)] for name in ("contact", "crashed"))
     return Examples(*map(np.concatenate, zip(*pair, strict=True)))
 
 
 def arms_of(counts: tuple[int, ...], examples: Examples, seed: int) -> list[Arm]:
-    """The divisions to compare: one network for all positions, parts made by hand, and k-means with each number of
-    parts in `counts`."""
+    """Return the divisions to compare: one network for all positions, parts made by hand, and k-means with each number
+    of parts in `counts`."""
     values = integer_inputs(examples.boards[:_CENTRE_ROWS])
     none = np.empty((0, input_count(INPUTS)))
     by_hand = [Arm(Scheme.ONE, 1, none), Arm(Scheme.CLASSES, 2, none), Arm(Scheme.THEMES, int(CONTACT_THEMES), none)]
@@ -84,23 +84,25 @@ def arms_of(counts: tuple[int, ...], examples: Examples, seed: int) -> list[Arm]
 
 
 def integer_inputs(boards: Boards) -> Values:
-    """float64[n, input]: the network inputs of each board in units of 1/64, which makes them whole numbers."""
+    """Return the network inputs of each board in units of 1/64, which makes them whole numbers, as float64[n,
+    input]."""
     inputs = np.empty((len(boards), input_count(INPUTS)), np.float32)
     fill_dense(int(INPUTS), boards, inputs)
     return inputs.astype(np.float64) * UNIT
 
 
 def nearest_centres(values: Values, centres: Values) -> Places:
-    """int64[n]: the index of the centre that is nearest to each row; ties go to the first. Whole numbers make sums
-    exact in any order."""
-    distances = (centres * centres).sum(axis=1) - 2 * (values @ centres.T)  # minus a term that all centres share
+    """Return the index of the centre that is nearest to each row, as int64[n]; ties go to the first. Whole numbers make
+    sums exact in any order."""
+    distances = (centres * centres).sum(axis=1) - 2 * (values @ centres.T)  # without a term that all centres share
     return np.asarray(distances.argmin(axis=1), np.int64)
 
 
 def k_means(values: Values, count: int, seed: int) -> Values:
-    """float64[part, input]: the centres of `count` parts by k-means (Lloyd 1982), rounded to whole numbers in every
-    round. The first centres are rows drawn by their squared distances from earlier ones (k-means++, Arthur and
-    Vassilvitskii 2007). Rounds end when no row changes its part, or after 50. An empty part keeps its centre."""
+    """Return the centres of `count` parts by k-means (Lloyd 1982), rounded to whole numbers in every round, as
+    float64[part, input]. The first centres are rows chosen at random by their squared distances from earlier ones
+    (k-means++, Arthur and Vassilvitskii 2007). Rounds end when no row changes its part, or after 50 rounds. A part
+    without rows keeps its centre."""
     centres, parts = spread_rows(values, count, seed), np.full(len(values), -1)
     for _ in range(_ROUNDS):
         found = nearest_centres(values, centres)
@@ -114,7 +116,8 @@ def k_means(values: Values, count: int, seed: int) -> Values:
 
 
 def spread_rows(values: Values, count: int, seed: int) -> Values:
-    """float64[part, input]: the rows from which k-means starts, drawn far from each other."""
+    """Return the rows from which k-means starts, as float64[part, input]. They are chosen at random, far from each
+    other."""
     stream = np.uint64(random_stream(seed, 0))
     chosen = [int(random_bits(stream, 0)) % len(values)]
     distances = ((values - values[chosen[0]]) ** 2).sum(axis=1).astype(np.int64)
@@ -127,8 +130,8 @@ def spread_rows(values: Values, count: int, seed: int) -> Values:
 
 
 def new_part_networks(arms: list[Arm], units: int, seed: int) -> FloatNetworks:
-    """New networks, one for each part of each arm, in order. Networks of a seed begin with the same weights in every
-    arm."""
+    """Return new networks, one for each part of each arm, in order. Networks of a seed begin with the same weights in
+    every arm."""
     total = sum(arm.size for arm in arms)
     networks = new_networks((INPUTS,) * total, ((units,),) * total, seed)
     first, _ = numbers_of(networks, 0)
@@ -147,7 +150,7 @@ class PartsRun:
         self._trainers = [KernelTrainer(networks, which, recipe) for which in range(len(networks.shapes))]
 
     def state(self) -> dict[str, NDArray[np.generic]]:
-        """All arrays that change in training. Checkpoints save them, and load them in place."""
+        """Return all arrays that change in training. Checkpoints save them, and load them in place."""
         found: dict[str, NDArray[np.generic]] = {
             "weights": self.networks.weights,
             "biases": self.networks.biases,
@@ -187,19 +190,19 @@ def part_examples(arms: list[Arm], examples: Examples) -> list[Examples]:
 
 
 def rounded_parts(networks: FloatNetworks) -> Networks:
-    """The networks with the integer weights by which players evaluate."""
+    """Return the networks with the integer weights by which players evaluate."""
     alone = []
     for which, shape in enumerate(networks.shapes.copy()):
         shape[2:4] = 0  # first weight and first bias
-        shapes = np.tile(shape, (len(NETWORK_CLASSES), 1))  # players look up networks by class
+        shapes = np.tile(shape, (len(NETWORK_CLASSES), 1))  # for each class, because players look up networks by class
         alone.append(rounded_networks(FloatNetworks(shapes, *numbers_of(networks, which))))
     weights, biases = (np.concatenate([each[place] for each in alone]) for place in (1, 2))
     return Networks(*map(read_only, (networks.shapes.copy(), weights, biases)))
 
 
 def part_equities(networks: Networks, first: int, parts: Places, boards: Boards) -> NDArray[np.float32]:
-    """float32[n]: the cubeless equity of each position by the network of its part. `first` is the index of the network
-    of part 0."""
+    """Return the cubeless equity of each position by the network of its part, as float32[n]. `first` is the index of
+    the network of part 0."""
     found = np.empty(len(boards), np.float32)
     for part in np.unique(parts).tolist():
         rows = np.flatnonzero(parts == part)
@@ -212,8 +215,8 @@ def part_equities(networks: Networks, first: int, parts: Places, boards: Boards)
 
 
 def errors_of(equities: NDArray[np.float32], labels: NDArray[np.float32], games: NDArray[np.int64]) -> ErrorSummary:
-    """The errors of equities against labels, in points; NaN if there are none. Positions of one game are a cluster,
-    because their errors are correlated."""
+    """Return the errors of equities against labels, in points; NaN if there are none. Positions of one game are a
+    cluster, because their errors are correlated."""
     count, errors = len(labels), equities.astype(np.float64) - labels
     if not count:
         return ErrorSummary(0, *[np.nan] * 5)

@@ -2,8 +2,8 @@
 
 An epoch is a number of batches of the feed. Each network learns the positions of its class in batches of the recipe.
 After each epoch the networks, or the averages of their weights, are rounded to the integers of a player and validated
-on positions outside training; each network keeps its best weights. The result depends on the recipe and the labels
-alone: it is the same on any number of threads, and after a kill.
+on positions outside training. Each network keeps its best weights. The result depends on the recipe and the labels
+alone: it is the same on any number of threads, and after a run that was killed and continued.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from bgdata.training.supervised.examples import (
 )
 from bgdata.training.supervised.trainer import KernelTrainer, NetworkTrainer, PreparedBatch
 
-SMALLER, LARGEST = (0, 1), (2,)  # networks that learn while the contact network does
-REVIVED_BY = 20_000  # limit of positions where hidden units must be 0 to be revived
+SMALLER, LARGEST = (0, 1), (2,)  # race and crashed networks, and the contact network, which learn at the same time
+REVIVED_BY = 20_000  # maximum number of positions that test whether a hidden unit is always 0, so that it is revived
 FEED_BATCH_ROWS = 65_536  # rows of a batch of the feed
-RISES = 3  # epochs in a row with a larger error, after which a learning rate in cycles falls
+RISES = 3  # number of epochs in a row with a larger error after which a learning rate in cycles falls
 
 
 class Cycles:
@@ -48,12 +48,12 @@ class Cycles:
         self.state[:, 2] = np.inf
 
     def level(self, which: int) -> int:
-        """The index into CYCLE of the present learning rate of network `which`, from 0."""
+        """Return the index into CYCLE of the present learning rate of network `which`, from 0."""
         return int(self.state[which, 0])
 
     def note(self, which: int, error: float) -> None:
-        """Record the validation error of network `which` after an epoch. After RISES rises in a row, it moves to the
-        next rate."""
+        """Record the validation error of network `which` after an epoch. After RISES rises in a row, the network gets
+        the next rate."""
         level, rises, last = self.state[which].tolist()
         rises = rises + 1 if error > last else 0
         if rises == RISES:
@@ -78,7 +78,7 @@ class SupervisedRun:
                 inputs = encode(InputSet(networks.shapes[which, 0]), boards)
                 self._revived[which] = revive(networks, which, inputs, recipe.seed)
         self.best = copy_networks(networks)
-        self.tested = copy_networks(networks) if recipe.average_decay else networks  # the averages
+        self.tested = copy_networks(networks) if recipe.average_decay else networks  # the averages, if there are any
         self.cycles = Cycles(NETWORKS)
         self._trainers = open_trainers(networks, recipe, self.tested if recipe.average_decay else None)
         self._lowest = np.full(NETWORKS, np.inf)
@@ -87,12 +87,12 @@ class SupervisedRun:
 
     @property
     def learns(self) -> list[bool]:
-        """For each network, whether it has positions for training and for validation; if not, it is not changed."""
+        """Whether each network has positions for training and for validation; otherwise it does not change."""
         pairs = zip(self.training, self.validation, strict=True)
         return [len(training.boards) > 0 and len(validation.boards) > 0 for training, validation in pairs]
 
     def state(self) -> dict[str, NDArray[np.generic]]:
-        """All arrays that change in training. Checkpoints save them, and load them in place."""
+        """Return all arrays that change in training. Checkpoints save them, and load them in place."""
         found: dict[str, NDArray[np.generic]] = {
             "weights": self.networks.weights,
             "biases": self.networks.biases,
@@ -113,7 +113,7 @@ class SupervisedRun:
         return self.batches.row_count if not self.recipe.epoch_rows else self.batches_per_epoch * FEED_BATCH_ROWS
 
     def notes(self) -> list[str]:
-        """Messages for the user before training begins, such as which networks are not trained."""
+        """Return messages for the user before training begins, such as which networks are not trained."""
         idle, revived = [], []
         for which, name in enumerate(NETWORK_CLASSES):
             if not self.learns[which]:
@@ -128,7 +128,7 @@ class SupervisedRun:
     def curve_rows(self, epoch: int) -> NDArray[np.float64]:
         """Train for an epoch, numbered from 1, or only test if `epoch` is 0. Returns float64[network, number]: learning
         rate, positions, cross-entropy in training and in validation, squared errors of both, and whether the weights
-        are kept."""
+        are the best so far."""
         seen = self.learn_epoch(epoch - 1) if epoch else [0] * NETWORKS
         share, levels = epoch / self.recipe.epochs, [self.cycles.level(which) for which in range(NETWORKS)]
         found = self.test()
@@ -149,7 +149,7 @@ class SupervisedRun:
         self._threads = None if is_shared else 1
         for trainer in trainers:
             trainer.load()
-        # Two threads are faster with one task each than with a shared batch, in which they would wait for each other
+        # Two threads are faster with one task each than with a shared batch: there they would wait for each other
         # several times in a millisecond.
         is_helped = thread_count() >= 2 and not is_shared
         with trainers[0].settings(), ThreadPoolExecutor(1) if is_helped else InProcess() as helper:
@@ -165,7 +165,8 @@ class SupervisedRun:
         return learned
 
     def _go_through(self, epoch: int, helper: Executor) -> NDArray[np.int64]:
-        """Train on all batches of an epoch. Returns int64[network], the number of positions that each network saw."""
+        """Train on all batches of an epoch. Returns the number of positions that each network saw, as
+        int64[network]."""
         seen, count = np.zeros(NETWORKS, np.int64), self.batches_per_epoch
         ready = self._prepare(epoch, 0)
         for number in range(count):
@@ -187,8 +188,8 @@ class SupervisedRun:
             ]
 
     def _learn(self, networks: tuple[int, ...], ready: list[PreparedBatch], shares: list[float]) -> None:
-        """Train `networks` on a batch. `shares` are the shares of the run before and after it, which determine the
-        learning rates."""
+        """Train `networks` on a batch. `shares` are the shares of the run that are done before and after the batch;
+        they determine the learning rates."""
         for which in networks:
             if self.learns[which] and len(ready[which].examples.boards):
                 rates = [self.recipe.learning_rate_at(share, self.cycles.level(which)) for share in shares]
@@ -197,7 +198,7 @@ class SupervisedRun:
 
     def test(self) -> list[tuple[MeanErrors, MeanErrors, bool]]:
         """Test each network. Returns its errors in training and in validation, and whether the validation error is the
-        lowest so far; if it is, the network's weights are kept. The first call, before any epoch, sets the errors to
+        lowest so far. If it is, the network keeps these weights. The first call, before any epoch, sets the errors to
         improve on."""
         rounded = rounded_networks(self.tested)
         found = []
@@ -216,8 +217,8 @@ class SupervisedRun:
 def open_trainers(
     networks: FloatNetworks, recipe: SupervisedRecipe, averages: FloatNetworks | None
 ) -> list[NetworkTrainer]:
-    """A trainer for each network, of the kind that the settings name. Raises MissingExtraError if that needs PyTorch
-    and it is not installed, and UsageError if the device is missing."""
+    """Return a trainer for each network, of the kind that the settings name. Raises MissingExtraError if the trainer
+    needs PyTorch and it is not installed, and UsageError if the device is missing."""
     kind: type[NetworkTrainer] = KernelTrainer
     if recipe.trainer == "torch":
         from bgdata.training.supervised.torch_trainer import TorchTrainer

@@ -75,7 +75,7 @@ class TorchTrainer(NetworkTrainer):
         processors with AMX."""
         threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
         is_deterministic = torch.are_deterministic_algorithms_enabled()
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # else cuBLAS chooses by free memory
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # otherwise cuBLAS chooses by free memory
         torch.set_num_threads(1)
         torch.set_float32_matmul_precision("highest" if self._device.type == "cuda" else "medium")
         torch.use_deterministic_algorithms(True)
@@ -98,7 +98,7 @@ class TorchTrainer(NetworkTrainer):
                 begin += len(part)
 
     def _copies(self) -> list[tuple[Tensor, list[np.ndarray]]]:
-        """Each tensor with the arrays that it is copied from and to, which are parts of it in order."""
+        """Return each tensor with the arrays that it is copied from and to, which are parts of it in order."""
         learned = self._numbers, [self.weights, self.biases]
         found = [learned, (self._means, [self.means]), (self._squares, [self.squares])]
         return [*found, (self._averages, list(self.averages))] if self.recipe.average_decay else found
@@ -136,7 +136,7 @@ class TorchTrainer(NetworkTrainer):
             if place:
                 torch.mm(delta.T, below, out=weights.T)
                 delta = torch.mm(delta, self._layers[place][0].T)
-                if self._is_rectified:  # in one pass; comparisons would take as long as a product
+                if self._is_rectified:  # one pass; comparisons would take as long as a matrix product
                     delta = torch.ops.aten.hardtanh_backward(delta, below, 0.0, MAX_RECTIFIED)
                 else:
                     delta.mul_(steepness(below))
@@ -144,7 +144,7 @@ class TorchTrainer(NetworkTrainer):
                 torch.mm(below.T, delta, out=weights)
 
     def _change(self, size: int, rate: float) -> None:
-        """Change the weights by the summed gradient of `size` positions; they stay within the limits of integer
+        """Change the weights by the summed gradient of `size` positions. They stay within the limits of integer
         networks."""
         if self.recipe.optimizer == "adam":
             self._gradient.div_(size)
@@ -158,21 +158,21 @@ class TorchTrainer(NetworkTrainer):
 
 
 def steepness(values: Tensor) -> Tensor:
-    """The derivative of the logistic function at the points where its values are `values`."""
+    """Return the derivative of the logistic function at the points where its values are `values`."""
     return torch.addcmul(values, values, values, value=-1)
 
 
 def layers_within(numbers: Tensor, shape: np.ndarray) -> list[tuple[Tensor, Tensor]]:
-    """Views of the weights [below, unit] and biases [unit] of each layer of one network. `numbers` contains all its
-    weights, laid out as in `FloatNetworks`, then all its biases."""
+    """Return views of the weights [below, unit] and biases [unit] of each layer of one network. `numbers` contains all
+    its weights, laid out as in `FloatNetworks`, then all its biases."""
     sizes = units_of(shape.tolist())
     end = sum(below * units for below, units in pairwise(sizes))
     return split_layers(numbers[:end], numbers[end:], sizes)
 
 
 def platform_name(device: str) -> str:
-    """A name for everything that sums depend on: the version of PyTorch, the kind of processor, and the library that
-    multiplies, such as "2.6.0+cpu AVX2 oneDNN". Raises UsageError if the device is missing."""
+    """Return a name for everything that sums depend on: the version of PyTorch, the kind of processor, and the library
+    that multiplies, such as "2.6.0+cpu AVX2 oneDNN". Raises UsageError if the device is missing."""
     version = str(torch.__version__)
     if device == "cpu":
         multiplies = "oneDNN AMX" if torch.cpu._is_amx_tile_supported() else "oneDNN"

@@ -1,9 +1,10 @@
 """The trainers of one network of a run, and the trainer by kernels, which does gradient descent on batches of labelled
 positions, with the same result on any number of threads.
 
-A batch is learned in two phases. First every sample is an item: its units forward, and their deltas backward. Then
-every block of units is an item: the gradient of each of its weights is the sum over the samples of the batch in order,
-four at a time, and the weight is changed at once. Neither depends on how items are divided among threads.
+A batch is learned in two phases. In the first phase every sample is an item: its units are computed forward, and their
+deltas backward. In the second phase every block of units is an item: the gradient of each of its weights is the sum
+over the samples of the batch in order, four at a time, and the weight is changed at once. The result of both does not
+depend on how items are divided among threads.
 """
 
 from __future__ import annotations
@@ -31,26 +32,26 @@ from bgdata.training.supervised.examples import Examples
 
 BLOCK = 32  # units of a layer whose weights one item changes; results do not depend on it
 FIRST_DECAY, SECOND_DECAY, EPSILON = 0.9, 0.999, 1e-8  # the published settings of Adam
-FIRST_LIMIT, LATER_LIMIT = np.float32(7.999), np.float32(15.998)  # largest weights that int16 holds: see learning
-BIAS_LIMIT = np.float32(60)  # fits int32
+FIRST_LIMIT, LATER_LIMIT = np.float32(7.999), np.float32(15.998)  # largest weights, so that their integers fit int16
+BIAS_LIMIT = np.float32(60)  # largest bias, so that its integer fits int32
 _UNIT, _NONE, _ONE = np.float32(1 / UNIT), np.float32(0), np.float32(1)
 
 
 class Sparse(NamedTuple):
     """The network inputs of positions that are not 0, in batches."""
 
-    counts: Integers  # [position] number of its inputs, padded to a multiple of four
-    columns: NDArray[np.int32]  # [position, item] its inputs, ascending, then 0
+    counts: Integers  # [position] number of inputs that are not 0, padded to a multiple of four
+    columns: NDArray[np.int32]  # [position, item] index of each of these inputs, ascending, then 0
     values: Floats  # [position, item] values of these inputs, then 0
-    starts: Integers  # [batch, input + 1] first item of each input in the next two
-    samples: NDArray[np.int32]  # [batch, item] positions by their number in the batch; ascending for each input
+    starts: Integers  # [batch, input + 1] first item of each input in `samples` and `factors`
+    samples: NDArray[np.int32]  # [batch, item] number of a position in the batch, ascending for each input
     factors: Floats  # [batch, item] value of the input in this position
 
 
 def sparse_inputs(input_set: InputSet, inputs: int, boards: Boards, batch: int) -> Sparse:
-    """The inputs that are not 0 of boards[row, slot], in batches of `batch` rows. `inputs` is the number of inputs of a
-    position."""
-    # one for each checker, and the extras; a multiple of four
+    """Return the inputs that are not 0 of boards[row, slot], in batches of `batch` rows. `inputs` is the number of
+    inputs of a position."""
+    # one input for each checker, and the extra inputs; a multiple of four
     most, batches = -(-(2 * CHECKERS + EXTRAS[input_set]) // 4) * 4, -(-len(boards) // batch)
     sparse = Sparse(
         np.empty(len(boards), np.int64),
@@ -118,8 +119,8 @@ def _sort_by_input(sparse: Sparse, number: int, first: int, last: int) -> None:
 class Learner(NamedTuple):
     """One network in training, and the state of its optimizer."""
 
-    shape: Integers  # its row of `Networks.shapes`
-    weights: Floats  # its own, as in `FloatNetworks`
+    shape: Integers  # the network's row of `Networks.shapes`
+    weights: Floats  # the network's weights, as in `FloatNetworks`
     biases: Floats
     means: Floats  # for Adam: the mean gradient of each weight, then of each bias
     squares: Floats  # for Adam: the mean square of each gradient
@@ -132,8 +133,8 @@ class Learner(NamedTuple):
 class Rule(NamedTuple):
     """How gradients change weights: the optimizer and its settings."""
 
-    is_adam: bool  # Kingma and Ba (2015), by the mean over a batch; else plain descent, by the sum
-    is_squared: bool  # half the squared error of chances instead of their cross-entropy
+    is_adam: bool  # Adam (Kingma and Ba, 2015), by the mean over a batch; else plain descent, by the sum
+    is_squared: bool  # whether the loss is half the squared error of chances instead of their cross-entropy
     first_decay: np.float32  # decay of Adam's mean gradient
     second_decay: np.float32  # decay of the mean square of the gradient
     least: np.float32  # added to the root of the mean square
@@ -143,8 +144,8 @@ class Rule(NamedTuple):
 def learn_batches(
     learner: Learner, examples: Examples, sparse: Sparse, batch: int, rates: Floats, takes: Floats, rule: Rule
 ) -> None:
-    """Train a network on examples, one batch after another, with learning rate rates[batch]. Moving averages of the
-    weights take in the share takes[batch] of the new weights."""
+    """Train a network on examples, one batch after another, with learning rate rates[batch]. The share takes[batch] of
+    the new weights enters the moving averages of the weights."""
     blocks = (learner.values.shape[2] + BLOCK - 1) // BLOCK
     for number in range(len(rates)):
         first = number * batch
@@ -199,7 +200,7 @@ def weigh_sample(learner: Learner, examples: Examples, sparse: Sparse, row: int,
 
 @kernel(borrows=True)
 def product(values: Floats, row: Floats) -> np.float32:
-    """The dot product of values[unit] and row[unit]: eight sums of every eighth unit, added in pairs."""
+    """Return the dot product of values[unit] and row[unit]: eight sums, each of every eighth unit, added in pairs."""
     a = b = c = d = e = f = g = h = _NONE
     whole = len(values) // 8 * 8
     for unit in range(0, whole, 8):
@@ -221,9 +222,9 @@ def product(values: Floats, row: Floats) -> np.float32:
 def change_block(
     learner: Learner, sparse: Sparse, number: int, size: int, begin: int, rate: np.float32, rule: Rule, gradient: Floats
 ) -> None:
-    """Update a block of BLOCK units from `begin` on after batch `number`: the weights from all inputs to such units of
-    the first layer, the weights from such units of any layer to the next layer, and their biases. gradient[0:BLOCK] is
-    scratch."""
+    """Update a block of BLOCK units from `begin` on after batch `number`. Three things change: the weights from all
+    inputs to these units of the first layer, the weights from these units of any layer to the next layer, and their
+    biases. gradient[0:BLOCK] is scratch."""
     shape, values, deltas = learner.shape, learner.values, learner.deltas
     units, share = shape[SIZES], _ONE / np.float32(size) if rule.is_adam else _ONE
     starts, samples, factors = sparse.starts[number], sparse.samples[number], sparse.factors[number]
@@ -357,11 +358,11 @@ class NetworkTrainer(ABC):
         self._steps = np.zeros(1)  # number of averaged steps
 
     def settings(self) -> AbstractContextManager[None]:
-        """A context that must be active during training."""
+        """Return a context that must be active during training."""
         return nullcontext()
 
     def state(self) -> dict[str, NDArray[np.generic]]:
-        """The arrays that change in training, except the weights and their averages."""
+        """Return the arrays that change in training, except the weights and their averages."""
         return {"means": self.means, "squares": self.squares, "decays": self._decays, "steps": self._steps}
 
     def load(self) -> None:  # noqa: B027
@@ -379,8 +380,8 @@ class NetworkTrainer(ABC):
         """Train on the examples in order, at learning rates that go from `ends[0]` to `ends[1]`."""
 
     def steps(self, positions: int, first_rate: float, last_rate: float) -> tuple[Floats, Floats]:
-        """The learning rate of each batch of these positions (for Adam corrected for means that began at 0), and the
-        share of the new weights in their average. The batches are counted as learned."""
+        """Return the learning rate of each batch of these positions (for Adam corrected for means that began at 0), and
+        the share of the new weights in their average. The batches are counted as learned."""
         batches = -(-positions // self.recipe.batch_size)
         rates, takes = np.empty(batches, np.float32), np.zeros(batches, np.float32)
         for number in range(batches):
@@ -391,7 +392,7 @@ class NetworkTrainer(ABC):
             rates[number] = rate
             if self.recipe.average_decay:
                 self._steps += 1
-                # a plain mean at first, so that initial weights do not count
+                # a plain mean at first, so that initial weights have no influence
                 takes[number] = max(1 - self.recipe.average_decay, 1 / self._steps[0])
         return rates, takes
 

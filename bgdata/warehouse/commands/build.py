@@ -21,12 +21,13 @@ from bgdata.store.plan import estimate_text
 from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 
-LARGE_BYTES = 4_000_000_000  # builds with more disk space or memory ask first
+LARGE_BYTES = 4_000_000_000  # a build that needs more disk space or memory asks first
 COMPUTED = [kind for kind in all_kinds().values() if kind.defaults]
 
 
 def size_names(kind: Dataset[Any]) -> list[str]:
-    """The names of the parameters of a kind that every recipe records, which leaves out those that were added later."""
+    """Return the names of the parameters of a kind that every recipe records. Parameters that were added later are left
+    out."""
     return [name for name in kind.parameters.names() if name not in kind.parameters.later]
 
 
@@ -50,11 +51,13 @@ def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
 def choose_parameters(
     warehouse: Warehouse, kind: Dataset[Any], options: dict[str, int | None], settings: tuple[str, ...]
 ) -> Parameters:
-    """The parameters that the options of a command describe: those of the kind's first default variant (of its smallest
-    variant if there is none), changed by `options` and by `settings`, which are texts NAME=VALUE. Raises
-    InvalidParameterError if a value is invalid, and UsageError if a parameter is given twice."""
+    """Return the parameters that the options of a command describe: those of a base variant, changed by `options` and
+    by `settings`, which are texts NAME=VALUE. The base is the first variant of the kind that `bgdata build` builds. If
+    there is none, it has the default values of the parameters where there are settings; else it is the first default
+    variant, or the smallest one. Raises InvalidParameterError if a value is invalid, and UsageError if a parameter is
+    given twice."""
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    base: Parameters = (*kind.defaults, kind.parameters() if settings else kind.smallest)[0]
+    base: Parameters = (*kind.basic, kind.parameters())[0] if settings else (*kind.defaults, kind.smallest)[0]
     for text in settings:
         name, sign, value = text.partition("=")
         if not sign:
@@ -78,7 +81,7 @@ def choose_parameters(
     help="Folder for the versions, on another disk for instance, and what is written while they are computed. A link "
     "makes them part of the warehouse.  [default: the warehouse]",
 )
-@click.option("--all", "is_all", is_flag=True, help="Also what takes longer, of every kind.")
+@click.option("--all", "is_all", is_flag=True, help="Also what takes longer, but for kinds that are built by name.")
 @threads_option
 @executor_option
 @force_option
@@ -99,7 +102,8 @@ def build(
 
     KIND is a kind of dataset (see: bgdata list). Without parameters all variants of it are built that warehouse.lock
     lists; without KIND those of all kinds, except those that take longer and that a beginner does not need, which --all
-    builds too. A build that needs gigabytes says so and asks first.
+    builds too. Kinds whose inputs take minutes and that few people need, such as cube_benchmark, are built by name
+    only. A build that needs gigabytes says so and asks first.
 
     \b
       bgdata build
@@ -116,18 +120,20 @@ def build(
     if is_all and given:
         raise UsageError("expected either --all or the parameters of one variant, got both")
     kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
-    is_all |= kind is not None
     if kind and not kinds[0].defaults and (not given or kinds[0].takes_files):
         hint = f"try: bgdata import {kind} FILE..." if kinds[0].takes_files else "see: bgdata --help"
         raise UsageError(f"expected a kind that is computed by itself, got {kind}; {hint}")
-    wanted = [
-        (k, p)
-        for k in kinds
-        for p in ([choose_parameters(warehouse, k, options, settings)] if given else k.defaults if is_all else k.basic)
-    ]
+    if given:
+        wanted = [(kinds[0], choose_parameters(warehouse, kinds[0], options, settings))]
+    else:
+        wanted = [
+            (each, parameters)
+            for each in kinds
+            for parameters in (each.defaults if kind else each.of_all if is_all else each.basic)
+        ]
     for declared, parameters in wanted:
         declared.check_parameters(parameters)
-        estimate = declared.estimate(parameters)  # the build itself refuses what does not fit
+        estimate = declared.estimate(parameters)  # the build itself refuses a table that does not fit
         is_large = max(estimate.building_bytes, estimate.memory_bytes) >= LARGE_BYTES
         if is_large and not warehouse.find(declared, parameters):
             click.echo(f"{declared.name}/{declared.slug(parameters)}: {estimate_text(estimate)}", err=True)

@@ -67,8 +67,8 @@ def _compare_with_lock(warehouse: Warehouse, form: str, scope: str | None) -> bo
 
 
 def _compare_tables(warehouse: Warehouse, before: str, after: str, form: str) -> bool:
-    """Compare two versions, table by table, and print the rows that only one has, and for each column the number and
-    size of changes. Returns whether all tables are equal."""
+    """Compare two versions, table by table. Prints the rows that only one of them has, and for each column the number
+    and size of changes. Returns whether all tables are equal."""
     sides = {"before": _open_side(warehouse, before), "after": _open_side(warehouse, after)}
     with warehouse.connect() as connection:
         kinds = []
@@ -82,7 +82,7 @@ def _compare_tables(warehouse: Warehouse, before: str, after: str, form: str) ->
         if kinds[0] != kinds[1]:
             raise UsageError(f"expected two tables of one kind, got {' and '.join(kinds)}")
         kind = warehouse.kind(kinds[0])
-        points = [  # points of the layouts; None for other tables
+        points = [  # number of points of the layouts; None for other tables
             getattr(open_gnubg_bearoff(side), "points", None)
             if isinstance(side, Path)
             else side.manifest.parameters.get("points")
@@ -94,7 +94,7 @@ def _compare_tables(warehouse: Warehouse, before: str, after: str, form: str) ->
         found = [compare_views(connection, kind.tables[0])]
         if not found[0].has_common:
             raise UsageError(f"expected two tables with rows in common, got {before} and {after}")
-        versions = {view: side for view, side in sides.items() if isinstance(side, Table)}  # not gnubg files
+        versions = {view: side for view, side in sides.items() if isinstance(side, Table)}  # without gnubg files
         for shape in kind.side_tables if len(versions) == len(sides) else ():
             for view, table in versions.items():
                 define_version(connection, view, kind, shape, table)

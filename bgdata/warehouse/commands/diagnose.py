@@ -26,7 +26,7 @@ from bgdata.version import DISTRIBUTION, __version__
 from bgdata.warehouse import Warehouse
 
 COLUMNS = (Column("about"), Column("name"), Column("value"))
-LIBRARIES = ("numpy", "numba", "llvmlite", "pyarrow", "duckdb", "click", "rich", "psutil")  # what always comes along
+LIBRARIES = ("numpy", "numba", "llvmlite", "pyarrow", "duckdb", "click", "rich", "psutil")  # always installed
 EXTRAS = (
     "prefect", "starlette", "uvicorn", "jinja2", "matplotlib", "onnx", "onnxruntime", "torch", "distributed", "fsspec",
     "s3fs", "bgsage",
@@ -50,8 +50,8 @@ def diagnose(warehouse: Warehouse, form: str) -> None:
 
 
 def diagnosis_rows(warehouse: Warehouse) -> list[Row]:
-    """Describe the installation as rows: `about` (which part of it), `name` and `value`. If a value cannot be found
-    out, the name of the error's class takes its place."""
+    """Describe the installation as rows: `about` (which part of it), `name` and `value`. If a value cannot be
+    determined, the row contains the name of the error's class instead."""
     parts: dict[str, Callable[[], Iterator[tuple[str, Any]]]] = {
         "bgdata": _package,
         "machine": _machine,
@@ -64,14 +64,14 @@ def diagnosis_rows(warehouse: Warehouse) -> list[Row]:
     for about, found in parts.items():
         try:
             rows += ({"about": about, "name": name, "value": value} for name, value in found())
-        except Exception as error:  # what is broken is what the report is about; messages may have paths
+        except Exception as error:  # the report describes what is broken; the message is left out: it may have paths
             rows.append({"about": about, "name": "error", "value": type(error).__name__})
     return rows
 
 
 def short_path(path: Path) -> str:
-    """The path of a folder without private parts, for a public report: below the home folder it begins with ~; of any
-    other folder only the name is left."""
+    """Return the path of a folder without private parts, for a public report. A path below the home folder begins with
+    ~; of any other path, only the name of the folder remains."""
     home = Path.home()
     path = path.absolute()
     return f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else path.name
@@ -110,8 +110,8 @@ def _libraries() -> Iterator[tuple[str, Any]]:
 
 
 def _settings() -> Iterator[tuple[str, Any]]:
-    """Yield the environment variables that change how bgdata runs, with their values. Of a variable that may contain a
-    path, only whether it is set."""
+    """Yield the environment variables that change how bgdata runs, with their values. If a variable may contain a path,
+    the value only says whether it is set."""
     for name in sorted(os.environ):
         if name in SETTINGS or name.startswith("BGDATA_"):
             yield name, os.environ[name] if name.startswith("NUMBA_") else "set"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bgdata.bearoff.tables import TwoSidedTable
     from bgdata.evaluation.networks.inference import Networks
 
-FORMATS: dict[str, set[str]] = {  # text formats, with the arrays that each needs
+FORMATS: dict[str, set[str]] = {  # text formats, with the arrays that each format needs
     "gnubg-training": {"boards", "chances"},
     "gnubg-benchmark": {"decisions_boards", "plays_boards"},
     "wildbg-csv": {"boards", "chances"},
@@ -158,9 +158,9 @@ def export_letters(warehouse: Warehouse, table: str, output: Path) -> None:
 
 def letter_rows(table: TwoSidedTable) -> Iterator[bytes]:
     """Yield a two-sided table as text, one block of lines for each layout of the player on roll. In a line, letters
-    give the checkers on each point (A: none, B: one), first of the player on roll, then of the opponent, each ace point
-    first; then a comma, and the equity with six significant digits. Source: Computational Backgammon, "Bearoff database
-    created" (2011), where the table of 6 points and 9 checkers has 557 MB."""
+    give the checkers on each point (A: none, B: one), first of the player on roll, then of the opponent, each from the
+    ace point on. A comma and the equity with six significant digits follow. Source: Computational Backgammon, "Bearoff
+    database created" (2011), where the table of 6 points and 9 checkers has 557 MB."""
     from bgdata.bearoff.layouts import all_layouts
 
     layouts = all_layouts(table.points, table.checkers)
@@ -231,7 +231,7 @@ def export_met_command(warehouse: Warehouse, met: str, output: Path) -> None:
 
 
 def describe_file(output: Path, *, with_hash: bool = False) -> str:
-    """A line that tells the user the path and size of a written file, and its SHA-256 if `with_hash` is true."""
+    """Return a line that tells the user the path and size of a written file, and its SHA-256 if `with_hash` is true."""
     digest = f", SHA-256 {sha256_file(output)}" if with_hash else ""
     return f"wrote {output}: {output.stat().st_size:,} bytes{digest}"
 
@@ -248,9 +248,9 @@ def two_sided_version(warehouse: Warehouse, reference: str) -> Table:
 def write_network(
     warehouse: Warehouse, network: str, output: Path, as_bytes: Callable[[Networks, dict[str, str]], bytes]
 ) -> None:
-    """Write a network to a file, as the bytes that `as_bytes` makes of it, and tell the user. Raises UnknownPlayerError
-    or MissingTableError if there is no such network, CorruptFileError if it is damaged, MissingExtraError if a package
-    is not installed, and StorageError if the file cannot be written."""
+    """Write a network to a file, as the bytes that `as_bytes` returns for it, and tell the user. Raises
+    UnknownPlayerError or MissingTableError if there is no such network, CorruptFileError if it is damaged,
+    MissingExtraError if a package is not installed, and StorageError if the file cannot be written."""
     from bgdata.evaluation.networks.player import find_network, open_networks
     from bgdata.evaluation.players import NETWORK
     from bgdata.formats.onnx.network import properties_of
@@ -299,7 +299,7 @@ def write_gnubg_bearoff(
 
 
 def write_text(table: Table, form: str, output: Path) -> str:
-    """Write a version as a text file in the format `form`; returns a line about the file, for the user. Raises
+    """Write a version as a text file in the format `form`. Returns a line about the file, for the user. Raises
     UsageError if the table lacks what the format needs, and StorageError if the file cannot be written."""
     arrays = table.arrays()
     if not FORMATS[form] <= set(arrays):
@@ -310,16 +310,16 @@ def write_text(table: Table, form: str, output: Path) -> str:
 
 
 def _text_lines(form: str, part: Table) -> Iterable[bytes]:
-    """The lines of text, in the format `form`, of a version or of a part of one."""
+    """Return the lines of text, in the format `form`, of a version or of a part of one."""
     arrays, goes_on = part.arrays(), bool(part.items and part.items.start)
     if form == "gnubg-training":
         from bgdata.formats.position_files import format_gnubg_training
         from bgdata.kinds.column_values import text_column
 
-        # rows of a second file without a comment would come under the comment of the first
+        # without this, rows of a second file that has no comment would come under the comment of the first file
         index = np.maximum.accumulate(arrays["comment_index"]) if "comment_index" in arrays else None
         comments = text_column(arrays, "comments").to_pylist() if index is not None else []
-        if goes_on and index is not None:  # the first comment is in the part before
+        if goes_on and index is not None:  # the part before contains the first comment
             index, comments = np.maximum(index - 1, -1), comments[1:]
         return format_gnubg_training(arrays["boards"], arrays["chances"], comment_index=index, comments=comments)
     if form == "gnubg-benchmark":
@@ -327,19 +327,19 @@ def _text_lines(form: str, part: Table) -> Iterable[bytes]:
         from bgdata.imports.kinds import gnubg_benchmark_compute as gnubg_benchmark
         from bgdata.measures.kinds import rollout_decisions_compute as rollout_decisions
 
-        is_imported = "decisions_lines" in arrays  # otherwise decisions rolled out here
+        is_imported = "decisions_lines" in arrays  # otherwise the decisions were rolled out by bgdata
         benchmark_of = gnubg_benchmark.benchmark_of if is_imported else rollout_decisions.benchmark_of
         return format_gnubg_benchmark(benchmark_of(arrays))
     if form == "wildbg-csv":
         from bgdata.formats.position_files import format_wildbg_csv
 
         return islice(format_wildbg_csv(arrays["boards"], arrays["chances"]), int(goes_on), None)  # one heading
-    if form == "bgsage-rollouts":  # positions after the play, chances of the player who made it
+    if form == "bgsage-rollouts":  # positions after the play, with chances of the player who made it
         from bgdata.formats.position_files import format_bgsage_rollouts
         from bgdata.game.codec import flip_boards
         from bgdata.imports.kinds.positions_compute import flipped_chances
 
-        written = arrays.get("chances_after_play")  # as imported
+        written = arrays.get("chances_after_play")  # the chances as imported
         chances = np.asarray(written) if written is not None else flipped_chances(arrays["chances"].astype(np.float64))
         return format_bgsage_rollouts(flip_boards(arrays["boards"]), chances)
     if form == "position-list":

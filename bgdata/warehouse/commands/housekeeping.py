@@ -1,4 +1,5 @@
-"""Housekeeping commands: choosing the current version of a variant, deleting versions, and completion in the shell."""
+"""Housekeeping commands: they choose the current version of a variant, delete versions, and complete names in the
+shell."""
 
 from __future__ import annotations
 

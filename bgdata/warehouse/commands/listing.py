@@ -112,11 +112,11 @@ def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, 
     click.echo("\n" + "\n".join(found.origin))
 
 
-UNIT = re.compile(r"(.*?)(?: \[([^\[\]]+)\])?", re.DOTALL)  # a comment of the catalog, with a unit at its end
+UNIT = re.compile(r"(.*?)(?: \[([^\[\]]+)\])?", re.DOTALL)  # a comment in the catalog, with a unit at its end
 
 
 class Explanation(NamedTuple):
-    """What `bgdata explain` says of a table, view or macro: its description, its columns or parameters, and where it
+    """What `bgdata explain` says about a table, view or macro: its description, its columns or parameters, and where it
     comes from."""
 
     name: str
@@ -172,7 +172,7 @@ def open_catalog(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
 
 
 def explain_relation(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, name: str) -> Explanation | None:
-    """What to explain about the table or view `name`; None if there is none."""
+    """Return what to explain about the table or view `name`; None if there is no such table or view."""
     kinds = [kind for kind in warehouse.kinds.values() for shape in kind.tables if shape.name == name]
     row = connection.execute(
         "select 'view', comment, sql from duckdb_views() where not internal and view_name = $1 "
@@ -188,7 +188,7 @@ def explain_relation(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse
     parts = []
     for column, type_, comment in columns:
         found = UNIT.fullmatch(comment or "")
-        assert found is not None  # it matches anything
+        assert found is not None  # the pattern matches any text
         parts.append(Part("column", column, type_, found[2] or "", found[1]))
     if kinds:
         named = ", ".join(f"{kind.name} (bgdata explain {kind.name})" for kind in kinds)
@@ -201,8 +201,8 @@ def explain_relation(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse
 
 
 def explain_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explanation | None:
-    """What to explain about the macro `name`; None if there is none. The SQL functions of bgdata are explained by their
-    macros, which have the same names."""
+    """Return what to explain about the macro `name`; None if there is no such macro. The SQL functions of bgdata are
+    explained by their macros, which have the same names."""
     row = connection.execute(
         "select parameters, comment, macro_definition, function_type from duckdb_functions() where not internal and "
         "function_name = ? order by comment is null, function_oid limit 1",
@@ -218,13 +218,14 @@ def explain_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explanati
 
 
 def _relation_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """The names of all tables and views that a connection has."""
+    """Return the names of all tables and views that a connection has."""
     query = "select view_name from duckdb_views() where not internal union all select table_name from duckdb_tables()"
     return [name for (name,) in connection.execute(query).fetchall()]
 
 
 def unknown_name_message(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, name: str) -> str:
-    """The error message for a name that is neither a kind, a table, a view nor a macro, with similar names."""
+    """Return the error message for a name that is neither a kind, a table, a view nor a macro. It suggests similar
+    names."""
     macros = connection.execute("select distinct function_name from duckdb_functions() where not internal").fetchall()
     known = [*warehouse.kinds, *_relation_names(connection), *(macro for (macro,) in macros)]
     near = difflib.get_close_matches(name[:100].lower(), sorted(set(known)), n=3, cutoff=0.5)

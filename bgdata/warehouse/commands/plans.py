@@ -1,5 +1,5 @@
-"""Plans of commands for `bgdata rebuild`: all that comes with bgdata, made again from nothing, and published
-players."""
+"""Plans of commands for `bgdata rebuild`: they build everything that comes with bgdata from nothing, or a published
+player."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def _check_command(part: Part) -> None:
 def run_plan(warehouse: Warehouse, plan: str | None, names: Sequence[str], form: str, *, is_dry: bool) -> bool:
     """Run the named parts of a plan (by default all), or only print them if `is_dry`. `plan` is the plan's name; None
     is the plan of everything that comes with the package. Published figures are printed to standard error after each
-    part, and all of them at the end. Returns false if a digest differs, or if no part makes a version that comes with
-    the package."""
+    part, and all of them at the end. Returns False if a digest differs, or if a version that comes with the package is
+    made by no part."""
     whole = load_plan(plan_path(plan) if plan else PLAN)
     parts, rows, figures = select_parts(whole, names), list[Row](), list[Row]()
     made = finished_parts(warehouse, parts) if is_dry and warehouse.root.is_dir() else {}

@@ -1,4 +1,5 @@
-"""`bgdata query`: one SQL query, to the terminal or to a file, with gnubg's .bd files as views beside our tables."""
+"""`bgdata query`: one SQL query, to the terminal or to a file, with gnubg's .bd files as views beside bgdata's
+tables."""
 
 from __future__ import annotations
 
@@ -95,13 +96,13 @@ def query(
 
 
 OPTIONS = {"csv": "format csv, header", "json": "format json, array", "parquet": "format parquet, compression zstd"}
-MAX_ROWS_SHOWN = 40  # on a terminal
-ALL = 1 << 40  # rows, or characters
+MAX_ROWS_SHOWN = 40  # maximum number of rows on a terminal
+ALL = 1 << 40  # a limit of rows or characters that shows all
 
 
 def form_of(form: str | None, output: Path | None) -> str:
-    """The output format: `form` if it is given, else the one that the ending of the file name means, else csv.
-    Raises UsageError for parquet without a file, for a file with a table for people, and for a compressed file."""
+    """Return the output format: `form` if it is given, else the format of the file name's ending, else csv. Raises
+    UsageError for parquet without a file, for a file with a table for people, and for a compressed file."""
     if output is None:
         if form == "parquet":
             raise UsageError("expected --output FILE with --format parquet, got none")
@@ -126,7 +127,7 @@ def run_query(
 ) -> None:
     """Run one SQL query on the tables and on views of gnubg's files, and write its rows to `output` or standard output.
     If `allow_files` is true, any statement may run, on any file. Raises QueryError, with the first line of DuckDB's
-    message, if it fails; UsageError for the same reasons as `form_of`, or if the name of a gnubg file is already
+    message, if the query fails; UsageError for the same reasons as `form_of`, or if the name of a gnubg file is already
     taken."""
     import duckdb
 
@@ -142,7 +143,7 @@ def run_query(
             for file in gnubg_files:
                 name = re.sub(r"\W", "_", file.stem.lower())
                 taken = "select view_name from duckdb_views() union select table_name from duckdb_tables()"
-                if (name,) in connection.execute(taken).fetchall():  # the view would hide it
+                if (name,) in connection.execute(taken).fetchall():  # the view would hide this table
                     what = f"{file}, a second {name}; try: a link of another name"
                     raise UsageError(f"expected a file whose name no table has, got {what}")
                 define_gnubg_view(connection, file, name)
@@ -172,9 +173,8 @@ def run_query(
                 raise QueryError(first_lines(error)) from error
 
 
-FILLED_BY = {  # commands that fill kinds for which `bgdata build KIND` is not the usual way
+FILLED_BY = {  # commands for kinds that are not usually built by `bgdata build KIND`
     "benchmark_scores": "benchmark PLAYER",
-    "cube_benchmark": "build cube_benchmark --set judge=network",
     "cube_benchmark_scores": "benchmark PLAYER --on cube",
     "cubeful_equities": "build cubeful_equities --set positions=20000",
     "cubeful_scores": "ladder --for money",
@@ -192,7 +192,7 @@ FILLED_BY = {  # commands that fill kinds for which `bgdata build KIND` is not t
 
 
 VIEWS = "select view_name, sql from duckdb_views() where not internal"
-SOURCE = re.compile(r"\b(?:from|join)\s+\(*\"?(\w+)", re.IGNORECASE)  # other words may be columns
+SOURCE = re.compile(r"\b(?:from|join)\s+\(*\"?(\w+)", re.IGNORECASE)  # names of tables; other words may be columns
 BY_VARIANT = re.compile(r"\busing\s*\([^)]*\bvariant\b|\bnatural\b|\bvariant\s*=\s*\w+\.variant\b", re.IGNORECASE)
 UNIONS = {"labelled_boards", "benchmark_boards"}  # unions of tables that may be missing
 
@@ -200,10 +200,10 @@ UNIONS = {"labelled_boards", "benchmark_boards"}  # unions of tables that may be
 def notes_on_empty(
     warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
 ) -> Iterator[str]:
-    """Yield lines that tell the user why a query may have found nothing, with the commands that fill the tables: one
-    for each empty table that the query `text` names; if it has no rows, one for each view that reads an empty table;
-    and one for each join by `variant` of tables that have no variant in common. The last are always given, because a
-    count of no rows is a row."""
+    """Yield lines that tell the user why a query may have found nothing, with the commands that fill the tables. There
+    is a line for each empty table that the query `text` names. If the query has no rows, there is a line for each view
+    that reads an empty table. There is also a line for each join by `variant` of tables that have no variant in common;
+    it is always given, because a count of no rows is a row."""
     if not (sources := SOURCE.findall(text)):
         return
     views = dict(connection.execute(VIEWS).fetchall())
@@ -224,7 +224,7 @@ def notes_on_empty(
 
 
 def _made_from(name: str, views: Mapping[str, str]) -> set[str]:
-    """The views that the view `name` reads, directly or indirectly. `views` has the SQL of all views."""
+    """Return the views that the view `name` reads, directly or indirectly. `views` contains the SQL of all views."""
     found, waiting = set[str](), [name]
     while waiting:
         words = set(SOURCE.findall(views[waiting.pop()]))
@@ -234,15 +234,15 @@ def _made_from(name: str, views: Mapping[str, str]) -> set[str]:
 
 
 def making_command(kind: Dataset[Any]) -> str:
-    """The command, without `bgdata`, that makes a version of a kind."""
+    """Return the command, without `bgdata`, that makes a version of a kind."""
     return FILLED_BY.get(kind.name) or (f"import {kind.name} FILE..." if kind.takes_files else f"build {kind.name}")
 
 
 @contextmanager
 def temporary_output(output: Path | None, form: str, *, is_needed: bool) -> Iterator[Path | None]:
     """Yield the path of an empty file for the rows, or None if `is_needed` is false. When the `with` block ends, the
-    file is renamed to `output`, or its content copied to standard output if `output` is None. (DuckDB would truncate a
-    file to which standard output is redirected.)"""
+    file is renamed to `output`, or its content is copied to standard output if `output` is None. (DuckDB would truncate
+    a file to which standard output is redirected.)"""
     if not is_needed:
         yield None
     elif output is None:
@@ -282,8 +282,8 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRe
 
 
 def finite_sql(value: str, type_: Any, depth: int = 0) -> str:
-    """An SQL expression for `value`, of the type `type_`, in which NaN and infinities are replaced by null, also inside
-    lists and structs, because JSON cannot express them. `depth` counts the lists around it."""
+    """Return an SQL expression for `value`, of the type `type_`, in which NaN and infinities are replaced by null, also
+    inside lists and structs, because JSON cannot express them. `depth` is the number of lists around the value."""
     if "FLOAT" not in str(type_) and "DOUBLE" not in str(type_):
         return value
     item = f"item_{depth}"
@@ -302,13 +302,13 @@ def finite_sql(value: str, type_: Any, depth: int = 0) -> str:
         inner = dict(type_.children)["value"]
         values = f"list_transform(map_values({value}), lambda {item}: {finite_sql(item, inner, depth + 1)})"
         return f"case when {value} is not null then map(map_keys({value}), {values}) end"
-    return f"{value}::varchar"  # a union
+    return f"{value}::varchar"  # the type is a union
 
 
 def define_gnubg_view(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> str:
-    """Make the rows of a gnubg bearoff file readable as a view, with the column names of our tables; returns the kind
-    of dataset that has these columns. Raises CorruptFileError if the file is damaged, and UsageError if it contains no
-    bearoff table."""
+    """Make the rows of a gnubg bearoff file readable as a view, with the column names of bgdata's tables. Returns the
+    kind of dataset that has these columns. Raises CorruptFileError if the file is damaged, and UsageError if it
+    contains no bearoff table."""
     import pyarrow as pa
 
     from bgdata.kinds.column_values import fixed_lists

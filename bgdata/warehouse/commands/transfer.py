@@ -128,5 +128,5 @@ def pull_versions(transfer: Transfer, warehouse: Warehouse, place: Place, scopes
 
 
 def count_text(count: int, what: str) -> str:
-    """A count with its noun, in the singular or plural: `1 version`, `2 versions`."""
+    """Return a count with its noun, in the singular or plural: `1 version`, `2 versions`."""
     return f"{count:,} {what}{'s' * (count != 1)}"

@@ -1,4 +1,4 @@
-"""`bgdata verify`, `bgdata rebuild` and `bgdata lock`: proof that a warehouse holds the right numbers."""
+"""`bgdata verify`, `bgdata rebuild` and `bgdata lock`: proof that a warehouse contains the right numbers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from bgdata.warehouse import Warehouse
 if TYPE_CHECKING:
     from bgdata.store.verify import Finding
 
-PLANS = ("player-33",)  # beside the plan of what comes with the package: see `from_nothing.plan_path`
+PLANS = ("player-33",)  # plans besides that of what comes with the package, see `from_nothing.plan_path`
 
 
 @click.command()
@@ -196,9 +196,9 @@ def lock(warehouse: Warehouse) -> None:
 def verify_warehouse(
     warehouse: Warehouse, scope: str | None, sample: int | None, seed: int, form: str = "table", *, repair: bool
 ) -> bool:
-    """Check every version in the scope (KIND, KIND/VARIANT or KIND/VARIANT/VERSION; None: all), print the results, and
-    repair failed versions if `repair` is true. `sample` rows of each table are recomputed, chosen by `seed`. Returns
-    whether all versions are correct in the end."""
+    """Check every version in the scope (KIND, KIND/VARIANT or KIND/VARIANT/VERSION; None for all), print the results,
+    and repair failed versions if `repair` is true. `sample` rows of each table, chosen by `seed`, are recomputed.
+    Returns whether all versions are correct in the end."""
     from bgdata.store.verify import RECOMPUTED, Origin, Status, origin, verify
 
     if repair:
@@ -285,8 +285,9 @@ def verify_folder(warehouse: Warehouse, folder: Path, form: str) -> bool:
 
 
 def warehouse_findings(warehouse: Warehouse, scope: str | None, *, is_whole: bool = True) -> Iterator[Finding]:
-    """Yield the results of checks that are not of a single version. If `scope` is None and `is_whole`, these are all
-    checks of the warehouse; else only those of the files `current`, which a scope that names a version leaves out."""
+    """Yield the results of checks that are not of a single version. If `scope` is None and `is_whole` is true, these
+    are all checks of the warehouse. Otherwise they are only the checks of the files `current`, or none if the scope
+    names a version."""
     from bgdata.store.verify import verify_current, verify_files
 
     kind, variant, version = parse_scope(scope)
@@ -300,7 +301,8 @@ def warehouse_findings(warehouse: Warehouse, scope: str | None, *, is_whole: boo
 def check_repaired(
     warehouse: Warehouse, scope: str | None, failed: Iterable[str], sample: int | None, seed: int
 ) -> bool:
-    """Check the variants of the `failed` versions again, and print what still fails. Returns whether nothing does."""
+    """Check the variants of the `failed` versions again, and print what still fails. Returns whether all checks
+    pass."""
     from bgdata.store.verify import verify
 
     kind, _, _ = parse_scope(scope)
@@ -315,7 +317,7 @@ def check_repaired(
 
 
 def put_back_current(warehouse: Warehouse) -> None:
-    """Move back each current version that a repair, which was then interrupted, had moved aside."""
+    """Move back each current version that an interrupted repair has left aside."""
     for kind in sorted(warehouse.kinds):
         for variant, _ in warehouse.lost(kind):
             with suppress(CorruptFileError, StorageError):
@@ -355,7 +357,7 @@ def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
 
 
 def failure_line(finding: Finding) -> str:
-    """A line that tells the user about a check that failed or could not be made."""
+    """Return a line that tells the user about a check that failed or could not be made."""
     return f"{'FAILED' if finding.problem else 'NOT CHECKED'} {finding.subject}: {finding.check}: {finding.text}"
 
 
@@ -363,12 +365,12 @@ def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> lis
     """Sort broken versions, given by name, for repair: each comes after its inputs. Versions that cannot be built
     because they are imported, and versions made from these, come last."""
     needs: dict[str, list[str]] = {}
-    for name, table in broken.items():  # broken versions that are inputs of it, by version or by another variant
+    for name, table in broken.items():  # find the broken versions that are its inputs, by version or by variant
         others = [each for each in _inputs_of(warehouse, table) if each != name.rpartition("/")[0]]
         needs[name] = [other for other in broken if any(f"{other}/".startswith(f"{each}/") for each in others)]
     try:
         order = list(TopologicalSorter(needs).static_order())
-    except CycleError:  # a cycle of names: each was made from an older version of the other
+    except CycleError:  # the names form a cycle: each was made from an older version of the other
         order = list(broken)
     last: dict[str, bool] = {}
     for name in order:
@@ -378,7 +380,7 @@ def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> lis
 
 
 def _inputs_of(warehouse: Warehouse, table: Table) -> list[str]:
-    """The inputs of a version as KIND/VARIANT or KIND/VARIANT/VERSION. Empty if its parameters are unknown."""
+    """Return the inputs of a version as KIND/VARIANT or KIND/VARIANT/VERSION; empty if its parameters are unknown."""
     kind = warehouse.kind(table.folder.parts[-3])
     with suppress(BgdataError):
         wanted = kind.inputs(_parameters_of(kind, table)).values()
@@ -390,8 +392,8 @@ def _inputs_of(warehouse: Warehouse, table: Table) -> list[str]:
 
 
 def _parameters_of(kind: Dataset[Any], table: Table) -> Parameters:
-    """The parameters of a version: those in its manifest, or, if that is damaged, those of the default variant with the
-    same name. Raises ManifestFormatError if there is no such default."""
+    """Return the parameters of a version: those in its manifest, or, if the manifest is damaged, those of the default
+    variant with the same name. Raises ManifestFormatError if there is no such default variant."""
     try:
         recorded: Parameters = kind.parameters.from_manifest(table.manifest.parameters)
     except (ManifestFormatError, MissingTableError) as error:
@@ -407,8 +409,8 @@ def _parameters_of(kind: Dataset[Any], table: Table) -> Parameters:
 
 
 def repair_version(warehouse: Warehouse, table: Table) -> None:
-    """Compute the damaged rows of a version again if they have hashes; or else move the version aside, where it can be
-    inspected, and build it again. If the build fails, the version is moved back. The variant's current version stays
+    """Compute the damaged rows of a version again if they have hashes. Otherwise move the version aside, where it can
+    be inspected, and build it again. If the build fails, the version is moved back. The variant's current version stays
     the same. Raises MissingTableError if the version is imported, because only its owner has the files;
     ManifestFormatError if its parameters are unknown; and DigestMismatchError if an input is damaged."""
     from bgdata.store.catalog_views import is_readable
@@ -422,7 +424,7 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
             f"delete {table.folder} and try: bgdata import {name} FILE..."
         )
     parameters = _parameters_of(kind, table)
-    kind.check_parameters(parameters)  # before anything is moved
+    kind.check_parameters(parameters)  # raises, if it does, before anything is moved
     if is_readable(table):
         with suppress(CorruptFileError, MissingTableError), progress_bars() as progress:
             rows = kind.computation.repair(parameters, table, progress)
@@ -433,7 +435,7 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
     for made_from in (inputs or {}).values():
         check_hashes(made_from)
     require_own(warehouse.root, name, variant)
-    current: Table | None = None  # the current version of the variant, if it is another one
+    current: Table | None = None  # the current version of the variant, if it is another version
     with suppress(CorruptFileError, MissingTableError):
         current = warehouse.open(name, variant)
     with storage_errors("move", table.folder):
@@ -452,8 +454,8 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
 
 def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, is_all: bool) -> bool:
     """Build every variant in the lock that is in the scope again, in a temporary folder, and compare the digests with
-    the lock. Versions that come with the package are only copied, which checks their hashes, unless `is_all`. Returns
-    whether all digests are equal."""
+    the lock. Unless `is_all` is true, versions that come with the package are only copied, which checks their hashes.
+    Returns whether all digests are equal."""
     entries = [
         entry
         for entry in load_lock(warehouse.lock)
@@ -505,7 +507,7 @@ def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, 
 
 
 def duration_text(seconds: float) -> str:
-    """A time as a string in hours, minutes or seconds."""
+    """Return a time as a string in hours, minutes or seconds."""
     for unit, length in (("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"
@@ -522,8 +524,8 @@ def _kind_and_variant(scope: str) -> tuple[str, str]:
 
 def _rebuild_in_place(warehouse: Warehouse, scope: str | None, form: str, *, is_all: bool) -> None:
     """Build the default variants (all, or those of KIND or KIND/VARIANT) again, replace the versions in the warehouse,
-    and print a row for each. Versions that come with the package are built only if `is_all`; variants that only `bgdata
-    build --all` builds, only if they exist or their kind is named."""
+    and print a row for each. Versions that come with the package are built only if `is_all` is true. Variants that only
+    `bgdata build --all` builds are built only if they exist or their kind is named."""
     kind, variant = _kind_and_variant(scope) if scope is not None else (None, "")
     kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
     recipes = [(declared, each) for declared in kinds for each in declared.defaults]

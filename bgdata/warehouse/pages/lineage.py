@@ -13,8 +13,8 @@ from bgdata.store.versions import Versions
 
 WIDTH, HEIGHT, GAP_X, GAP_Y = 232, 56, 44, 14  # size of a box, gaps between boxes
 LINES = (17, 33, 48)  # heights of the lines of text in a box
-MAX_BOXES = 60  # boxes
-LETTERS = 33  # letters of a line in a box
+MAX_BOXES = 60  # maximum number of boxes of a graph
+LETTERS = 33  # maximum number of letters of a line in a box
 
 
 class Box(NamedTuple):
@@ -32,7 +32,7 @@ def lineage_svg(warehouse: Versions, table: Table) -> str:
     ManifestFormatError if the manifest of the version is damaged."""
     boxes: dict[str, Box] = {}
     first = _add_version(warehouse, table, boxes)
-    depth, waiting = {first: 0}, [first]  # inputs are left of everything that was made from them
+    depth, waiting = {first: 0}, [first]  # inputs are to the left of everything that was made from them
     while waiting:
         key = waiting.pop()
         for other in boxes[key].inputs:
@@ -103,7 +103,7 @@ def _box_svg(box: Box, x: int, y: int) -> str:
     """Draw a box at the pixel (x, y). It links to its page if it has one, and hovering shows its lines in full."""
     texts = ""
     for name, down, text in zip(("name", "variant", "note"), LINES, box.lines, strict=True):
-        # beginning and end of a long text, which distinguish variants
+        # the beginning and the end of a long text, which distinguish variants
         short = f"{text[: LETTERS // 2]}…{text[-(LETTERS - LETTERS // 2 - 1) :]}" if len(text) > LETTERS else text
         texts += f'<text class="{name}" x="{x + 8}" y="{y + down}">{escape(short)}</text>'
     whole = f"<title>{escape(', '.join(box.lines))}</title>"

@@ -1,4 +1,4 @@
-"""The browser of positions: by source, class, theme, score, cube, loss and player, and the positions like one."""
+"""The browser of positions: by source, class, theme, score, cube, loss and player, and the positions similar to one."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ SOURCES = {  # the sources of the view all_positions, in words
     "games": "games",
 }
 KINDS = {"matches": "match_analysis", "references": "reference_positions", "openings": "openings"}
-TABLES = {"games": "turns", "decisions": "benchmark_decisions"}  # of several kinds
+TABLES = {"games": "turns", "decisions": "benchmark_decisions"}  # tables to which several kinds contribute
 SORTS = {  # (words, order) of positions
     "": ("as recorded", ""),
     "loss": ("greatest loss", "loss desc nulls last"),
     "luck": ("luckiest roll", "luck desc nulls last"),
     "unlucky": ("unluckiest roll", "luck nulls last"),
 }
-LARGE = ("games", "matches")  # sources of many rows, each of a game and a turn
-TURN = "dataset, variant, game, turn, subject"  # names a row of them
-PLACE = "dataset, variant, game, turn, subject, position_id, die1, die2"  # orders rows of the same value
+LARGE = ("games", "matches")  # sources with many rows, each about a turn of a game
+TURN = "dataset, variant, game, turn, subject"  # columns that identify a row of these sources
+PLACE = "dataset, variant, game, turn, subject, position_id, die1, die2"  # order of rows with the same value
 CLASSES = [each.name.lower() for each in PositionClass]
 CUBES = (1, 2, 4, 8, 16)
 NAMES = ("class", "theme", "roll", "score", "cube", "loss", "player", "sort")  # parameters besides source and page
-NEAREST, MOST_MOVED = 24, 8  # positions like one, and checkers that may stand elsewhere
-MAX_BOARDS = 3_000_000  # positions that are compared
+NEAREST, MOST_MOVED = 24, 8  # numbers of similar positions, and of checkers that may be elsewhere in them
+MAX_BOARDS = 3_000_000  # maximum number of positions that are compared
 PLAYS = """
 select greatest(t.die1, t.die2) as die1, least(t.die1, t.die2) as die2, t.play, count(*) as games,
        avg((g.winner = t.player)::integer) as win,
@@ -98,8 +98,8 @@ def positions(site: Site, request: Request) -> Page:
 
 
 def positions_json(sources: Sequence[str], rows: Sequence[Row], plays: Sequence[Row]) -> Row:
-    """The JSON of the page of positions: the names of the sources, the positions, and the plays that were made in
-    one."""
+    """Return the JSON of the page of positions: the names of the sources, the positions, and the plays that were made
+    in one position."""
     found = [{name: value for name, value in row.items() if name != "board"} for row in rows]
     return {"sources": list(sources), "positions": whole_rows(fill_columns(found)), "plays": whole_rows(plays)}
 
@@ -111,12 +111,12 @@ COLUMNS = (
 
 
 def fill_columns(rows: Sequence[Row]) -> list[Row]:
-    """Rows that all have exactly COLUMNS; a missing value is None."""
+    """Return rows that all have exactly COLUMNS; a missing value is None."""
     return [{name: row.get(name) for name in COLUMNS} for row in rows]
 
 
 def sources_of(site: Site) -> list[str]:
-    """The names in SOURCES of which the site's warehouse has positions."""
+    """Return the names in SOURCES of which the site's warehouse has positions."""
     kinds = site.warehouse.kinds.values()
     filled = {kind.name for kind in kinds if site.warehouse.variants(kind.name)}
     tables = {shape.name for kind in kinds if kind.name in filled for shape in kind.tables}
@@ -124,8 +124,8 @@ def sources_of(site: Site) -> list[str]:
 
 
 def conditions_of(given: Mapping[str, str]) -> tuple[list[str], str]:
-    """The SQL conditions and the SQL sort order that the parameters of an address ask for. Raises UsageError for an
-    invalid value."""
+    """Return the SQL conditions and the SQL sort order that the parameters of an address ask for. Raises UsageError for
+    an invalid value."""
     found = []
     for name, known in (("class", CLASSES), ("theme", [each.label for each in Theme])):
         if given[name]:
@@ -157,8 +157,8 @@ def check_choice(name: str, value: str, known: Sequence[str]) -> str:
 
 
 def roll_condition(text: str) -> str:
-    """The SQL condition that a position was rolled with the dice in `text`, such as `31`. Raises UsageError if it is
-    not a roll."""
+    """Return the SQL condition that a position was rolled with the dice in `text`, such as `31`. Raises UsageError if
+    the text is not a roll."""
     try:
         roll = parse_roll(text)
     except InvalidRollError:
@@ -167,8 +167,8 @@ def roll_condition(text: str) -> str:
 
 
 def score_condition(text: str) -> str:
-    """The SQL condition that a position has the score in `text`: `money`, or the points that the player on roll and the
-    opponent need, such as `3-5`. Raises UsageError for another text."""
+    """Return the SQL condition that a position has the score in `text`: `money`, or the points that the player on roll
+    and the opponent need, such as `3-5`. Raises UsageError for another text."""
     if text == "money":
         return "away is null"
     own, dash, other = text.partition("-")
@@ -178,8 +178,9 @@ def score_condition(text: str) -> str:
 
 
 def page_query(source: str, conditions: Sequence[str], order: str, start: int) -> str:
-    """The SQL query for one page of positions from row `start` on, and for one row more, which tells whether another
-    page follows. It leaves out the themes, because sorting would compute them for every row: see `with_themes`."""
+    """Return the SQL query for one page of positions from row `start` on. It also reads one row more, which tells
+    whether another page follows. It leaves out the themes, because sorting would compute them for every row: see
+    `with_themes`."""
     of_source = f"source = {sql_text(source)}"
     which = " and ".join([of_source, *conditions])
     by = f"{order}, {PLACE}" if order else PLACE
@@ -193,7 +194,7 @@ def page_query(source: str, conditions: Sequence[str], order: str, start: int) -
 
 
 def with_themes(rows: Sequence[Row]) -> list[Row]:
-    """Add to each row the theme of its board; None if it has none."""
+    """Add the theme of its board to each row; None if the board has no theme."""
     if not rows:
         return []
     themes = position_themes(np.array([row["board"] for row in rows], np.int8)).tolist()
@@ -204,8 +205,8 @@ def with_themes(rows: Sequence[Row]) -> list[Row]:
 
 
 def position_card(row: Row) -> Row:
-    """What the template shows of a position: its row with the addresses of its picture, of its own page, of the game
-    that it comes from, and of the positions like it."""
+    """Return what the template shows of a position: its row with the addresses of its picture, of its own page, of the
+    game that it comes from, and of similar positions."""
     dice = [row["die1"], row["die2"]] if row["die1"] else []
     roll = "".join(map(str, sorted(dice, reverse=True)))
     away = f"{row['away']}-{row['opponent_away']}" if row["away"] else ""
@@ -296,15 +297,15 @@ def nearest_positions(site: Site, position: Position) -> list[SimilarPosition]:
 
 
 def turn_boards(table: Table) -> Boards:
-    """int8[n, 26]: the board of each turn of a corpus; empty if the corpus has no boards. Kinds use different names for
-    this array."""
+    """Return the board of each turn of a corpus, as int8[n, 26]; empty if the corpus has no boards. Kinds use different
+    names for this array."""
     name = next((each for each in ("turn_boards", "boards") if table.has_array(each)), "")
     return np.asarray(table.array(name)) if name else np.zeros((0, 26), np.int8)
 
 
 def similar_position_row(like: SimilarPosition) -> Row:
-    """A row with COLUMNS for a position of a recorded game. Only the values that the arrays of the corpus give are
-    filled in."""
+    """Return a row with COLUMNS for a position of a recorded game. Only the values that the arrays of the corpus
+    contain are filled in."""
     first = np.asarray(like.table.array("first_turns"))
     game = int(np.searchsorted(first, like.turn, side="right")) - 1
     kind, variant = like.table.folder.parts[-3:-1]

@@ -13,17 +13,17 @@ from bgdata.web.charts import Bar, bar_chart_svg, chart_svg, heat_map_svg
 from bgdata.web.query_process import Result
 
 CHARTS = {"line": "line", "bar": "bars", "scatter": "points", "heat": "heat map"}
-MAX_BARS, MAX_CELLS = 200, 60  # bars, and columns or rows of a heat map
+MAX_BARS, MAX_CELLS = 200, 60  # maximum number of bars of a chart, and maximum number of columns or rows of a heat map
 
 
 class ChartRequest(NamedTuple):
-    """The chart that an address asks for: one of CHARTS, or empty for none, and the names of the columns to draw.
-    `draw_query_chart` chooses a column whose name is empty."""
+    """The chart that an address asks for: one of CHARTS, or empty for none, and the names of the columns to draw. If
+    the name of a column is empty, `draw_query_chart` chooses a column."""
 
     chart: str = ""
     x: str = ""
     y: str = ""
-    value: str = ""  # of a heat map
+    value: str = ""  # column with the values of a heat map
 
     @classmethod
     def from_query(cls, given: Mapping[str, str]) -> ChartRequest:
@@ -35,8 +35,8 @@ class ChartRequest(NamedTuple):
 
 
 def draw_query_chart(result: Result, asked: ChartRequest) -> str:
-    """Draw the chart that was asked for from the rows of a query, as SVG. A column that was not named is the first one
-    that fits. Raises UsageError if a column is missing or does not fit."""
+    """Draw the requested chart from the rows of a query, as SVG. A column that is not named is the first one that fits.
+    Raises UsageError if a column is missing or does not fit."""
     rows = [dict(zip(result.names, row, strict=True)) for row in result.rows]
     numbers = [name for name in result.names if is_numeric(rows, name)]
     is_by_number = asked.chart in ("line", "scatter")
@@ -63,7 +63,7 @@ def draw_query_chart(result: Result, asked: ChartRequest) -> str:
 
 
 def is_numeric(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
-    """Whether the column `name` contains at least one number, and otherwise only missing values."""
+    """Return whether the column `name` contains at least one number, and otherwise only missing values."""
     values = [row[name] for row in rows if row[name] is not None]
     return bool(values) and all(
         isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) for value in values
@@ -78,8 +78,8 @@ def check_numeric(rows: Sequence[Mapping[str, Any]], name: str) -> None:
 
 
 def choose_column(role: str, name: str, fitting: Sequence[str], names: Sequence[str]) -> str:
-    """Choose the column for a role such as `x`: `name` if it is given, else the first `fitting` one. `names` are all
-    columns of the result. Raises UsageError if there is no such column, or none that fits."""
+    """Choose the column for a role such as `x`: `name` if it is given, else the first of the `fitting` columns. `names`
+    are all columns of the result. Raises UsageError if there is no such column, or if no column fits."""
     if name in names or (not name and fitting):
         return name or fitting[0]
     if not name:

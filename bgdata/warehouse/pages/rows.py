@@ -22,9 +22,9 @@ from bgdata.web.site import Row, Site
 
 PAGE = 50  # rows of a page
 MAX_PAGE = 9_999_999
-FEW = ("VARCHAR", "BOOLEAN", "TINYINT")  # types of columns that may have few values
-VALUES = 30  # values of a column that are listed
-BINS = 30  # bars of a histogram, about
+FEW = ("VARCHAR", "BOOLEAN", "TINYINT")  # types of columns that may have few different values
+VALUES = 30  # maximum number of values of a column that are listed
+BINS = 30  # approximate number of bars of a histogram
 
 
 class RowsRequest(NamedTuple):
@@ -37,17 +37,17 @@ class RowsRequest(NamedTuple):
     column: str
 
     def link(self, **changed: Any) -> str:
-        """The address of this page with some of its parameters changed, such as the filters, the sort order or the page
-        number."""
+        """Return the address of this page with some of its parameters changed, such as the filters, the sort order or
+        the page number."""
         given = {"filter": self.filters, "sort": self.sort, "column": self.column} | changed
         return address(self.path, given)
 
     def with_filter(self, text: str) -> str:
-        """The address of the first page of rows after adding a filter."""
+        """Return the address of the first page of rows after adding a filter."""
         return self.link(filter=[*(each for each in self.filters if each != text), text])
 
     def without(self, text: str) -> str:
-        """The address of the first page of rows after removing a filter."""
+        """Return the address of the first page of rows after removing a filter."""
         return self.link(filter=[each for each in self.filters if each != text])
 
 
@@ -63,7 +63,7 @@ def page(site: Site, request: Request) -> Page | Response:
         given.get("sort", "").strip(),
         given.get("column", "").strip(),
     )
-    if given.get("by"):  # from the form: one filter more, in three fields
+    if given.get("by"):  # the form adds a filter in three fields
         text = " ".join(filter(None, (given["by"], given.get("is", "="), given.get("value", "").strip())))
         return RedirectResponse(asked.with_filter(text), 303)
     shown_: dict[str, Any] = {"table": table, "shape": shape, "asked": asked, "operators": OPERATORS, "message": ""}
@@ -83,7 +83,7 @@ def page(site: Site, request: Request) -> Page | Response:
 
 
 def shape_of(site: Site, kind: str, name: str) -> TableShape:
-    """The declaration of the table `name` of a kind. Raises MissingTableError if the kind does not have it."""
+    """Return the declaration of the table `name` of a kind. Raises MissingTableError if the kind does not have it."""
     tables = site.warehouse.kind(kind).tables
     found = next((shape for shape in tables if shape.name == name), None)
     if found is None:
@@ -93,8 +93,8 @@ def shape_of(site: Site, kind: str, name: str) -> TableShape:
 
 
 def rows_page(site: Site, request: Request, query: RowQuery, asked: RowsRequest, shown_: Row) -> Page:
-    """The page of rows for a valid request. `shown_` are values that the template shows in any case. Raises UsageError
-    for a page number after the last, and QueryError if the query fails."""
+    """The page of rows for a valid request. `shown_` are values that the template always shows. Raises UsageError for a
+    page number after the last, and QueryError if the query fails."""
     ask = request.app.state.queries.ask
     count = site.keep(("rows", query.count), lambda: int(ask(query.count).rows[0][0]))
     last = max(1, -(-count // PAGE))
@@ -118,13 +118,13 @@ def rows_page(site: Site, request: Request, query: RowQuery, asked: RowsRequest,
 
 
 def row_dicts(result: Result) -> list[Row]:
-    """The rows of a query's result as dictionaries by column."""
+    """Return the rows of a query's result as dictionaries by column."""
     return [dict(zip(result.names, row, strict=True)) for row in result.rows]
 
 
 def sort_links(query: RowQuery, asked: RowsRequest) -> Mapping[str, str]:
-    """The heading of each column as an HTML link that sorts the rows by it, or in descending order if they are sorted
-    by it already."""
+    """Return the heading of each column as an HTML link that sorts the rows by the column, or in descending order if
+    they are sorted by it already."""
     found = {}
     for column in query.shape.columns:
         sort = f"-{column.name}" if query.sort == column.name else column.name
@@ -135,16 +135,16 @@ def sort_links(query: RowQuery, asked: RowsRequest) -> Mapping[str, str]:
 
 
 def columns_with_few_values(ask: Callable[[str], Result], query: RowQuery) -> list[tuple[str, int]]:
-    """The columns of strings, booleans and small integers that have at least 2 and at most VALUES different values,
-    each with the number of them. `ask` runs an SQL query."""
+    """Return the columns of strings, booleans and small integers that have at least 2 and at most VALUES different
+    values, each with the number of these values. `ask` runs an SQL query."""
     names = [column.name for column in query.shape.columns if column.type in FEW]
     counts = ask(query.different(names)).rows[0] if names else []
     return [(name, count) for name, count in zip(names, counts, strict=True) if 1 < count <= VALUES]
 
 
 def column_summary(ask: Callable[[str], Result], query: RowQuery, column: Column, asked: RowsRequest) -> Row:
-    """What the page shows of one column: figures such as its extremes, and either a histogram or the most frequent
-    values. Each bar or value links to its rows. `ask` runs an SQL query."""
+    """Return what the page shows of one column: figures such as its extremes, and either a histogram or the most
+    frequent values. Each bar or value links to its rows. `ask` runs an SQL query."""
     (figures,) = row_dicts(ask(query.figures(column)))
     shown_ = {"column": column, "figures": figures, "chart": "", "values": [], "is_all": True}
     spread = (figures.get("most") or 0) - (figures.get("least") or 0)
@@ -159,7 +159,7 @@ def column_summary(ask: Callable[[str], Result], query: RowQuery, column: Column
 
 
 def filter_text(value: object) -> str:
-    """A value of a row in the form that filters use."""
+    """Return a value of a row in the form that filters use."""
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 

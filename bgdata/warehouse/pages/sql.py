@@ -13,7 +13,7 @@ from bgdata.web.answer import Page
 from bgdata.web.site import Site
 
 FILES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
-MAX_NAME = 80  # letters of the name of a query
+MAX_NAME = 80  # maximum number of letters of the name of a query
 EXAMPLES = (
     ("What is here, and how large is it?", "select dataset, variant, rows, bytes from versions where is_current"),
     ("What was each table made from?", "select dataset, variant, role, input_dataset, input_variant from lineage"),
@@ -64,8 +64,8 @@ def page(site: Site, request: Request) -> Page | Response:
 
 
 def file_type(given: Mapping[str, str]) -> str:
-    """The type of file that an address asks for: csv or parquet, or empty for a page. Raises UsageError for any other
-    type."""
+    """Return the type of file that an address asks for: csv or parquet, or empty for a page. Raises UsageError for any
+    other type."""
     form = given.get("format", "").strip() or "rows"
     if form not in ("rows", *FILES):
         raise UsageError(f"expected the format rows, csv or parquet, got {cite(form)}")
@@ -73,7 +73,7 @@ def file_type(given: Mapping[str, str]) -> str:
 
 
 def file_response(request: Request, query: str, form: str, name: str) -> Response:
-    """The rows of an SQL query as a file to download, called `name`, in the format `form`. Raises the errors of
+    """Return the rows of an SQL query as a file to download, called `name`, in the format `form`. Raises the errors of
     `QueryProcess.ask`."""
     headers = {"content-disposition": f'attachment; filename="{name}"'}
     return Response(request.app.state.queries.ask(query, form), media_type=FILES[form], headers=headers)

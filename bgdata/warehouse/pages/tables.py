@@ -29,17 +29,17 @@ from bgdata.web.answer import Page, address, position_path
 from bgdata.web.charts import chart_svg
 from bgdata.web.site import Row, Site
 
-SAMPLE = 8  # rows of a table on its page
+SAMPLE = 8  # number of sample rows of a table on its page
 FLAT_ROWS: dict[str, Callable[[Table], list[dict[str, Any]]]] = {  # samples of tables that are too large for Parquet
     "bearoff_two_sided": lambda found: TwoSidedTable(found).middle_rows(SAMPLE),
     "contact_endgame": lambda found: EndgameTable(found).middle_rows(SAMPLE),
 }
-BOUNDS = ("error", "bound", "difference")  # in the names of figures about the accuracy of a table
+BOUNDS = ("error", "bound", "difference")  # words in the names of figures about the accuracy of a table
 
 
 def list_rows(site: Site) -> list[Row]:
-    """A row for each version in the warehouse, and for each kind without versions, as `bgdata list --format json`
-    prints them."""
+    """Return a row for each version in the warehouse, and for each kind without versions, as
+    `bgdata list --format json` prints them."""
 
     def read() -> list[Row]:
         rows = whole_rows(listing_rows(site.warehouse))
@@ -70,14 +70,14 @@ def kind(site: Site, request: Request) -> Page:
 
 
 def claims_by_table(site: Site, kind: Dataset[Any]) -> dict[str, list[str]]:
-    """The claims that the SQL checks of a kind test, by name of the table."""
+    """Return the claims that the SQL checks of a kind test, by name of the table."""
     sql = site.warehouse.kinds.sql
     return {shape.name: [claim for claim, _ in sql.checks(shape.name)] for shape in kind.tables}
 
 
 def open_version(site: Site, given: Mapping[str, Any]) -> Table:
-    """Open the version that the parts of an address name: kind, variant, and version or else the current one. Raises
-    UnknownKindError, InvalidNameError or MissingTableError if there is no such version."""
+    """Open the version that the parts of an address name: kind, variant, and version; the default is the current
+    version. Raises UnknownKindError, InvalidNameError or MissingTableError if there is no such version."""
     variant, version = check_name("variant", given["variant"]), given.get("version")
     if version is not None:
         check_name("version", version)
@@ -135,7 +135,7 @@ def table_page(site: Site, found: Table) -> Page:
 
 
 def _seen_at(declared: Dataset[Any], found: Table) -> list[tuple[str, str]]:
-    """The other pages that show a version: what each shows, and its address."""
+    """Return the other pages that show a version, as pairs of what the page shows and its address."""
     kind, variant = found.folder.parts[-3:-1]
     own = {
         "match_equity": ("as a heat map", address("/match-equity", {"met": variant})),
@@ -150,7 +150,7 @@ def _seen_at(declared: Dataset[Any], found: Table) -> list[tuple[str, str]]:
 
 
 def _sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Row:
-    """Sample rows of one table of a version for the template, or a note that says why there are none."""
+    """Return sample rows of one table of a version for the template, or a note that says why there are none."""
     try:
         rows = FLAT_ROWS[shape.name](found) if is_flat else middle_rows(middle_file(found, shape), SAMPLE)
     except BgdataError as error:
@@ -159,14 +159,14 @@ def _sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Ro
 
 
 def middle_file(found: Table, shape: TableShape) -> Path:
-    """The Parquet file of one table of a version; of its middle part if it has parts. Raises the same exceptions as
-    `check_file`."""
+    """Return the Parquet file of one table of a version, or of its middle part if it has parts. Raises the same
+    exceptions as `check_file`."""
     (name,) = found.parts[len(found.parts) // 2].files_of(shape.file)
     return found.check_file(name)
 
 
 def row_position(found: Table, row: Row) -> str:
-    """The address of the page of the position that a row of a bearoff table is about; empty for rows of other
+    """Return the address of the page of the position that a row of a bearoff table is about; empty for rows of other
     tables."""
     points = int(str(found.manifest.parameters.get("points", 0)))
     try:
@@ -178,8 +178,8 @@ def row_position(found: Table, row: Row) -> str:
 
 
 def pair_path(points: int, on_roll_index: int, opponent_index: int) -> str:
-    """The address of the position in which each side has the bearoff layout of this index on `points` points. Raises
-    BgdataError if an index is invalid."""
+    """Return the address of the position in which each side has the bearoff layout of this index on `points` points.
+    Raises BgdataError if an index is invalid."""
     return _layouts_path(layout_at(on_roll_index, points), layout_at(opponent_index, points))
 
 

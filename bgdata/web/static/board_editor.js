@@ -2,14 +2,14 @@
 // position.js, which loads after this.
 "use strict";
 
-const WIDTH = 660, HEIGHT = 548, CAPTION = 30, POINT = 40, LEFT = 68, RIGHT = 356;  // of the picture, as in board_svg.py
+const WIDTH = 660, HEIGHT = 548, CAPTION = 30, POINT = 40, LEFT = 68, RIGHT = 356;  // sizes of the picture, as in board_svg.py
 const MIDDLE = 274, BAR = 332, DICE = RIGHT + 120;
 const SVG = "http://www.w3.org/2000/svg";
-const UPPER = [13, 14, 15, 16, 17, 18, 25, 19, 20, 21, 22, 23, 24, "opponent off"];  // places in their order on the board
+const UPPER = [13, 14, 15, 16, 17, 18, 25, 19, 20, 21, 22, 23, 24, "opponent off"];  // points of the upper half, from left to right
 const LOWER = [12, 11, 10, 9, 8, 7, 0, 6, 5, 4, 3, 2, 1, "own off"];
 
-// The place of a board under a pointer: a point from 1 to 24, 25 for the own bar, 0 for the opponent's, a tray, a place
-// of the cube by its owner, a die, a score; null outside.
+// Returns the place of the board under a pointer: a point from 1 to 24, 25 for the own bar, 0 for the opponent's bar, a
+// tray, a place of the cube by its owner, a die or a score; null outside.
 function placeAt(svg, event) {
   const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
   const upper = at.y < MIDDLE;
@@ -26,7 +26,7 @@ function placeAt(svg, event) {
   return null;
 }
 
-// What encloses a place: x, y, width, height of the picture.
+// Returns the box around a place: its x, y, width and height in the picture.
 function boxOf(place) {
   const rows = (upper, x, width) => [x, upper ? 54 : 284, width, 210];
   if (place === 25 || place === 0) return rows(place === 25, BAR - 24, 48);
@@ -35,12 +35,12 @@ function boxOf(place) {
   return rows(place > 12, (column < 6 ? LEFT : RIGHT - 6 * POINT) + column * POINT, POINT);
 }
 
-// The name of a place for people who hear it.
+// Returns the name of a place for screen readers.
 function nameOf(place) {
   return { 25: "own bar", 0: "opponent's bar" }[place] ?? (typeof place === "string" ? place : `point ${place}`);
 }
 
-// The board of the page with its form. Every change is one of the form's fields, and the form is sent.
+// The board of the page with its form. A change sets one of the form's fields, and sends the form.
 class Editor {
   constructor(board) {
     this.board = board;
@@ -102,7 +102,7 @@ class Editor {
     for (const [name, value] of Object.entries({ class: kind, x, y, width, height, rx: 6 })) found.setAttribute(name, value);
     this.svg.append(found);
   }
-  // Outlines of what is held, of the cursor of the keyboard, and of dice and cube that are not there.
+  // Draws outlines of the checker that is held, of the keyboard cursor, and of missing dice and a missing cube.
   draw() {
     for (const each of this.board.querySelectorAll(".held, .ghost, .cursor")) each.remove();
     if (!this.isOpen) return;
@@ -113,7 +113,7 @@ class Editor {
   }
   hold(place) { this.hand = place; this.draw(); }
 
-  // 1 for an own checker that a place gives, -1 for one of the opponent's, 0 for none.
+  // Returns which checker can be taken from a place: 1 for an own one, -1 for one of the opponent's, 0 for none.
   sideAt(place) {
     if (typeof place === "number") return Math.sign(this.count(place));
     const side = place === "own off" ? 1 : -1;
@@ -123,8 +123,8 @@ class Editor {
     if (this.sideAt(place)) return this.hold(place);
     this.say(typeof place === "number" ? "No checker is there. Trays beside the points give back what is borne off." : "All 15 checkers are on the board.");
   }
-  // One checker from a place to another. A single one of the other side is hit; off and bar are those of its side.
-  // Whether it moved.
+  // Moves a checker from a place to another. It hits a single checker of the other side; off and bar are those of its
+  // own side. Returns whether it moved.
   move(start, end) {
     const side = this.sideAt(start);
     const to = typeof end === "string" ? "off" : end === 25 || end === 0 ? (side > 0 ? 25 : 0) : end;
@@ -139,7 +139,7 @@ class Editor {
     this.change();
     return true;
   }
-  // One own checker more, or one of the opponent's, at a place; each side first takes away what the other has there.
+  // Adds an own checker, or one of the opponent's, at a place. If the other side has checkers there, it removes one.
   put(place, side) {
     if (typeof place === "string") return this.say("Arrows choose a point or a bar first.");
     if ((place === 25 && side < 0 && !this.count(25)) || (place === 0 && side > 0 && !this.count(0))) return this.say("That bar is the other side's.");
@@ -151,7 +151,7 @@ class Editor {
     this.fields.edit.checked = true;
     this.send();
   }
-  // To its owner's edge or the middle; where it is already, it is turned.
+  // Moves the cube to its owner's edge or the middle. If it is there already, it is turned.
   moveCube(owner) {
     if (this.fields.crawford.checked && owner !== "centered") return this.say("Nobody doubles in the Crawford game.");
     const value = Number(this.fields.cube.value) || 1;
@@ -169,7 +169,8 @@ class Editor {
     if (this.fields.roll.value) dice[which] = dice[which] % 6 + 1; else dice.fill(1);
     this.chooseRoll(dice.sort().reverse().join(""));
   }
-  // A field of score, cube or ply was chosen. Money is for both sides, and a turned cube has an owner.
+  // Updates the form after a field of score, cube or ply was chosen. Money is for both sides, and a turned cube has an
+  // owner.
   choose(field) {
     if (["own", "theirs"].includes(field.name) && !field.value) this.fields.own.value = this.fields.theirs.value = "";
     const { cube, owner } = this.fields, isOwned = ["on_roll", "opponent"].includes(owner.value);
@@ -183,7 +184,7 @@ class Editor {
   }
 
   isChecker(place) { return typeof place === "number" || /off$/.test(place); }
-  // Whether a checker moved.
+  // Returns whether a checker moved.
   tap(start, end) {
     const [kind, which] = String(end).split(" ");
     if (kind === "cube" && String(start).startsWith("cube")) return this.moveCube(which);
@@ -205,7 +206,7 @@ class Editor {
     event.preventDefault();
     this.board.focus({ preventScroll: true });
   }
-  // The picture of the checker that is dragged: the outermost of its pile, or a new one from a tray.
+  // Returns the picture of the checker that is dragged: the outermost of its pile, or a new checker from a tray.
   lift() {
     const side = this.sideAt(this.from);
     if (!this.isChecker(this.from) || !side) return null;
@@ -227,7 +228,7 @@ class Editor {
     if (this.from === null || !this.isOpen) return;
     const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(this.svg.getScreenCTM().inverse());
     if (!this.dragged) {
-      if (placeAt(this.svg, event) === this.from) return;  // a tap so far
+      if (placeAt(this.svg, event) === this.from) return;  // this is still a tap
       this.kept = this.svg.cloneNode(true);
       this.dragged = this.lift();
     }
@@ -244,7 +245,7 @@ class Editor {
     if (!dragged) return;
     if (moved !== true) return this.putBack();
     const [x, , width] = boxOf(to);
-    dragged.setAttribute("cx", x + width / 2);  // until the new board is here
+    dragged.setAttribute("cx", x + width / 2);  // until the new board arrives
   }
   putBack() {
     this.svg.replaceWith(this.kept);
@@ -255,7 +256,7 @@ class Editor {
     this.from = this.dragged = null;
   }
 
-  // A key on the board while it is set up. Whether it means something.
+  // Handles a key on the board while it is set up. Returns whether the key has a meaning.
   key(key) {
     const row = UPPER.includes(this.cursor) ? UPPER : LOWER, column = row.indexOf(this.cursor);
     const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
@@ -272,4 +273,4 @@ class Editor {
     return true;
   }
 }
-Editor.cursor = 24;  // of the keyboard; it stays from one change to the next
+Editor.cursor = 24;  // the keyboard cursor, which stays from one change to the next

@@ -1,15 +1,16 @@
-// The page of a position at work: changes that are shown without leaving the page, arrows of plays, rollouts that go on,
-// and the editor of board_editor.js. Nothing here is needed: the page reads, and its form works, without it.
+// The interactive parts of the page of a position: changes that are shown without leaving the page, arrows of plays,
+// rollouts, and the editor of board_editor.js. The page can be read, and its form works, without this script.
 "use strict";
 
-const DIGIT_SECONDS = 2;  // between the two digits of a roll
+const DIGIT_SECONDS = 2;  // time between the two digits of a roll
 
 // Addresses that are shown without leaving the page. The browser's history has one entry for each.
 const pages = {
-  loading: null,  // aborts what is being fetched
+  loading: null,  // aborts the request in progress
   shown: location.pathname + location.search,
 
-  // Shows an address as a new entry of the history, at its top unless it `stays`, or an entry where it was left: `left`.
+  // Shows an address as a new entry of the history, scrolled to the top unless it `stays`; or an old entry, scrolled to
+  // where it was left (`left`).
   async show(address, { isNew = true, stays = false, left = null } = {}) {
     this.loading?.abort();
     const loading = this.loading = new AbortController();
@@ -18,7 +19,7 @@ const pages = {
       answer = await fetch(address, { headers: { accept: "text/html" }, signal: loading.signal });
       text = await answer.text();
     } catch {
-      if (!loading.signal.aborted) location.assign(address);  // the browser says what is wrong
+      if (!loading.signal.aborted) location.assign(address);  // the browser then shows the error
       return;
     }
     if (loading.signal.aborted) return;
@@ -28,7 +29,7 @@ const pages = {
     if (isNew) history.replaceState({ ...history.state, scroll: scrollY, row: document.activeElement.closest("[data-choice]")?.dataset.choice }, "");
     document.querySelector("main").replaceWith(document.adoptNode(page.querySelector("main")));
     document.title = page.title;
-    const isPage = !answer.url.includes("/position?");  // not the fields of a form that was refused
+    const isPage = !answer.url.includes("/position?");  // otherwise the answer is a form whose fields were refused
     if (isNew && isPage && new URL(answer.url).pathname + new URL(answer.url).search !== this.shown)
       history.pushState({ step: (history.state?.step ?? 0) + 1 }, "", answer.url);
     if (isPage) this.shown = location.pathname + location.search;
@@ -41,7 +42,7 @@ const pages = {
     this.say(document.querySelector("h1").textContent);
   },
 
-  // A selector of the element that has the focus, which its successor gets.
+  // Returns a selector of the element that has the focus. The element that replaces it gets the focus.
   focused() {
     const has = document.activeElement;
     if (!has || !has.closest("main")) return "";
@@ -63,10 +64,10 @@ const pages = {
   },
 };
 
-// A picture without its own colors for the dark, which a page has itself.
+// Returns a picture without its own colors for dark mode, which the page defines.
 function withoutStyle(picture) { return picture.replace(/<style>.*?<\/style>/s, ""); }
 
-// Arrows on the board: of the play under the pointer or with the focus, else of the play that was tapped.
+// Draws arrows on the board for the play under the pointer or with the focus, else for the play that was tapped.
 class Plays {
   constructor(table, board) {
     this.board = board;
@@ -108,8 +109,8 @@ class Plays {
   }
 }
 
-// A rollout of the plays or cube actions of the page, which goes on until it is stopped or the page is left. The server
-// keeps it; a reloaded page goes on from there.
+// A rollout of the plays or cube actions of the page. It continues until it is stopped or the page is left. The server
+// keeps it, and a reloaded page continues it.
 class Rollout {
   constructor(bar) {
     this.bar = bar;
@@ -129,7 +130,7 @@ class Rollout {
     const end = () => this.rest();
     this.stream = new RolloutStream(this.bar.dataset.rollout, { show: ({ rows }) => this.show(rows), say, end });
   }
-  // Without a click, as when the page is left, it goes on when the page is back.
+  // If it stops without a click, because the page is left, it continues when the page is back.
   close() {
     this.stream?.close();
     this.stream = null;
@@ -172,7 +173,7 @@ function begin() {
   rollout = bar ? new Rollout(bar) : null;
 }
 
-// Two digits choose a roll, 0 takes it away.
+// Two digits choose a roll; 0 removes it.
 function typeDigit(key) {
   if (key === "0") return editor.chooseRoll("");
   if (!/^[1-6]$/.test(key)) return;

@@ -1,10 +1,10 @@
-// What pages do beyond being read: names that copy and complete, a search that suggests, games by key, rollouts that go on. Nothing here is
-// needed: every page reads, and every form works, without it.
+// The interactive parts of all pages: copying and completing names, suggestions of the search, keys of games, rollouts.
+// Every page can be read, and every form works, without this script.
 "use strict";
 
-const PAUSE_MILLISECONDS = 150, MOST_PLACES = 10;  // between a key and its suggestions, and their number
+const PAUSE_MILLISECONDS = 150, MOST_PLACES = 10;  // time between a key and its suggestions, and their maximum number
 
-// A click copies a notation or a command, and says so beside it.
+// A click copies a notation or a command, and a message beside it says so.
 function copyNames() {
   for (const code of document.querySelectorAll(".names code, .command")) {
     code.tabIndex = 0;
@@ -17,7 +17,7 @@ function copyNames() {
       try {
         await navigator.clipboard.writeText(code.textContent);
         said.textContent = " copied";
-      } catch { said.textContent = " not copied: select it"; }  // the browser does not let us
+      } catch { said.textContent = " not copied: select it"; }  // the browser does not allow it
       setTimeout(() => { said.textContent = ""; }, 2500);
     };
     code.addEventListener("click", copy);
@@ -95,7 +95,7 @@ function suggestPlaces() {
       const answer = await fetch(`/search.json?q=${encodeURIComponent(text)}`, { signal });
       const places = answer.ok ? await answer.json() : [];
       if (!signal.aborted) show(places);
-    } catch { /* the box is searched as it is */ }
+    } catch { /* without suggestions, Enter searches for the text */ }
   };
   box.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(look, PAUSE_MILLISECONDS); });
   box.addEventListener("blur", close);
@@ -123,21 +123,21 @@ function replayByKey() {
   });
 }
 
-// Why a stream was not begun: an EventSource cannot read the answer that says so.
+// Returns why a stream was not begun. An EventSource cannot read this answer.
 async function whyRefused(address) {
   const leaving = new AbortController();
   try {
     const answer = await fetch(address, { headers: { accept: "application/json" }, signal: leaving.signal });
     if (!answer.ok) return { error: (await answer.json()).error, is_busy: [429, 503].includes(answer.status) };
     leaving.abort();
-  } catch { /* nobody answers */ }
+  } catch { /* the server does not answer */ }
   return { error: "the connection was lost; reload this page to go on", is_busy: true };
 }
 
-const AGAIN_SECONDS = 3, ATTEMPTS = 20;  // while the server is busy or away
+const AGAIN_SECONDS = 3, ATTEMPTS = 20;  // retries while the server is busy or unreachable
 
-// The estimates of a rollout, until its last game, a refusal or `close`. A busy server is asked again: after a reload,
-// the round of games that was begun before it may not have ended.
+// The estimates of a rollout, until its last game, a refusal or `close`. A busy server is asked again, because after a
+// reload the last round of games may still be running.
 class RolloutStream {
   constructor(address, { show, say, end }) {
     Object.assign(this, { address, show, say, end, attempts: 0, isClosed: false });
@@ -148,7 +148,7 @@ class RolloutStream {
     this.source.addEventListener("message", (event) => { this.attempts = 0; this.show(JSON.parse(event.data)); });
     this.source.addEventListener("done", () => { this.close(); this.end(); });
     this.source.addEventListener("refused", (event) => this.refuse(JSON.parse(event.data)));
-    this.source.addEventListener("error", () => {  // also where the page is being left
+    this.source.addEventListener("error", () => {  // also when the page is being left
       this.source.close();
       whyRefused(this.address).then((why) => this.refuse(why));
     });
@@ -166,7 +166,7 @@ class RolloutStream {
   }
 }
 
-// A rollout that goes on for as long as its page is open.
+// A rollout that continues while its page is open.
 function watchRollout() {
   const place = document.querySelector("[data-stream]");
   if (!place) return;
@@ -187,7 +187,7 @@ function watchRollout() {
   addEventListener("pagehide", () => stream.close());
 }
 
-// Files that are dropped on the form are sent as if they were chosen; the progress of an import goes on by itself.
+// Files that are dropped on the form are sent as if they were chosen; the page updates the progress of an import by itself.
 function watchImport() {
   const form = document.querySelector("form.drop");
   if (!form) return;
@@ -203,7 +203,7 @@ function watchImport() {
   const bar = place.querySelector("progress");
   const look = async () => {
     let row;
-    try { row = await (await fetch(place.dataset.import)).json(); } catch { return; }  // the server has ended
+    try { row = await (await fetch(place.dataset.import)).json(); } catch { return; }  // the server has stopped
     if (row.state !== "working") { location.reload(); return; }
     place.querySelector("[data-step]").textContent =
       row.step + (row.total ? `: ${row.done.toLocaleString("en")} of ${row.total.toLocaleString("en")} ${row.unit}` : "");

@@ -343,7 +343,7 @@ def test_invalid_names_are_refused(small_root: Path, name: str) -> None:
 def test_missing_networks_are_refused(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message lists what exists, or says how to train one."""
     warehouse = bgdata.open_warehouse(small_root)
-    message = r"no network/x in .* \(have: tiny, tiny-supervised\); try: bgdata train td x"
+    message = r"no network/x in .* \(have: contact-160, tiny, tiny-supervised\); try: bgdata train td x"
     with pytest.raises(MissingTableError, match=message):
         open_named_player("network/x", 0, warehouse)
     monkeypatch.setattr(network_player, "SHIPPED", small_root / "none")

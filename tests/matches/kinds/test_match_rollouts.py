@@ -79,7 +79,7 @@ def test_values_are_those_of_bgdata_rollout(imports: Imports) -> None:
 
     def values_of_command(xgid: str, subject: str, *options: str) -> dict[str, float]:
         seed = AnalysedDecision(xgid, subject, "", "").seed
-        options += ("--network", "tiny", "--trials", "72", "--seed", str(seed), "--met", "published-12")
+        options += ("--network", "contact-160", "--trials", "72", "--seed", str(seed), "--met", "published-12")
         text = output_of(imports.warehouse.root, "rollout", xgid, *options, "--format", "json")
         return {row["choice"]: row["value"] for row in json.loads(text)}
 

@@ -19,9 +19,8 @@ from bgdata.evaluation import gnubg
 from bgdata.evaluation.cube_answers import (
     CubeQuestion,
     GameLimits,
+    decided_values,
     gnubg_values,
-    lookahead_values,
-    model_values,
     roll_out_by_bgsage,
     roll_out_by_gnubg,
 )
@@ -123,7 +122,7 @@ def test_columns_follow_from_the_values(small_root: Path) -> None:
     rows = bgdata.open_warehouse(small_root).rows(f"from cube_benchmark where variant = '{DATASET.slug(SMALLEST)}'")
     met = published_met()
     for row in rows:
-        assert row["judge"].startswith("network/tiny/")
+        assert row["judge"].startswith("network/contact-160/")
         assert row["level"] == "rollout, 0-ply, 72 games"
         if row["score"] == "money":
             assert row["mwc_no_double"] is row["mwc_double_take"] is row["mwc_double_pass"] is None
@@ -265,6 +264,13 @@ def test_bgsage_rollouts_agree_with_ours() -> None:
 
 
 @needs_gnubg_tool("gnubg")
+def test_gnubg_rollouts_with_the_same_large_seed_are_equal() -> None:
+    """Seeds of decisions have up to 62 bits, of which gnubg takes 31."""
+    first, second = (roll_out_by_gnubg(QUESTIONS[0], GameLimits(0, 36, 1.0, 36), (1 << 62) - 1) for _ in range(2))
+    assert first == second
+
+
+@needs_gnubg_tool("gnubg")
 def test_gnubg_rollouts_agree_with_ours() -> None:
     check_rollouts(roll_out_by_gnubg)
 
@@ -290,7 +296,7 @@ def test_values_of_gnubg_are_near_ours() -> None:
     for ply in (0, 1):
         values = gnubg_values(QUESTIONS, ply)
         assert values[:, 2] == pytest.approx(1.0, abs=1e-5)
-        assert values == pytest.approx(model_values(player, QUESTIONS, rules, local=False), abs=0.15)
+        assert values == pytest.approx(decided_values(player, QUESTIONS, rules), abs=0.15)
     assert gnubg_values([], 0).shape == (0, 3)
 
 
@@ -298,9 +304,9 @@ def test_values_at_0_ply_equal_the_cube_model() -> None:
     """At 0-ply the values of both actions are the cube model's; one ply further they are near them."""
     rules = CubeRules(met=published_met())
     player = LookaheadPlayer(shipped_player())
-    by_model = model_values(player, QUESTIONS, rules, local=False)
-    assert lookahead_values(player, QUESTIONS, rules) == pytest.approx(by_model, abs=1e-5)
-    ahead = lookahead_values(LookaheadPlayer(shipped_player(), 1), QUESTIONS, rules)
+    by_model = decided_values(player, QUESTIONS, replace(rules, by_model=True))
+    assert decided_values(player, QUESTIONS, rules) == pytest.approx(by_model, abs=1e-5)
+    ahead = decided_values(LookaheadPlayer(shipped_player(), 1), QUESTIONS, rules)
     assert ahead == pytest.approx(by_model, abs=0.15)
     assert not np.allclose(ahead, by_model, atol=1e-3)
     assert Position(QUESTIONS[0].position.id) == BLITZ

@@ -117,7 +117,7 @@ def test_command_scores_each_cube_model(warehouse: Warehouse) -> None:
         assert [row["cube_model"] for row in rows] == list(models)
         for row in rows:
             assert (row["player"], row["ply"], row["decisions"]) == ("network/tiny", ply, 4)
-            assert row["judge"].startswith("network/tiny/")
+            assert row["judge"].startswith("network/contact-160/")
             assert row["low"] <= row["error_rate"] <= row["high"]
     lines = output_of(warehouse.root, "benchmark", "network/tiny", "--on", "cube").splitlines()
     assert lines[0].split()[:3] == ["judge", "cube", "model"]
@@ -178,4 +178,4 @@ def test_command_without_a_cube_benchmark_says_how_to_build_one(warehouse: Wareh
     shutil.rmtree(warehouse.root / BENCHMARK.name)
     error = error_of(run(warehouse.root, "benchmark", "network/tiny", "--on", "cube"), 1)
     assert error.startswith("expected a cube benchmark in ")
-    assert error.endswith("found none; try: bgdata build cube_benchmark --set judge=network")
+    assert error.endswith("found none; try: bgdata build cube_benchmark")

@@ -176,7 +176,7 @@ def test_another_sample_seed_draws_other_positions(small_root: Path) -> None:
 def test_changed_values_are_found(small_root: Path) -> None:
     table = smallest_version(small_root, DATASET)
     inputs = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALLEST)
-    assert check_sample(DATASET, table, inputs, 2, np.random.default_rng(0)).startswith("2 of 24 positions")
+    assert check_sample(DATASET, table, inputs, 2, np.random.default_rng(0)).startswith("2 of 12 positions")
     for name in ("measured", "standard_errors", "trials", "models", "chances", "boards"):
         corrupted = Corrupted(table, name, np.asarray(table.array(name)) + 1)
         with pytest.raises(CheckFailedError, match=name):

@@ -47,14 +47,14 @@ def test_index_of_rollouts_is_printed(small_root: Path) -> None:
     """The table has the groups of `cube_index` without themes, and JSON has all of them."""
     warehouse = bgdata.open_warehouse(small_root)
     title, heading, *lines = output_of(small_root, "cube-life", "--rollouts").splitlines()
-    assert title.startswith("cubeful_equities/24-of-30-and-6-games-of-tiny-seed-1-by-72-published-met/r1-")
-    assert title.endswith(": 24 positions; errors are model - measured, in points")
+    assert title.startswith("cubeful_equities/12-of-30-and-6-games-of-contact-160-seed-1-by-72-published-met/r1-")
+    assert title.endswith(": 12 positions; errors are model - measured, in points")
     assert heading.split()[:4] == ["score", "class", "cube", "positions"]
     (whole,) = warehouse.rows(
         "from cube_index where score = 'all' and class = 'all' and theme = 'all' and cube_owner = 'all'"
     )
     index, error, rms = whole["best_index"], whole["standard_error"], whole["rms"]
-    assert lines[0].split()[:8] == ["all", "all", "all", "24", f"{index:.3f}", "+/-", f"{error:.3f}", f"{rms:.4f}"]
+    assert lines[0].split()[:8] == ["all", "all", "all", "12", f"{index:.3f}", "+/-", f"{error:.3f}", f"{rms:.4f}"]
     assert any(line.startswith("match, ") for line in lines)
     rows = json.loads(output_of(small_root, "cube-life", "--rollouts", "--format", "json"))
     assert len(rows) == warehouse.rows("select count(*) as n from cube_index")[0]["n"]
@@ -64,7 +64,7 @@ def test_index_of_rollouts_is_printed(small_root: Path) -> None:
 def test_picture_of_rollouts_is_drawn(small_root: Path, tmp_path: Path) -> None:
     output_of(small_root, "cube-life", "--rollouts", "--plot", tmp_path / "index.svg")
     picture = (tmp_path / "index.svg").read_text()
-    for words in ("Janowski's model against 24 rolled-out equities", "at the best index", "noise"):
+    for words in ("Janowski's model against 12 rolled-out equities", "at the best index", "noise"):
         assert words in picture
 
 

@@ -128,7 +128,7 @@ def test_start_of_another_shape_is_refused(warehouse: Warehouse, options: list[s
     assert result.exit_code == 2
     error = result.stderr.splitlines()[-1]  # after lines about the tables that it needs
     assert re.match(f"error: {message}", error)
-    assert warehouse.variants("network") == ["tiny"]
+    assert warehouse.variants("network") == ["contact-160", "tiny"]
 
 
 @pytest.mark.slow
@@ -192,7 +192,7 @@ def test_plot_into_a_missing_folder_is_refused(small_root: Path, tmp_path: Path)
 
 
 def test_plot_of_a_missing_network_is_refused(small_root: Path) -> None:
-    message = f"no network/none in {small_root} (have: tiny, tiny-supervised); try: bgdata train td none"
+    message = f"no network/none in {small_root} (have: contact-160, tiny, tiny-supervised); try: bgdata train td none"
     assert error_of(run(small_root, "train", "plot", "none"), 1) == message
 
 
@@ -215,7 +215,7 @@ def test_sl_trains_and_prints_results(warehouse: Warehouse) -> None:
     assert table.manifest.digest == expected.manifest.digest
     labels = next(warehouse.versions("selfplay_labels"))
     assert table.manifest.parameters["labels"] == [{"versions": [reference(labels)], "weight": 1.0}]
-    assert table.manifest.parameters["start"] == reference(next(warehouse.versions("network")))
+    assert table.manifest.parameters["start"] == reference(next(warehouse.versions("network", "tiny")))
     assert table.manifest.parameters["features"] == ["race@1", "contact@1", "contact@1"]
     folder, epoch, kept_epochs = result.stdout.splitlines()
     assert folder == str(table.folder)

@@ -143,8 +143,8 @@ def test_check_finds_changed_values(small_root: Path, array: str, place: Any, va
 def test_named_versions_give_the_same_network(warehouse_with_labels: Warehouse) -> None:
     """Labels named by version are no inputs, but give the same network as labels named by variant."""
     names = {
-        kind: "/".join(next(warehouse_with_labels.versions(kind)).folder.parts[-3:])
-        for kind in ("network", "selfplay_labels")
+        title[0]: "/".join(next(warehouse_with_labels.versions(*title)).folder.parts[-3:])
+        for title in (("network", "tiny"), ("selfplay_labels",))
     }
     changes = {
         "start": names["network"],
@@ -168,7 +168,7 @@ def test_sources_of_labels_are_parsed() -> None:
 
 def test_verify_without_the_start_checks_the_rest(warehouse_with_labels: Warehouse) -> None:
     """If the start network has been deleted, `verify` checks the rest and says so."""
-    start = next(warehouse_with_labels.versions("network"))
+    start = next(warehouse_with_labels.versions("network", "tiny"))
     name = "/".join(start.folder.parts[-3:])
     table = warehouse_with_labels.build(DATASET.name, SMALLEST.with_texts({"start": name}))
     inputs = inputs_of(warehouse_with_labels, DATASET, DATASET.recipe_of(table.manifest))
@@ -199,7 +199,7 @@ def test_labels_of_one_class_train_one_network(warehouse_with_labels: Warehouse,
     table = warehouse_with_labels.build(
         DATASET.name, SMALLEST.with_texts({"labels": "gnubg_training/contact-train-data"}), progress=progress
     )
-    start = open_networks(next(warehouse_with_labels.versions("network")))
+    start = open_networks(next(warehouse_with_labels.versions("network", "tiny")))
     trained = open_networks(table)
     first_contact_weight = start.shapes[2, 2]
     assert np.array_equal(start.weights[:first_contact_weight], trained.weights[:first_contact_weight])

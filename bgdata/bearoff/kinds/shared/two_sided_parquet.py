@@ -3,9 +3,9 @@
     DIR/on_roll_checkers=7/part-0.parquet
 
 A part contains a range of players on roll against all opponents, with the columns of `table.parquet`. Layouts are
-numbered by their checkers first, so a partition is a range of indexes. Each part is written aside and renamed, and
-names its version. A hidden file next to a part contains the part's SHA-256, so a stopped run can resume and report
-damaged parts.
+numbered by their checkers first, so a partition is a range of indexes. Each part contains the name of its version. It
+is written to a temporary file, which is then renamed. A hidden file next to a part contains the part's SHA-256, so that
+a run that was stopped can resume and report damaged parts.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from bgdata.store.progress import Progress
 from bgdata.store.storage import hold_lock, make_folder, sha256_file, storage_errors, sync, write_file
 
 PARTITION = "on_roll_checkers"
-PART_ROWS = 100_000_000  # most rows of a part
-ROW_BYTES = {2: 10, 4: 16.2}  # at most, by the bytes of an equity: four codes and their dictionaries, or floats
+PART_ROWS = 100_000_000  # greatest number of rows in a part
+ROW_BYTES = {2: 10, 4: 16.2}  # at most, by bytes of an equity: four codes and dictionaries, or floats
 
 
 class Part(NamedTuple):
-    """A Parquet file of a two-sided table: its path in the folder, and the position indexes begin to end - 1 of its
-    players on roll."""
+    """A Parquet file of a two-sided table: its path in the folder, and its players on roll, position indexes begin to
+    end - 1."""
 
     path: Path
     begin: int
@@ -48,7 +48,7 @@ class Part(NamedTuple):
 
 
 def parts_of(points: int, checkers: int) -> list[Part]:
-    """The parts of a table of this size, in order of the player on roll."""
+    """Return the parts of a table of this size, in the order of the player on roll."""
     most = max(1, PART_ROWS // layout_count(points, checkers))
     ends = [1, *(layout_count(points, on_roll) for on_roll in range(1, checkers + 1))]
     return [
@@ -59,9 +59,9 @@ def parts_of(points: int, checkers: int) -> list[Part]:
 
 
 def write_parts(table: TwoSidedTable, folder: Path, progress: Progress) -> int:
-    """Write the parts of a table that a folder lacks; returns how many. Raises UsageError if the folder contains other
-    Parquet files, TooLargeError if the disk has no room, DigestMismatchError if a row is damaged, and StorageError if a
-    file cannot be written."""
+    """Write the parts of a table that are missing in a folder, and return how many were written. Raises UsageError if
+    the folder contains other Parquet files, TooLargeError if the disk is too small, DigestMismatchError if a row is
+    damaged, and StorageError if a file cannot be written."""
     parts = parts_of(table.points, table.checkers)
     with hold_lock(folder / ".lock", lambda: progress.note(f"another process is writing into {folder}; waiting")):
         missing = missing_parts(table, parts, folder)
@@ -84,13 +84,13 @@ def write_parts(table: TwoSidedTable, folder: Path, progress: Progress) -> int:
 
 
 def rows_of(table: TwoSidedTable, parts: list[Part]) -> int:
-    """The number of rows in these parts of a table."""
+    """Return the number of rows in these parts of a table."""
     return sum(part.end - part.begin for part in parts) * len(table.stored)
 
 
 def missing_parts(table: TwoSidedTable, parts: list[Part], folder: Path) -> list[Part]:
-    """The parts of a table that a folder lacks. Raises UsageError if the folder contains a Parquet file that is not
-    part of the table."""
+    """Return the parts of a table that are missing in a folder. Raises UsageError if the folder contains a Parquet file
+    that is not part of the table."""
     known = {folder / part.path: part for part in parts}
     with storage_errors("read", folder):
         there = sorted(folder.glob("**/[!.]*.parquet"))
@@ -104,7 +104,7 @@ def missing_parts(table: TwoSidedTable, parts: list[Part], folder: Path) -> list
 
 
 def is_part(table: TwoSidedTable, part: Part, path: Path) -> bool:
-    """Whether a file is this part of the table, by its metadata, number of rows and seal."""
+    """Whether a file is this part of the table. Its metadata, number of rows and seal (the hidden file) decide."""
     if not path.is_file():  # opening a pipe would block
         return False
     try:

@@ -1,4 +1,4 @@
-"""Files of a two-sided table while it is solved, from which a killed build resumes.
+"""Files of a two-sided table that is being solved, from which a build resumes after it was killed.
 
 They are in the folder of the job:
 
@@ -29,9 +29,9 @@ from bgdata.store.job import CHECKPOINT_ERRORS, Job, read_sealed, seal_record
 from bgdata.store.storage import is_shortage, remove_folder, storage_errors, write_file
 from bgdata.system import write_at
 
-NEEDED = -(-two_sided.REACH // two_sided.BATCH)  # batches that the next batch depends on
+NEEDED = -(-two_sided.REACH // two_sided.BATCH)  # number of batches on which the next batch depends
 STATE, VALUES = "state.json", "values"
-WAITING = 3  # most pending writes
+WAITING = 3  # greatest number of pending writes
 SEAL_BYTES = 32
 
 
@@ -50,19 +50,20 @@ class Parts:
         self._has_failed = False
 
     def close(self) -> None:
-        """Wait for the current write and drop pending ones."""
+        """Wait for the current write, and cancel the pending ones."""
         self._pool.shutdown(cancel_futures=True)
         if self._file:
             self._file.close()
 
     def write(self, action: Callable[..., None], *arguments: Any) -> None:
-        """Queue a call of `action` with these arguments for the writing thread. Raises errors of earlier actions."""
+        """Queue a call of `action` with these arguments for the writing thread. Raises the error of an earlier action
+        that failed."""
         while len(self._waiting) >= WAITING or (self._waiting and self._waiting[0].done()):
             self._waiting.popleft().result()
         self._waiting.append(self._pool.submit(self._run, action, *arguments))
 
     def _run(self, action: Callable[..., None], *arguments: Any) -> None:
-        if self._has_failed:  # do not seal a batch after a failed write
+        if self._has_failed:  # after a failed write no batch may be sealed
             return
         try:
             action(*arguments)
@@ -71,13 +72,13 @@ class Parts:
             raise
 
     def finish(self) -> None:
-        """Wait until everything in the queue is written. Raises errors of actions."""
+        """Wait until the queue is empty. Raises the error of an action that failed."""
         while self._waiting:
             self._waiting.popleft().result()
 
     def count_done(self) -> int:
-        """The number of batches, over all groups of columns, that a killed build has kept; 0 if there are none, or if
-        they are damaged."""
+        """Return how many batches, over all groups of columns, an earlier build has finished: 0 if there are none, or
+        if their files are damaged."""
         for folder in sorted(self._job.folder.glob("checkpoint-*"), reverse=True):
             try:
                 record = read_sealed(folder / STATE)
@@ -92,8 +93,9 @@ class Parts:
         return 0
 
     def restore(self, window: Window, done: int, first: int) -> None:
-        """Fill the cells of a window, on which later batches depend, from the kept batches up to `done`. `first` is the
-        number of the window's first batch. Raises CorruptFileError or DigestMismatchError if a file is damaged."""
+        """Fill the cells of a window on which later batches depend, from the files of the batches up to `done`. `first`
+        is the number of the window's first batch. Raises CorruptFileError or DigestMismatchError if a file is
+        damaged."""
         batches = window.batches()
         for n in range(max(first, done - NEEDED), done):
             folder = self._folder(n + 1)
@@ -137,7 +139,7 @@ class Parts:
                     os.close(handle)
 
     def seal(self, done: int) -> None:
-        """Mark batch number `done` as complete; its values and rows are written. For the writing thread."""
+        """Mark batch number `done` as complete, after its values and rows were written. For the writing thread."""
         with storage_errors("write a checkpoint to", self._partial):
             if self._file:
                 self._file.close()
@@ -168,12 +170,13 @@ class Parts:
 
     def rows(self, window: Window, layer: int) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield the rows of a layer (a pip count of the player on roll) whose pairs are all solved, as
-        `two_sided.layer_rows` does. Raises the same exceptions as `take`."""
+        `two_sided.layer_rows` does. Raises DigestMismatchError for a changed file, and CorruptFileError for a missing
+        one."""
         found = [(columns[0], self.take(window, group, layer)) for group, columns in enumerate(self._groups)]
         yield from two_sided.layer_rows(window, layer, found, self._scale)
 
     def drop(self, layers: range) -> None:
-        """Delete the values of these layers: their rows are written, and their batch is sealed. For the writing
+        """Delete the values of these layers, after their rows were written and their batch was sealed. For the writing
         thread."""
         for layer in layers:
             for group in range(len(self._groups)):
@@ -191,8 +194,8 @@ class Parts:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """A context for reading a kept file. Raises CorruptFileError if the file is not as it was written, StorageError if
-    it cannot be read now."""
+    """Inside the `with` block, convert errors of reading a stored file. Raises CorruptFileError if the file has
+    changed, and StorageError if it cannot be read now."""
     try:
         with storage_errors("read", path):
             yield

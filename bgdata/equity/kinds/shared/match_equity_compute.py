@@ -33,7 +33,7 @@ class MetWithDescription:
 
 
 def arrays_of_tables(tables: Sequence[MetWithDescription]) -> dict[str, Array]:
-    """Store match equity tables, which must be sorted by name, as TABLE_ARRAYS and CELL_ARRAYS."""
+    """Convert match equity tables, which must be sorted by name, to TABLE_ARRAYS and CELL_ARRAYS."""
     columns = [[getattr(table, name) for table in tables] for name in ("name", "title", "description", "form")]
     columns.append([json.dumps(table.formula, sort_keys=True) if table.formula else "" for table in tables])
     columns.append([table.notice for table in tables])
@@ -52,7 +52,7 @@ def cell_batches(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 
 
 def score_columns(arrays: Mapping[str, Array]) -> dict[str, pa.Array]:
-    """The columns `met` and those of the score, for every cell."""
+    """Return the column `met` and the columns of the score, for every cell."""
     return {
         "met": select_texts(text_column(arrays, "mets"), np.asarray(arrays["met"]).astype(np.int32)),
         "is_post_crawford": pa.array(np.asarray(arrays["is_post_crawford"]).astype(np.bool_)),

@@ -1,7 +1,7 @@
 """Parts that imported kinds share: their source files, the quarantine, and rows with one position each.
 
-Arrays hold everything, as in computed kinds, and the Parquet files are made from them. Each row records its file (an
-index into `sources`) and its line."""
+As in computed kinds, the arrays contain everything, and the Parquet files are made from them. Each row contains its
+file (an index into `sources`) and its line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bgdata.store.manifest import unpacked_name
 from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters
 
-MAX_FILES = 1 << 16  # the range of `source`
+MAX_FILES = 1 << 16  # the range of the array `source`
 LONGEST_NAME = 64  # longest name of a variant, in letters
 NAME_HINT = "try: --name NAME"
 SOURCE_COLUMNS = (
@@ -61,8 +61,8 @@ CHANCES_ARRAY = FlatArray(
 
 @dataclass(frozen=True)
 class ImportParameters(Parameters):
-    """The parameters of an import, which are only its name: given by the user, or made from the names of the files. A
-    name consists of lower-case letters, digits, and single `-`."""
+    """The parameters of an import. The only parameter is the name, which the user gives, or which is made from the
+    names of the files. It consists of lower-case letters, digits, and single `-`."""
 
     name: str = "unnamed"
 
@@ -76,7 +76,7 @@ class ImportParameters(Parameters):
 
     @classmethod
     def of_files(cls, files: Sequence[Path], name: str | None = None) -> Self:
-        """The parameters for importing these files: with the given name, or with the names of all files and folders
+        """Make the parameters for importing these files. The name is `name`, or the names of all files and folders,
         joined by `-and-`, and shortened if they are too long. Raises InvalidParameterError for an invalid name."""
         if name is None:
             names = {path.name: name_of_file(path.name) for path in files}
@@ -90,22 +90,22 @@ class ImportParameters(Parameters):
 
     @classmethod
     def from_manifest(cls, values: Mapping[str, Any]) -> Self:
-        """Make parameters from the JSON values in a manifest. Early imports of gnubg's files recorded a class in place
-        of a name."""
+        """Make parameters from the JSON values in a manifest. Early imports of gnubg's files recorded a class of
+        positions in place of a name."""
         if set(values) == {"position_class"}:
             values = {"name": values["position_class"]}
         return super().from_manifest(values)
 
 
 def name_of_file(name: str) -> str:
-    """The name of a variant made from the name of a file: in lower case, without endings for format and compression,
-    and with a single `-` for other characters than letters and digits. Empty if nothing is left."""
+    """Make the name of a variant from the name of a file: in lower case, without endings for format and compression,
+    and with a single `-` for characters other than letters and digits. The result is empty if nothing is left."""
     stem = re.sub(r"(?<=.)\.[A-Za-z]+$", "", unpacked_name(name))
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")
 
 
 def shorten(name: str) -> str:
-    """The name of a variant; if it is too long, its beginning and a hash of the whole name."""
+    """Return the name of a variant, or, if it is too long, its beginning and a hash of the whole name."""
     if len(name) <= LONGEST_NAME:
         return name
     mark = hashlib.sha256(name.encode()).hexdigest()[:8]
@@ -137,7 +137,7 @@ class FileImport(ImportedDataset[ImportParameters]):
             raise UsageError(f"expected at most {MAX_FILES:,} files at once, got {len(files):,}")
 
     def estimate(self, _parameters: ImportParameters) -> Estimate:
-        """An estimate of nothing, because the size is unknown until the files are read."""
+        """Return an estimate of 0, because the size is unknown until the files are read."""
         return Estimate(0, 0, 0)
 
 

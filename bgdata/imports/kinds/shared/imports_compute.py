@@ -26,10 +26,10 @@ from bgdata.store.dataset import Build, Computed, ImportedComputation
 from bgdata.store.job import Job
 from bgdata.store.manifest import RawFile, Source, unpacked_name
 
-MAX_REASONS = 20  # counted one by one in a manifest: reasons of games name lines, so they are many
+MAX_REASONS = 20  # most reasons in a manifest: reasons of games name lines, so there are many
 REASON, OTHER_REASONS = "quarantined: ", "other reasons"
 FIRST_REASONS, SHORT_TEXT = 3, 40  # how many lines an error quotes, and how many letters of each
-_REFERENCE = re.compile(r", see line \d+$")  # ends the reason of a line quarantined because of another line
+_REFERENCE = re.compile(r", see line \d+$")  # end of the reason of a line that was quarantined because of another line
 
 
 class FileImportComputation(ImportedComputation[ImportParameters]):
@@ -39,8 +39,8 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
     sample: ClassVar[tuple[str, str]]  # the name and content of a small file to import in tests
 
     def read_file(self, path: Path) -> Source:
-        """Read a file once: its content, its hashes, and what is known of its origin. Raises the errors of
-        `formats.unpacking.read_content`, and CorruptFileError for a binary file of another program."""
+        """Read a file once. Returns its content and hashes, and what is known about its origin. Raises CorruptFileError
+        for a binary file of another program, and the errors of `formats.unpacking.read_content`."""
         content, facts = read_content(path)
         check_is_text(content, path.name)
         return Source(self.raw_file(path, facts), content)
@@ -51,12 +51,13 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         return True
 
     def raw_file(self, path: Path, facts: FileFacts) -> RawFile:
-        """What the manifest records of an imported file."""
+        """Return the description of an imported file for the manifest."""
         address = self.kind.address if self.is_published(facts.content_sha256) else ""
         return RawFile(path.name, **vars(facts), address=address, licence=self.kind.licence)
 
     def is_published(self, _content_sha256: str) -> bool:
-        """Whether a file whose content has this SHA-256 may be one of those published at the kind's `address`."""
+        """Whether a file whose content has this SHA-256 may be one of the files that are published at the kind's
+        `address`."""
         return True
 
     def write_sample(self, folder: Path) -> list[Path]:
@@ -77,8 +78,8 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
             )
 
     def check_rows(self, parts: Sequence[Mapping[str, Array]], has_rows: Sequence[bool], job: Job) -> None:
-        """Tell the user which files gave no row; `has_rows` says it of each file. Raises NoRowsError if none gave
-        one."""
+        """Tell the user which files gave no row. `has_rows` says for each file whether it gave rows. Raises NoRowsError
+        if no file gave a row."""
         names = [unpacked_name(source.file.name) for source in job.files]
         if not any(has_rows):
             raise NoRowsError(no_rows_text(names, parts))
@@ -107,8 +108,8 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         return ends | common_reasons(_reason_counts(computed.arrays))
 
     def joined_statistics(self, parts: Sequence[tuple[int, Mapping[str, float]]]) -> Mapping[str, float]:
-        """The statistics of a version, each the sum of those of its parts. A reason for quarantine is only counted in
-        the parts in which it is among the most frequent."""
+        """Return the statistics of a version: the sums of the statistics of its parts. A reason for quarantine is
+        counted only in the parts in which it is among the most frequent reasons."""
         sums = Counter[str]()
         for _, figures in parts:
             sums.update({name: int(value) for name, value in figures.items()})
@@ -131,12 +132,12 @@ class WholeFilesComputation(FileImportComputation):
 
     @abstractmethod
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
-        """The arrays of all parsed files together, except the arrays `source` and `line` and those of the
+        """Return the arrays of all parsed files together, without the arrays `source` and `line` and those of the
         quarantine."""
 
     def compute(self, build: Build[ImportParameters]) -> None:
-        """Import the files and save the arrays. Raises NoRowsError if no file gives a row; and, if the build is strict,
-        CheckFailedError if a line breaks a rule."""
+        """Import the files and save the arrays. Raises NoRowsError if no file gives a row. If the build is strict,
+        raises CheckFailedError if a line breaks a rule."""
         job = build.job
         job.progress.start(f"{job.title}: reading", len(job.files), "files")
         intakes = []
@@ -153,8 +154,8 @@ class WholeFilesComputation(FileImportComputation):
 
 
 def _reason_counts(arrays: Mapping[str, Array]) -> Counter[str]:
-    """How many lines were quarantined for each reason. Reasons that differ only in the number of another line count as
-    one."""
+    """Count the lines that were quarantined for each reason. Reasons that differ only in the number of another line
+    count as one."""
     found = Counter[str]()
     for rows in row_slices(len(arrays["quarantine_line"]), 1 << 16):
         for entry in text_column(arrays, "quarantine_reason", rows).value_counts():
@@ -163,8 +164,8 @@ def _reason_counts(arrays: Mapping[str, Array]) -> Counter[str]:
 
 
 def common_reasons(reasons: Counter[str]) -> dict[str, int]:
-    """The statistics about quarantine for the manifest: the count of each of the most frequent reasons, and of all
-    other reasons together."""
+    """Return the statistics about quarantine for the manifest: how many lines were quarantined for each of the most
+    frequent reasons, and for all other reasons together."""
     others = reasons.pop(OTHER_REASONS, 0)
     common = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:MAX_REASONS]
     others += reasons.total() - sum(count for _, count in common)
@@ -186,7 +187,8 @@ def quarantined_lines(
 
 
 def no_rows_text(sources: Sequence[str], parts: Sequence[Mapping[str, Array]]) -> str:
-    """The error message about files that gave no row: how their lines ended, and the first reasons for quarantine."""
+    """Return the error message about files that gave no row: the verdicts on their lines, and the first reasons for
+    quarantine."""
     where = sources[0] if len(sources) == 1 else f"{len(sources):,} files"
     lines, others, comments, bad = sum(arrays["line_counts"].sum(axis=0) for arrays in parts).tolist()
     if not lines:
@@ -202,7 +204,8 @@ def no_rows_text(sources: Sequence[str], parts: Sequence[Mapping[str, Array]]) -
 
 
 def row_slices(count: int, size: int) -> Iterator[slice]:
-    """Yield slices of at most `size` rows that together cover `count` rows; one empty slice if there are none."""
+    """Yield slices of at most `size` rows, which together cover `count` rows, or one empty slice if there are no
+    rows."""
     for start in range(0, max(count, 1), size):
         yield slice(start, min(count, start + size))
 
@@ -225,12 +228,12 @@ def rejected_arrays(rejects: Sequence[tuple[int, Quarantined]]) -> dict[str, Arr
 
 
 def source_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
-    """The columns `source` and `line`, which name the file and the line of a row, for the rows that the slice
-    selects."""
+    """Return the columns `source` and `line`, which contain the file and the line of a row, for the rows in the slice
+    `rows`."""
     names = select_texts(text_column(arrays, "sources"), arrays["source"][rows].astype(np.int32))
     return {"source": names, "line": pa.array(arrays["line"][rows])}
 
 
 def are_over(boards: Array) -> Array:
-    """bool[n]: whether the game is over in each of the positions int8[n, 26]."""
+    """Return whether the game is over in each of the positions, int8[n, 26], as bool[n]."""
     return np.asarray(position_classes(boards) == PositionClass.OVER)

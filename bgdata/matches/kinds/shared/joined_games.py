@@ -38,7 +38,7 @@ def join_games(files: Sequence[MatchRowsFile]) -> list[MatchRowsFile]:
 
 
 def join_rows(parts: Sequence[tuple[str, MatchRows]]) -> MatchRows:
-    """The rows of one match, joined from its games' rows, which are given with the names of their files."""
+    """Join the rows of the games of one match. Each part comes with the name of its file."""
     rows = [part for _, part in parts]
     games = tuple(part.match.games[0] for part in rows)
     match = replace(rows[0].match, games=games)

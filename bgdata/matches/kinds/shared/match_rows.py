@@ -24,8 +24,8 @@ from bgdata.store.arrays import Array
 MAX_MOVES = 4
 BOARD_LENGTH = 26
 NO_MOVE = (-1, -1, -1)
-FEW_ROLLS = 10  # with fewer, matches are the same only between players of the same names
-PLAYED = (TurnKind.PLAY, TurnKind.DOUBLE)  # what every format records in the same way
+FEW_ROLLS = 10  # matches with fewer rolls are the same only if the names of players are
+PLAYED = (TurnKind.PLAY, TurnKind.DOUBLE)  # kinds of turns that every format records in the same way
 NAN = math.nan
 
 
@@ -45,8 +45,8 @@ class ForeignAnalysis(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A play or double in a game, by which games are compared: the player, and the sorted dice and the board after it,
-    as bytes."""
+    """A play or double in a game, by which games are compared. It contains the player, and the sorted dice and the
+    board after it as bytes."""
 
     player: int
     content: bytes
@@ -54,8 +54,8 @@ class Step(NamedTuple):
 
 @dataclass
 class MatchRows:
-    """The rows of one match. `match` has its games without turns; `games` do not have the number of their match yet;
-    `steps` are the plays and doubles of each game."""
+    """The rows of one match. `match` contains its games without turns; `games` do not contain the number of their match
+    yet; `steps` are the plays and doubles of each game."""
 
     match: Match
     played: str
@@ -68,7 +68,7 @@ class MatchRows:
     plays: list[str] = field(default_factory=list)
     notes: list[tuple[int, Note]] = field(default_factory=list)  # (game, note)
     analyses: list[ForeignAnalysis] = field(default_factory=list)
-    files: int = 1  # in which the match is
+    files: int = 1  # number of files that contain the match
 
     def add(self, other: MatchRows, source: str) -> None:
         """Add the analyses that another file, `source`, contains of the same match."""
@@ -103,7 +103,7 @@ class MatchRowsFile(Intake):
 
 
 def file_rows(file: ReplayedFile, name: str) -> MatchRowsFile:
-    """The rows of all matches in a replayed file, without matches that have no games."""
+    """Return the rows of all matches in a replayed file, without matches that have no games."""
     found = (
         match_rows(match, [file.replays[game.units.start] for game in match.games])
         for match in file.matches
@@ -113,7 +113,7 @@ def file_rows(file: ReplayedFile, name: str) -> MatchRowsFile:
 
 
 def match_rows(match: Match, replays: Sequence[Sequence[ReplayedTurn]]) -> MatchRows:
-    """The rows of a match, from the replayed turns of its games."""
+    """Return the rows of a match, from the replayed turns of its games."""
     steps = [played_steps(replayed) for replayed in replays]
     bare = tuple(replace(game, turns=()) for game in match.games)
     found = MatchRows(replace(match, games=bare), played_hash(match, steps), steps)
@@ -133,7 +133,7 @@ def match_rows(match: Match, replays: Sequence[Sequence[ReplayedTurn]]) -> Match
 
 
 def _game_row(match: Match, game: Game) -> tuple[int, ...]:
-    winner = None if game.points is None else game.winner  # a winner is stored only with its points
+    winner = None if game.points is None else game.winner  # a winner is stored only together with points
     unknown = [-1 if value is None else int(value) for value in (game.is_crawford, winner, game.points)]
     return (game.number, match.length, *game.score, *unknown)
 
@@ -145,7 +145,8 @@ def _turn_row(entry: ReplayedTurn) -> tuple[int, ...]:
 
 
 def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
-    """The checker moves of a turn in the file's order. Hits come from the board if the format does not record them."""
+    """Return the checker moves of a turn in the file's order. If the format does not record hits, they follow from the
+    board."""
     unhit = set(entry.play.hit_points if entry.play else ())
     moves = []
     for move in entry.turn.checker_moves:
@@ -156,7 +157,7 @@ def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
 
 
 def played_steps(replayed: Sequence[ReplayedTurn]) -> list[Step]:
-    """The plays and doubles among the turns of a game."""
+    """Return the plays and doubles among the turns of a game."""
     found = []
     for entry in replayed:
         turn = entry.turn
@@ -168,9 +169,9 @@ def played_steps(replayed: Sequence[ReplayedTurn]) -> list[Step]:
 
 
 def played_hash(match: Match, games: Iterable[Sequence[Step]]) -> str:
-    """32 hexadecimal digits that identify what was played: the rolls with their plays, the doubles and the match
-    length. Names, columns, and what only some formats record, such as resignations, do not count. If there are few
-    rolls, the digits depend on names too."""
+    """Return 32 hexadecimal digits that identify what was played: the rolls with their plays, the doubles and the match
+    length. Names, columns, and facts that only some formats record, such as resignations, do not count. If there are
+    few rolls, the digits depend on names too."""
     found, rolls, first = hashlib.sha256(str(match.length).encode()), 0, None
     for steps in games:
         found.update(b"game")
@@ -184,7 +185,7 @@ def played_hash(match: Match, games: Iterable[Sequence[Step]]) -> str:
 
 
 def foreign_analyses_of(turn: int, entry: ReplayedTurn) -> Iterator[ForeignAnalysis]:
-    """Yield the rows of what a file says of a turn, with plays in the usual notation. `turn` is its index in the
+    """Yield the rows of a file's analysis of a turn, with plays in the usual notation. `turn` is its index in the
     match."""
     for analysis in entry.turn.analyses:
         texts = [choice.text for choice in analysis.choices]
@@ -198,7 +199,7 @@ def foreign_analyses_of(turn: int, entry: ReplayedTurn) -> Iterator[ForeignAnaly
 
 
 def play_texts(entry: ReplayedTurn, choices: Sequence[Choice]) -> list[str]:
-    """The plays of an analysis in the usual notation; an illegal play as the file writes it."""
+    """Return the plays of an analysis in the usual notation. An illegal play is returned as the file writes it."""
     by_change: dict[tuple[tuple[int, int], ...], list[Play]] = {}
     for play in legal_plays(entry.position, roll_of(*entry.turn.dice or (1, 1))):
         by_change.setdefault(_change((move.start, move.end) for move in play.moves), []).append(play)
@@ -213,7 +214,7 @@ def play_texts(entry: ReplayedTurn, choices: Sequence[Choice]) -> list[str]:
 
 
 def _agreement(landings: set[int], play: Play) -> int:
-    """How many hits of a play are on points that its recorded moves land on, minus the number of those that are not."""
+    """Return the number of hits of a play on points that its recorded moves land on, minus the number of other hits."""
     return len(play.hit_points & landings) - len(play.hit_points - landings)
 
 
@@ -226,6 +227,6 @@ def _change(moves: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 
 def moves_text(moves: Sequence[RecordedMove]) -> str:
-    """Checker moves as text, for plays that are not legal."""
+    """Return checker moves as text, for plays that are not legal."""
     names = {BAR_POINT: "bar", 0: "off"}
     return " ".join("/".join(names.get(point, str(point)) for point in move[:2]) for move in moves)

@@ -1,4 +1,4 @@
-"""The games of imported matches, for kinds that judge them: only games that are needed are read and replayed."""
+"""The games of imported matches, for kinds that judge them. Only games that are needed are read and replayed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from bgdata.store.table import Table
 
 
 def situations_of(source: Table, games: Iterable[int]) -> Iterator[Situation]:
-    """Replay the games of an import that have these numbers, and yield them as acts. Neighbours of one match are read
-    together. Raises InvalidGameError if a game breaks a rule."""
+    """Replay the games of an import that have these numbers, and yield them as acts. Neighbouring games of one match
+    are read together. Raises InvalidGameError if a game breaks a rule."""
     arrays = source.arrays()
     column = np.asarray(arrays["games"])[:, 0]
     for number, chosen in groupby(games, key=lambda game: int(column[game])):
@@ -27,7 +27,7 @@ def situations_of(source: Table, games: Iterable[int]) -> Iterator[Situation]:
 
 
 def key_of(found: Situation) -> bytes:
-    """16 bytes that identify everything in a game on which its judgement depends."""
+    """Return 16 bytes that identify everything in a game on which its judgement depends."""
     digest = hashlib.sha256(repr((found.match.length, found.record.stakes, found.has_beavers)).encode())
     for act in found.record.acts:
         after = b"" if act.after_play is None else act.after_play.tobytes()
@@ -37,8 +37,8 @@ def key_of(found: Situation) -> bytes:
 
 
 def keys_of_games(source: Table, known: Mapping[bytes, Sequence[bytes]]) -> list[bytes]:
-    """The key of each game of an import. For matches whose `match_digests` are in `known`, keys come from there; the
-    other games are replayed. Raises the errors of `situations_of`."""
+    """Return the key of each game of an import. For matches whose `match_digests` are in `known`, keys come from there;
+    the other games are replayed. Raises InvalidGameError if a game breaks a rule."""
     matches = match_digests(source.arrays())
     missing = (game for digest, games in matches for game in games if digest not in known)
     replayed = map(key_of, situations_of(source, missing))
@@ -50,14 +50,15 @@ def keys_of_games(source: Table, known: Mapping[bytes, Sequence[bytes]]) -> list
 
 
 def keys_by_match(source: Table, keys: Array) -> dict[bytes, list[bytes]]:
-    """The keys of the games of each match in an import, by the digest of the match. `keys`, uint8[game, 16], are those
-    of all games."""
+    """Return the keys of the games of each match in an import, by the digest of the match. `keys`, uint8[game, 16], are
+    the keys of all games."""
     texts = [key.tobytes() for key in np.asarray(keys)]
     return {digest: texts[games.start : games.stop] for digest, games in match_digests(source.arrays())}
 
 
 def match_digests(arrays: Mapping[str, Array]) -> list[tuple[bytes, range]]:
-    """For each match, a hash of everything in it that `matches_of` reads, except names, and the range of its games."""
+    """Return, for each match, a hash of everything in it that `matches_of` reads, except names, and the range of its
+    games."""
     games, turns, moves, first = (np.asarray(arrays[name]) for name in ("games", "turns", "turn_moves", "first_turns"))
     infos, ends = np.asarray(arrays["infos"]), [0, *arrays["infos_ends"].tolist()]
     begins = np.flatnonzero(np.diff(games[:, 0], prepend=-1)).tolist()

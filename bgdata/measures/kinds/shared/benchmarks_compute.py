@@ -13,7 +13,7 @@ from bgdata.measures.kinds.shared.benchmarks import DECISIONS, PLAYS
 from bgdata.store.arrays import Array
 
 ROW_GROUP_ROWS = 245_760
-# columns that imported files lack: null unless the kind fills them
+# columns that are null unless the kind fills them, because imported files lack them
 MAY_BE_UNKNOWN = {"n_legal_plays", "game", "turn", "network", "standard_error", "loss_standard_error", "trials"}
 
 
@@ -37,17 +37,17 @@ class BenchmarkRows:
 
 
 def with_nulls(values: Array, is_null: Array) -> pa.Array:
-    """A column with these values, except that rows are null where `is_null` is true."""
+    """Return a column with these values, except that rows are null where `is_null` is true."""
     return pa.array(values, mask=is_null)
 
 
 def dice_columns(dice: Array) -> dict[str, Array]:
-    """The columns `die1` and `die2` of int8[n, 2] dice."""
+    """Return the columns `die1` and `die2` of int8[n, 2] dice."""
     return {"die1": np.ascontiguousarray(dice[:, 0]), "die2": np.ascontiguousarray(dice[:, 1])}
 
 
 def decision_columns(rows: BenchmarkRows, seeds: pa.Array) -> dict[str, Any]:
-    """The columns of `benchmark_decisions`; columns that files do not contain are null."""
+    """Return the columns of `benchmark_decisions`; columns that files do not contain are null."""
     return {
         "decision": np.arange(len(rows), dtype=np.int32),
         "line": rows["lines"].astype(np.int32),
@@ -61,7 +61,7 @@ def decision_columns(rows: BenchmarkRows, seeds: pa.Array) -> dict[str, Any]:
 
 
 def play_columns(rows: BenchmarkRows) -> dict[str, Any]:
-    """The columns of `benchmark_plays`; columns that files do not contain are null."""
+    """Return the columns of `benchmark_plays`; columns that files do not contain are null."""
     return {
         "decision": rows["decisions"].astype(np.int32),
         "rank": rows["ranks"].astype(np.int16),
@@ -73,7 +73,7 @@ def play_columns(rows: BenchmarkRows) -> dict[str, Any]:
 
 
 def rollout_columns(rows: BenchmarkRows) -> dict[str, Any]:
-    """The columns of the table `benchmark_rollouts`; columns that files do not contain are null."""
+    """Return the columns of the table `benchmark_rollouts`; columns that files do not contain are null."""
     return {
         "line": rows["lines"].astype(np.int32),
         "decision": with_nulls(rows["decisions"].astype(np.int32), rows["decisions"] < 0),

@@ -47,7 +47,7 @@ class CorporaParameters(RollerParameters):
         return "" if self.met == OWN else f"-{self.met}-met"
 
     def games(self) -> dict[str, CubefulParameters]:
-        """The parameters of the two corpora, money games and matches, by role."""
+        """Return the parameters of the two corpora, money games and matches, by role."""
         network = (self.network, self.network_version, self.table_points, self.table_checkers)
         return {
             MONEY_GAMES: CubefulParameters(*network, self.cube, self.money_games, self.seed),
@@ -55,14 +55,14 @@ class CorporaParameters(RollerParameters):
         }
 
     def cube_inputs(self) -> Mapping[str, tuple[str, Parameters]]:
-        """The inputs by role: the corpora, the network with its bearoff tables, and the match equity table."""
+        """Return the inputs by role: the corpora, the network with its bearoff tables, and the match equity table."""
         met = MATCH_EQUITY.defaults[0] if self.met == OWN else PUBLISHED_TABLE
         games = {role: (CUBEFUL_SELFPLAY.name, recipe) for role, recipe in self.games().items()}
         return {**games, **self.network_inputs(), "met": (MATCH_EQUITY.name, met)}
 
     def check_corpora(self, rows: int, noun: str) -> None:
-        """Raise InvalidParameterError if no rollouts with the cube, or no corpora, with these parameters are possible,
-        or if `rows`, the number of rows, which an error calls `noun`, cannot be halved."""
+        """Raise InvalidParameterError if these parameters allow no rollouts with the cube or no corpora, or if `rows`,
+        the number of rows, cannot be halved. The error calls a row `noun`."""
         self.check_roller(0)
         if (self.stop, self.turns) != ("exact", 0):
             raise InvalidParameterError(

@@ -32,40 +32,41 @@ class Candidates(NamedTuple):
 
     boards: Array  # int8[n, 26] of the player on roll
     away: Array  # int32[n, 2] points that the player on roll and the opponent need; 0 in money play
-    cubes: Array  # int32[n, (value, place in OWNERS)]
+    cubes: Array  # int32[n, (value, index into OWNERS)]
     games: Array  # int32[n]
     turns: Array  # int32[n]
     hashes: Array  # uint64[n] ascending
     themes: Array  # int8[n]
 
     def rows(self, chosen: Array | slice) -> Candidates:
-        """The turns whose indexes are `chosen`, in that order."""
+        """Return the turns whose indexes are `chosen`, in that order."""
         return Candidates(*(values[chosen] for values in self))
 
     def joined_with(self, other: Candidates) -> Candidates:
-        """The turns of both, in ascending order of hashes."""
+        """Return the turns of both, in ascending order of hashes."""
         both = Candidates(*map(np.concatenate, zip(self, other, strict=True)))
         return both.rows(np.argsort(both.hashes, kind="stable"))
 
     def stakes(self, row: int) -> Stakes:
-        """The stakes of turn `row` for the player on roll."""
+        """Return the stakes of turn `row` for the player on roll."""
         (away, opponent_away), (value, owner) = self.away[row].tolist(), self.cubes[row].tolist()
         score = MatchScore(away, opponent_away) if away else Money(is_jacoby=False)
         return Stakes(score, Cube(value, CubeOwner(OWNERS[owner])))
 
     def xgids(self) -> list[str]:
-        """The XGID of each turn: position, score and cube."""
+        """Return the XGID of each turn: position, score and cube."""
         boards = [Position(board) for board in self.boards.tolist()]
         return [format_xgid(each, MatchState.from_stakes(self.stakes(row))) for row, each in enumerate(boards)]
 
     def seeds(self) -> Array:
-        """int64[n]: the seed of the dice of each turn's rollout. They ascend."""
+        """Return the seed of the dice of each turn's rollout, as int64[n]. Seeds ascend."""
         return (self.hashes >> np.uint64(1)).astype(np.int64)
 
 
 def corpus_candidates(corpus: Table, sample_seed: int) -> Candidates:
-    """The turns of a corpus, except the first ones of games, before which someone may still turn the cube, in ascending
-    order of hashes. In matches both players need 2 to 9 points. Each position with the same stakes is taken once."""
+    """Return the turns of a corpus, except the first ones of games, before which someone may still turn the cube, in
+    ascending order of hashes. In matches both players need 2 to 9 points. A position that occurs several times with the
+    same stakes is taken once."""
     records, first_turns = np.asarray(corpus.array("turns")), np.asarray(corpus.array("first_turns"))
     games, turns = turn_places(first_turns, slice(0, len(records)))
     _, action, on_roll, _, _, value, owner = records.T
@@ -89,8 +90,8 @@ def corpus_candidates(corpus: Table, sample_seed: int) -> Candidates:
 
 
 def stakes_hashes(boards: Array, away: Array, cubes: Array, seed: int) -> Array:
-    """uint64[n]: hashes of decisions, from int8[n, 26] boards, int[n, 2] points that both players need, int[n, 2] cubes
-    (value, owner) and the seed."""
+    """Return hashes of decisions, as uint64[n], from int8[n, 26] boards, int[n, 2] points that both players need,
+    int[n, 2] cubes (value, owner) and the seed."""
     numbers = np.concatenate([away, cubes], axis=1).astype(np.uint64) @ np.array([1, 32, 1024, 1 << 44], np.uint64)
     with np.errstate(over="ignore"):
         return np.asarray(mix_bits(board_hashes(boards) + mix_bits(numbers) + mix_bits(np.full(1, seed, np.uint64))))
@@ -106,7 +107,7 @@ def check_number(found: Candidates, wanted: int, what: str, corpus: Table, hint:
 
 
 def model_equities(strategy: Strategy, chances: Array, stakes: Stakes, rules: CubeRules) -> CubeEquities:
-    """The values of the cube actions of the player on roll by a cube model, in points of normalised equity, from
+    """Return the values of the cube actions of the player on roll by a cube model, in points of normalised equity, from
     float32[5] chances."""
     owner, score, cube = OWNER_CODES[stakes.cube.owner], stakes.score, stakes.cube.value
     if isinstance(score, Money):

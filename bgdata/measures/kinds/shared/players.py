@@ -1,4 +1,4 @@
-"""Names of players and of measured versions, in parameters and variants."""
+"""Names of players and of the versions that they are measured on, in parameters and in names of variants."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.versions import VERSION
 from bgdata.training.kinds.network import default_network
 
-MIN_GAMES = 4  # games of a pairing: a standard error needs two pairs
-LONGEST_FILE = 40  # characters of a file name in the name of a variant
+MIN_GAMES = 4  # minimum number of games of a pairing, because a standard error needs two pairs
+LONGEST_FILE = 40  # maximum number of characters of a file name in the name of a variant
 
 
 def check_player_name(name: str) -> None:
@@ -30,7 +30,7 @@ def check_player_name(name: str) -> None:
 
 
 def player_slug(name: str, ply: int) -> str:
-    """A player and its ply as part of a variant's name: pubeval-0ply, network-td-1ply, or onnx-mine-0ply for
+    """Return a player and its ply as part of a variant's name: pubeval-0ply, network-td-1ply, or onnx-mine-0ply for
     mine.onnx."""
     if is_player_file(name):
         words = re.sub("[^a-z0-9]+", "-", Path(name).stem.lower())[:LONGEST_FILE].strip("-")
@@ -69,12 +69,12 @@ class PairingParameters(Parameters):
 
 
 def luck_inputs() -> dict[str, tuple[str, Parameters]]:
-    """The inputs by which luck is measured, by role: the network of the package and its tables."""
+    """Return the inputs by which luck is measured, by role: the network of the package and its tables."""
     return {"network": default_network(), **TABLES}
 
 
 def source_input(place: VersionRef) -> Input:
-    """The input that `place` names: a version, or, without a version, the smallest variant of a kind. Raises
+    """Return the input that `place` names: a version, or, without a version, the smallest variant of a kind. Raises
     InvalidParameterError if it names another variant without a version."""
     kind = all_kinds()[place.kind]
     if not place.version and kind.slug(kind.smallest) != place.variant:

@@ -12,7 +12,7 @@ from bgdata.store.names import sql_text
 from bgdata.store.parameters import Parameters, VersionRef
 
 P = TypeVar("P", bound=Parameters)
-TABLES = {"turns", "training_games"}  # with a row for each turn of games
+TABLES = {"turns", "training_games"}  # tables with a row for each turn of games
 
 
 class RowsOfGames(Dataset[P]):
@@ -24,20 +24,20 @@ class RowsOfGames(Dataset[P]):
 
 
 def derived_columns(kind: Dataset[P], parameters: P) -> dict[str, str]:
-    """The SQL of `corpus`, `pips` and `opponent_pips`; see `Dataset.derived_columns`."""
+    """Return the SQL of `corpus`, `pips` and `opponent_pips`; see `Dataset.derived_columns`."""
     found = corpus_name(kind, parameters)
     corpus = sql_text(found) if found else "null"
     return {"corpus": f"concat({sql_text(kind.name)}, '/', variant)" if has_games(kind) else corpus, **DERIVED_PIPS}
 
 
 def has_games(kind: Dataset[Any]) -> bool:
-    """Whether versions of a kind contain games of their own."""
+    """Return whether versions of a kind contain games of their own."""
     return any(shape.name in TABLES for shape in kind.tables)
 
 
 def corpus_name(kind: Dataset[P], parameters: P) -> str:
-    """The name KIND/VARIANT of the corpus that the rows of a variant come from. Empty if the rows are from no games, or
-    if the parameters of the source between them are unknown."""
+    """Return the name KIND/VARIANT of the corpus that the rows of a variant come from. The name is empty if the rows
+    are not from games, or if the parameters of the source between them are unknown."""
     if has_games(kind):
         return f"{kind.name}/{kind.slug(parameters)}"
     inputs = kind.inputs(parameters)

@@ -35,15 +35,15 @@ from bgdata.store.table import Table
 from bgdata.store.worker_inputs import Settings
 
 P = TypeVar("P", bound=Parameters)
-TEXTS = ("network", "engine")  # arrays with one text for all rows
+TEXTS = ("network", "engine")  # arrays that contain one text for all rows
 SAMPLED_AT_ONCE = 1 << 20  # rows of a shard
 OWNERS = ("centered", "on_roll", "opponent")
-# null unless a kind fills them: other records lack them
+# columns that are null unless a kind fills them, because records of games lack them
 MAY_BE_UNKNOWN = {"seed", "luck_0", "hedged_points", "cubeless_equity", "luck"}
 
 
 def game_columns(first: int, records: Array, n_turns: Array, names: tuple[pa.Array, pa.Array]) -> dict[str, pa.Array]:
-    """The columns of `games` that all kinds store, without `corpus`. `first` is the number of the first game,
+    """Return the columns of `games` that all kinds store, without `corpus`. `first` is the number of the first game,
     records[games, 8] have the columns of GAME_ARRAYS, and `names` are the names of player 0 and player 1 in each
     game."""
     match, number, length, score_0, score_1, crawford, winner, points = records.T
@@ -67,8 +67,8 @@ def game_columns(first: int, records: Array, n_turns: Array, names: tuple[pa.Arr
 def turn_columns(
     games: Array, turns: Array, records: Array, boards: Array, classes: Array, plays: pa.Array
 ) -> dict[str, pa.Array]:
-    """The columns of `turns` that all kinds store, without `corpus`. `games` and `turns` number the game of each row
-    and the turn in it, records[turns, 7] have the columns of TURN_ARRAYS, and `plays` are strings."""
+    """Return the columns of `turns` that all kinds store, without `corpus`. `games` and `turns` number the game of each
+    row and the turn in it, records[turns, 7] have the columns of TURN_ARRAYS, and `plays` are strings."""
     player, action, on_roll, die1, die2, cube, owner = records.T
     return {
         "game": games.astype(np.int32),
@@ -89,13 +89,14 @@ def turn_columns(
 
 
 def corpus_column(kind: Dataset[P], parameters: P, count: int) -> dict[str, pa.Array]:
-    """The column `corpus` for `count` rows of a variant; null if the rows are from no games."""
+    """Return the column `corpus` for `count` rows of a variant; null if the rows are not from games."""
     corpus = corpus_name(kind, parameters)
     return {"corpus": constant(corpus, "VARCHAR", count) if corpus else pa.nulls(count, pa.string())}
 
 
 def turn_places(first_turns: Array, rows: slice) -> tuple[Array, Array]:
-    """The number of the game that each turn row in `rows` belongs to, and the number of the turn within that game."""
+    """Return the number of the game that each turn row in `rows` belongs to, and the number of the turn within that
+    game."""
     places = np.arange(rows.start, rows.stop)
     games = np.searchsorted(first_turns, places, side="right") - 1
     return games, places - first_turns[games]
@@ -119,7 +120,7 @@ def save_games(job: Job, shards: Sequence[Mapping[str, Array]], names: Sequence[
 
 
 class Places(NamedTuple):
-    """Distinct positions in the order of the source, with the row, game and turn where each is first found."""
+    """Distinct positions in the order of the source. Each has the row, game and turn of its first occurrence."""
 
     rows: Array
     games: Array
@@ -129,14 +130,14 @@ class Places(NamedTuple):
     splits: Array
 
     def chosen(self, which: Array) -> Places:
-        """The positions that the index or mask `which` selects, in its order."""
+        """Return the positions that the index or mask `which` selects, in its order."""
         return Places(*(values[which] for values in self))
 
 
 def distinct_places(source: Table, part: range) -> Places:
-    """The distinct positions of the rows `part` of a table, each at its first row. Positions of finished games are
-    included, although networks learn nothing from them. Splits come from the source if it has them, else from its games
-    and seed, else from the position."""
+    """Return the distinct positions of the rows `part` of a table, each at its first row. Positions of finished games
+    are included, although networks learn nothing from them. Splits come from the source if it has them, else from its
+    games and seed, else from the position."""
 
     def array(name: str) -> Array | None:
         return np.asarray(source.array(name)[part.start : part.stop]) if source.has_array(name) else None
@@ -162,7 +163,7 @@ def distinct_places(source: Table, part: range) -> Places:
 
 
 class RowsComputation(Computation[P]):
-    """Base of computations with one row for each of their `boards`. Arrays that several kinds have become the same
+    """Base of computations with one row for each of their `boards`. An array that several kinds have becomes the same
     columns in all of them; a kind adds its own columns."""
 
     def batches(self, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
@@ -181,12 +182,12 @@ class RowsComputation(Computation[P]):
             yield pa.record_batch(columns)
 
     def own_columns(self, _found: Mapping[str, Array], _computed: Computed[P]) -> dict[str, Any]:
-        """The columns that only this kind has, for the rows of `_found`, a slice of its arrays."""
+        """Return the columns that only this kind has, for the rows of `_found`, a slice of its arrays."""
         return {}
 
 
 def shared_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, Any]:
-    """The columns for `rows` that are made from arrays which several kinds have."""
+    """Return the columns for `rows` that are made from arrays which several kinds have."""
     columns: dict[str, Any] = {
         "row": arrays.get("rows", np.arange(rows.start, rows.stop, dtype=np.int32)),
         **position_columns(arrays["boards"]),
@@ -203,13 +204,13 @@ def shared_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, Any]:
 
 
 def counts_of(codes: Array, names: Sequence[str]) -> dict[str, float]:
-    """The number of rows of each name, for statistics. `codes` are indexes into `names`."""
+    """Return the number of rows of each name, for statistics. `codes` are indexes into `names`."""
     counts = np.bincount(codes, minlength=len(names))
     return {name: float(count) for name, count in zip(names, counts, strict=True)}
 
 
 def file_classes(classes: Array) -> Array:
-    """The numbers by which files store the classes of positions: all bearoffs are races."""
+    """Return the numbers by which files store the classes of positions. All bearoffs are stored as races."""
     table = np.zeros(max(PositionClass) + 1, np.uint8)
     for entry in PositionClass:
         table[entry] = entry.file_class
@@ -217,9 +218,9 @@ def file_classes(classes: Array) -> Array:
 
 
 def sample_rows(build: Build[Any], most: int) -> Array:
-    """int64[n]: ascending turn rows of the corpus that a sample is made from, each the first with its position, at most
-    `most` of each class. If there are more, those with the lowest hashes are taken, so a larger corpus keeps the choice
-    from a smaller one, or finds lower hashes. Each shard reads a range of rows."""
+    """Return ascending turn rows of the corpus that a sample is made from, as int64[n]. Each is the first row with its
+    position. There are at most `most` rows of each class: those with the lowest hashes. So the sample of a larger
+    corpus contains the rows of a smaller one, or rows with lower hashes. Each shard reads a range of rows."""
     games = {"games": build.inputs["games"]}
     work = work_of(build, f"{__name__}:sample_shard", games, most=most)
     parts = ranges(len(games["games"].array("turn_boards")), SAMPLED_AT_ONCE)
@@ -227,29 +228,29 @@ def sample_rows(build: Build[Any], most: int) -> Array:
 
 
 def sample_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The rows of `hashed_rows` with the lowest hashes of each class, among the turn rows `begin` to before `end` of a
-    corpus."""
+    """Return the rows of `hashed_rows` with the lowest hashes of each class, among the turn rows from `begin` to before
+    `end` of a corpus."""
     games = opened_once(open_games, settings)
     boards, classes = (np.asarray(games.array(name)[begin:end]) for name in ("turn_boards", "turn_classes"))
     return _lowest(hashed_rows(boards, classes, begin), int(settings["most"]))
 
 
 def open_games(settings: Settings) -> Table:
-    """The version whose turns `sample_shard` reads. `settings` contain its folder."""
+    """Open the version whose turns `sample_shard` reads. `settings` contain its folder."""
     return Table(Path(str(settings["games"])))
 
 
 def hashed_rows(boards: Array, classes: Array, first: int) -> dict[str, Array]:
-    """For int8[n, 26] boards: their hashes uint64[n], their row numbers int64[n] from `first` on, and their classes in
-    files uint8[n]."""
+    """Return the hashes of int8[n, 26] boards as uint64[n], their row numbers from `first` on as int64[n], and their
+    classes in files as uint8[n]."""
     return {
         "hashes": board_hashes(boards), "rows": np.arange(first, first + len(boards)), "classes": file_classes(classes)
     }  # fmt: skip
 
 
 def lowest_of(shards: Iterable[Mapping[str, Array]], most: int) -> Array:
-    """int64[n]: the ascending row numbers with the `most` lowest hashes of each class, from shards of `hashed_rows`. Of
-    equal positions, the first row is taken."""
+    """Return the ascending row numbers with the `most` lowest hashes of each class, as int64[n], from shards of
+    `hashed_rows`. Of equal positions, the first row is taken."""
     found: Mapping[str, Array] = {}
     for shard in shards:
         found = _lowest({name: np.concatenate([found.get(name, shard[name][:0]), shard[name]]) for name in shard}, most)
@@ -264,8 +265,8 @@ def _lowest(found: Mapping[str, Array], most: int) -> dict[str, Array]:
 
 
 def board_hashes(boards: Array) -> Array:
-    """uint64[n]: pseudorandom hashes of int8[n, 26] boards. A million positions collide with a chance of 1 in 40
-    million; then one of the two is not sampled."""
+    """Return pseudorandom hashes of int8[n, 26] boards, as uint64[n]. Among a million positions, two have the same hash
+    with a chance of 1 in 40 million; then one of the two is not sampled."""
     padded = np.zeros((len(boards), 32), np.int8)
     padded[:, : boards.shape[1]] = boards
     hashes = np.zeros(len(boards), np.uint64)

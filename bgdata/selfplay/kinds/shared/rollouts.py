@@ -47,9 +47,10 @@ SAMPLE = ", which holds turns of games; try: a position_sample of it, or --engin
 
 
 def source_input(source: VersionRef, recipe: Given, *, turns: bool = True) -> Input:
-    """The input for a source of positions. It is the version `source`, or, if `source` is a variant, the kind and
-    parameters of that variant, which `recipe` contains unless the variant is imported or a default. Raises
-    InvalidParameterError if the source has no positions; turns of games count as positions unless `turns` is false."""
+    """Return the input for a source of positions. The input is the version `source`. If `source` is a variant, the
+    input is the kind and parameters of that variant, which `recipe` contains unless the variant is imported or a
+    default. Raises InvalidParameterError if the source has no positions; turns of games count as positions unless
+    `turns` is false."""
     kind = all_kinds().get(source.kind)
     arrays = [array.name for array in kind.arrays] if kind else []
     if kind is None or not has_positions(arrays, turns=turns):
@@ -66,8 +67,8 @@ def check_splits(source: VersionRef) -> None:
 
 
 def variant_input(kind: Dataset[Any], variant: str, recipe: Given) -> tuple[str, Parameters]:
-    """The kind and the parameters of a variant. `recipe` contains the parameters unless the variant is imported or a
-    default. Raises InvalidParameterError if these are the parameters of another variant."""
+    """Return the kind and the parameters of a variant. `recipe` contains the parameters unless the variant is imported
+    or a default. Raises InvalidParameterError if these are the parameters of another variant."""
     if recipe.values:
         try:
             parameters: Parameters = kind.parameters.from_manifest(to_json(recipe))
@@ -87,8 +88,8 @@ def variant_input(kind: Dataset[Any], variant: str, recipe: Given) -> tuple[str,
 
 
 def has_positions(arrays: list[str], *, turns: bool) -> bool:
-    """Whether a kind with arrays of these names has positions: one for each row, or, if `turns` is true, one for each
-    turn of games."""
+    """Return whether a kind with arrays of these names has positions: one for each row, or, if `turns` is true, one for
+    each turn of games."""
     return "boards" in arrays or (turns and {"turn_boards", "first_turns"} <= set(arrays))
 
 
@@ -96,8 +97,8 @@ PART_POSITIONS = 4_000_000  # positions of a part of labels: 0.5 GB of memory
 
 
 def position_count(source: Table) -> int:
-    """The number of positions in a table: one for each row, or one for each turn of games. Raises TooLargeError if
-    there are more than row numbers can count."""
+    """Return the number of positions in a table: one for each row, or one for each turn of games. Raises TooLargeError
+    if the table has more positions than row numbers can count."""
     found = len(source.array("turn_boards" if source.has_array("turn_boards") else "boards"))
     if found >= MAX_ROWS:
         raise TooLargeError(f"expected a source of less than {MAX_ROWS:,} positions, got {found:,} in {source.name}")
@@ -105,9 +106,10 @@ def position_count(source: Table) -> int:
 
 
 def find_source(warehouse: Versions, source: str) -> tuple[VersionRef, Given]:
-    """The arguments that `source_input` needs for `kind/variant/version`, or for the current version of `kind/variant`:
-    the variant and its parameters, or the version itself if those parameters now lead to another version. Raises
-    MissingTableError if there is no such version, and InvalidParameterError if it is not a table of positions."""
+    """Return the arguments that `source_input` needs for `kind/variant/version`, or for the current version of
+    `kind/variant`. They are the variant and its parameters, or the version itself if those parameters now lead to
+    another version. Raises MissingTableError if there is no such version, and InvalidParameterError if it is not a
+    table of positions."""
     name, _, rest = source.partition("/")
     if name not in warehouse.kinds or not re.fullmatch(rf"[a-z0-9-]+(/{VERSION.pattern})?", rest):
         raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {source}")
@@ -118,8 +120,8 @@ def find_source(warehouse: Versions, source: str) -> tuple[VersionRef, Given]:
 
 
 def variant_recipe(warehouse: Versions, table: Table) -> Given:
-    """The parameters of an existing version, for `variant_input`. Raises MissingTableError if inputs of the version are
-    missing."""
+    """Return the parameters of an existing version, for `variant_input`. Raises MissingTableError if inputs of the
+    version are missing."""
     if not is_up_to_date(warehouse, table):
         kind = table.manifest.dataset
         raise MissingTableError(
@@ -130,14 +132,14 @@ def variant_recipe(warehouse: Versions, table: Table) -> Given:
 
 
 def is_up_to_date(warehouse: Versions, table: Table) -> bool:
-    """Whether a build with the parameters of a version and the current inputs would give this same version."""
+    """Return whether a build with the parameters of a version and the current inputs would give this same version."""
     kind = warehouse.kind(table.manifest.dataset)
     found = warehouse.find(kind, kind.parameters.from_manifest(table.manifest.parameters))
     return found is not None and found.folder == table.folder
 
 
 def recipe_of(warehouse: Versions, table: Table) -> Given:
-    """The parameters of a version; empty if the name of its variant determines them."""
+    """Return the parameters of a version; empty if the name of its variant determines them."""
     kind = warehouse.kind(table.manifest.dataset)
     known = [kind.slug(each) for each in (*kind.defaults, kind.smallest)]
     if kind.takes_files or table.manifest.variant in known:
@@ -164,8 +166,8 @@ NETWORK_ARRAY = FlatArray(
 
 @dataclass(frozen=True)
 class NetworkChoice(Parameters):
-    """Parameters that name a network and its bearoff tables. `network` is part of bgdata, or `network_version` names
-    its version in the warehouse."""
+    """Parameters that name a network and its bearoff tables. If `network` is not part of bgdata, `network_version`
+    names its version in the warehouse."""
 
     network: str = DEFAULT_NETWORK
     network_version: str = ""
@@ -188,11 +190,11 @@ class NetworkChoice(Parameters):
             )
 
     def usual_network(self, network: str) -> str:
-        """`network`, or the name of the default network if `network` is the string "network"."""
+        """Return `network`, or the name of the default network if `network` is the string "network"."""
         return network
 
     def network_inputs(self) -> dict[str, tuple[str, Parameters]]:
-        """The inputs by role: the bearoff tables, and the network if it is part of bgdata."""
+        """Return the inputs by role: the bearoff tables, and the network if it is part of bgdata."""
         found: dict[str, tuple[str, Parameters]] = {
             "two_sided": ("bearoff_two_sided", TwoSidedParameters(self.table_points, self.table_checkers)),
             **race_inputs(self.table_points),
@@ -225,13 +227,13 @@ class RollerParameters(NetworkChoice):
         return f"-{self.play_ply}ply" if self.play_ply else ""
 
     def how(self) -> RolloutSettings:
-        """The settings of the rollouts, for `selfplay.rollout`."""
+        """Return the settings of the rollouts, for `selfplay.rollout`."""
         from bgdata.selfplay.rollout import RolloutSettings
 
         return RolloutSettings(self.stop, self.turns, self.with_luck, play_ply=self.play_ply)
 
     def limits(self) -> Limits:
-        """The limits on the number of trials of a rollout."""
+        """Return the limits on the number of trials of a rollout."""
         from bgdata.selfplay.rollout import Limits
 
         return Limits(self.trials, math.inf if self.until is None else self.until, self.most_trials)

@@ -1,4 +1,4 @@
-"""Opens the network that rolls out, and stores its name in a version."""
+"""Opens the network that plays rollouts, and stores its name in a version."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ from bgdata.store.worker_inputs import Settings
 
 
 def network_folders(context: Context[NetworkChoice]) -> dict[str, str]:
-    """The folders of the network's and the bearoff tables' versions, by role. Raises MissingTableError if one is
+    """Return the folders of the network's and the bearoff tables' versions, by role. Raises MissingTableError if one is
     missing."""
     return {role: str(table.folder.resolve()) for role, table in network_versions(context).items()}
 
 
 def network_versions(context: Context[NetworkChoice]) -> dict[str, Table]:
-    """The versions of the network and the bearoff tables, by role. Raises MissingTableError if one is missing."""
+    """Return the versions of the network and the bearoff tables, by role. Raises MissingTableError if one is
+    missing."""
     return {**context.inputs, "network": network_table(context)}
 
 
 def player_tables(name: str, warehouse: Versions, *, has_tables: bool = True) -> list[Table]:
-    """The versions of the network and the bearoff tables by which the player `name` plays: those that
+    """Return the versions of the network and the bearoff tables by which the player `name` plays: those that
     `open_named_player` opens."""
     if name.partition("/")[0] != NETWORK:
         return []
@@ -59,8 +60,8 @@ def open_network_and_rules(settings: Settings) -> tuple[Chooser, CubefulRules]:
 
 
 def open_labelled_player(name: str, folders: Mapping[str, object]) -> tuple[str, str, Chooser]:
-    """The label, the version and the chooser of the player `name`, from the folders of its versions by role. Raises
-    CorruptFileError if a file is damaged."""
+    """Open the player `name` from the folders of its versions by role. Returns its label, its version and its chooser.
+    Raises CorruptFileError if a file is damaged."""
     if name in PLAIN_PLAYERS:
         player: Any = open_named_player(name)
         return player.label, player.version, player.chooser
@@ -69,14 +70,14 @@ def open_labelled_player(name: str, folders: Mapping[str, object]) -> tuple[str,
 
 
 def open_network(folders: Mapping[str, object]) -> MappedNetwork:
-    """A player from the folders of a network and its bearoff tables, by role. Raises CorruptFileError if a file is
+    """Open a player from the folders of a network and its bearoff tables, by role. Raises CorruptFileError if a file is
     damaged."""
     tables = {role: Table(Path(str(folders[role]))) for role in ("network", *TABLES) if role in folders}
     return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
 
 
 def first_met(arrays: Mapping[str, Array]) -> MatchEquity:
-    """The match equity table in the arrays of a version; the first one if there are several."""
+    """Return the match equity table in the arrays of a version; the first one if there are several."""
     return met_of_arrays(arrays, met_names(arrays)[0])
 
 
@@ -93,7 +94,7 @@ ROLLED = {  # arrays of rollouts: dtype, and number of values in a row
 
 
 def network_table(context: Context[NetworkChoice]) -> Table:
-    """The version of the network that the parameters name. Raises MissingTableError if it is missing."""
+    """Return the version of the network that the parameters name. Raises MissingTableError if it is missing."""
     parameters, table = context.parameters, context.inputs.get("network")
     if table is not None:
         return table
@@ -101,18 +102,18 @@ def network_table(context: Context[NetworkChoice]) -> Table:
 
 
 def open_roller(context: Context[NetworkChoice]) -> NetworkPlayer:
-    """The network that the parameters name, as a player. Raises MissingTableError if a version is missing."""
+    """Open the network that the parameters name, as a player. Raises MissingTableError if a version is missing."""
     return MappedNetwork(network_table(context), BearoffEvaluator(*(context.inputs[role] for role in BEAROFF_ROLES)))
 
 
 def network_text(parameters: NetworkChoice, inputs: Mapping[str, Table]) -> Array:
-    """uint8[n]: network/NAME/VERSION of the network, in UTF-8."""
+    """Return the text network/NAME/VERSION of the network, in UTF-8, as uint8[n]."""
     version = inputs["network"].folder.name if "network" in inputs else parameters.network_version
     return np.frombuffer(f"network/{parameters.network}/{version}".encode(), np.uint8)
 
 
 def empty_rollouts(names: Iterable[str], count: int) -> dict[str, Array]:
-    """Arrays for the results of rollouts of `count` positions, filled with zeros. `names` are those of ROLLED."""
+    """Return arrays for the results of rollouts of `count` positions, filled with zeros. `names` are keys of ROLLED."""
     return {name: np.zeros((count, *ROLLED[name][1]), ROLLED[name][0]) for name in names}
 
 

@@ -1,6 +1,6 @@
 """The studies of cube handling: their series of games, and the figures that Computational Backgammon published in 2012.
 
-An arm is one series of games: a model with some setting against itself or against a fixed one. Figures are from the
+An arm is one series of games: a model with some setting against itself or against a fixed model. Figures are from the
 posts of 20 and 21 March (statistics and indexes, before the author corrected the too-good points and announced new
 figures), 28 March (the first version of the jump model, since withdrawn) and 9 April (matches). They are as printed:
 the endings at an index of 0.5 sum to 105 %, since 40.0 % passed is 5 too much.
@@ -21,9 +21,9 @@ class Arm(NamedTuple):
 
     setting: float  # cube life index, or volatility of the jump model
     cube: str  # cube handling of both sides, in the form of `cubeful_selfplay.sides_of`
-    against: str  # words for the opponent
+    against: str  # description of the opponent
     length: int  # length of the matches, 0 for money
-    published: Mapping[str, float]  # by measure
+    published: Mapping[str, float]  # published figures by measure
     is_jacoby: bool = False
 
     @property
@@ -42,7 +42,7 @@ LONG_LENGTHS = (5, 9, 15, 25)  # some of these have no published figures
 ALL_LENGTHS = (3, 5, 7, 9, 11, 13, 15, 17, 21, 25)
 CUBES = (1, 2, 4, 8, 16, 32, 64)
 ENDINGS = ("passed", "single", "gammon", "backgammon")  # by number of the ending, from 0
-CUBE_STATISTICS: dict[str, Sequence[float]] = {  # in percent, except the mean
+CUBE_STATISTICS: dict[str, Sequence[float]] = {  # figures in percent, except the mean
     "passed_share": (21.8, 27.4, 40.0, 50.9, 96.3),
     "single_share": (55.4, 51.2, 45.9, 34.8, 0.4),
     "gammon_share": (21.8, 20.3, 18.1, 13.6, 3.1),
@@ -79,8 +79,8 @@ MATCH_POINTS: dict[int, Sequence[float]] = {
 OWN_MET, OWN_MET_CUBEFUL = "match-own", "match-own-cubeful"
 FIRST = "first-"  # prefix of studies with the first, withdrawn version of Janowski's model
 FIRST_PLAYER = "contact-160"
-"""The default network of these studies, which reproduce figures of Player 3.3 from March 2012. It is about as strong:
-+0.600 points per game against PubEval, where Player 3.3 had +0.595."""
+"""The default network of these studies, which reproduce figures of Player 3.3 from March 2012. The network is about as
+strong: it wins +0.600 points per game against PubEval, Player 3.3 won +0.595."""
 NAMES = {  # title of each study
     "statistics": "cube statistics of a cube life index against itself",
     "index": "a cube life index against 0.7",
@@ -103,7 +103,7 @@ NAMES = {  # title of each study
 
 
 def arms_of(name: str) -> tuple[Arm, ...]:
-    """The arms of a study, in the order of its rows. Raises InvalidParameterError if there is no such study."""
+    """Return the arms of a study, in the order of its rows. Raises InvalidParameterError if there is no such study."""
     kind = name.removeprefix(FIRST)
     model = "first:" if kind != name else ""
     if kind == "statistics":
@@ -140,11 +140,11 @@ def arms_of(name: str) -> tuple[Arm, ...]:
 
 
 def player_of(study: str, network: str = DEFAULT_NETWORK) -> str:
-    """The name of the network that plays a study. `network` is the default for studies that do not need a network of
-    their own."""
+    """Return the name of the network that plays a study. `network` is the default for studies that do not need a
+    network of their own."""
     return FIRST_PLAYER if study.startswith(FIRST) else network
 
 
 def figures_at(figures: Mapping[str, Sequence[float]], place: int) -> dict[str, float]:
-    """The published figures in column `place`, by measure; percentages become shares from 0 to 1."""
+    """Return the published figures in column `place`, by measure; percentages become shares from 0 to 1."""
     return {name: row[place] / (100 if name.endswith("_share") else 1) for name, row in figures.items()}
