@@ -62,8 +62,10 @@ generation: $(DEV)  ## let a network play as `network`, and make again all that 
 	-@$(BIN)/python -m docs.screenshots  # needs chromium
 	@$(BIN)/python -m tests.mend_pages
 
-# files stay whole, as they share what they build, and begin in the order of tests/minutes.py: the longest first
-PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# files stay whole, as they share what they build, and begin in the order of tests/minutes.py: the longest first; a test
+# that reaches its time limit ends its worker and is run again by another, so only one worker is replaced
+PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
+         --max-worker-restart 1
 
 # what takes long: other programs, servers, processes that are killed, the campaigns of faults at a small size, the
 # examples of the documentation and whatever else takes ten seconds or more

@@ -36,8 +36,10 @@ def taking_host(shared_root: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
-def follow_to_the_end(page: Page) -> None:
-    """Wait until the page says that the import is done."""
+def follow_to_the_end(page: Page, player: str) -> None:
+    """Wait until the page says that the import is done, and has a link to the player's report. An earlier import may be
+    done while the files are sent."""
+    page.get_by_role("link", name=player).wait_for(timeout=240_000)
     page.get_by_text("Done.").wait_for(timeout=240_000)
 
 
@@ -49,7 +51,7 @@ def test_dropped_file_leads_to_report_and_quiz(browser: Browser, taking_host: st
     page.goto(PAGE)
     page.evaluate(DROP, ["dropped.mat", match_text("dropper").decode()])
     page.locator("progress").wait_for()
-    follow_to_the_end(page)
+    follow_to_the_end(page, "dropper")
     page.get_by_role("link", name="dropper").click()
     assert "Decisions of dropper" in page.locator("h1").inner_text()
     page.get_by_role("link", name="quiz", exact=True).click()
@@ -69,8 +71,7 @@ def test_file_is_chosen_without_javascript(browser: Browser, taking_host: str, t
     page.goto(PAGE)
     page.get_by_label("Match files").set_input_files(file)
     page.get_by_role("button", name="Add and analyse").click()
-    follow_to_the_end(page)
-    page.get_by_role("link", name="chooser").wait_for()
+    follow_to_the_end(page, "chooser")
     context.close()
 
 
