@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the machine")]
 
+PATIENCE = 240_000  # milliseconds to wait for what a page should show: kernels may be compiled first
 START = "4HPwATDgc/ABMA"
 PAGES = (
     "/", "/table", "/table/bearoff_two_sided", "/table/bearoff_two_sided/3x3", "/table/selfplay_labels", "/claims",
@@ -64,7 +65,16 @@ def browser() -> Iterator[Browser]:
     playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
     with playwright.sync_playwright() as started:
         found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
+        new_context = found.new_context
+
+        def patient_context(**options: Any) -> BrowserContext:
+            context = new_context(**options)
+            context.set_default_timeout(PATIENCE)
+            return context
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(found, "new_context", patient_context)
+            yield found
         found.close()
 
 
@@ -227,13 +237,13 @@ def test_rollout_of_plays_is_stopped_and_kept(opened: Opener) -> None:
     assert page.locator(".plays .rolled").first.is_hidden()
     page.get_by_role("button", name="Roll out", exact=True).click()
     is_rolled = "() => document.querySelector('.plays [data-value]').textContent.includes('±')"
-    page.wait_for_function(is_rolled, timeout=180_000)  # kernels may be compiled first
+    page.wait_for_function(is_rolled)
     page.get_by_role("button", name="Stop").or_(page.get_by_role("button", name="Go on rolling out")).click()
     kept = page.locator(".plays [data-value]").first
     assert "±" in kept.inner_text()
     page.reload()
     assert "±" in kept.inner_text()
-    assert "games each" in page.locator("[data-rollout]").inner_text()
+    page.locator("[data-rollout]").get_by_text("games each").wait_for()  # it may go on, if it ended before the click
     page = opened(f"/position/{POSITION}?cube=1")
     page.get_by_role("button", name="Roll out", exact=True).click()
     page.locator(".cubes [data-value]").first.wait_for()
@@ -244,7 +254,7 @@ def test_rollout_of_plays_is_stopped_and_kept(opened: Opener) -> None:
 def wait_for_last_game(page: Page) -> None:
     """Wait until a rollout has all of its games."""
     is_finished = "() => document.querySelector('[data-rollout]').textContent.includes('360 games each')"
-    page.wait_for_function(is_finished, timeout=180_000)
+    page.wait_for_function(is_finished)
 
 
 def test_page_rendered_before_the_last_game_is_brought_up_to_date(opened: Opener) -> None:

@@ -39,8 +39,8 @@ def taking_host(shared_root: Path) -> Iterator[str]:
 def follow_to_the_end(page: Page, player: str) -> None:
     """Wait until the page says that the import is done, and has a link to the player's report. An earlier import may be
     done while the files are sent."""
-    page.get_by_role("link", name=player).wait_for(timeout=240_000)
-    page.get_by_text("Done.").wait_for(timeout=240_000)
+    page.get_by_role("link", name=player).wait_for()
+    page.get_by_text("Done.").wait_for()
 
 
 def test_dropped_file_leads_to_report_and_quiz(browser: Browser, taking_host: str) -> None:
