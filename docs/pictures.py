@@ -83,6 +83,7 @@ OF_NETWORK = {  # name: command that draws it, without the file
     "match_equity": "met plot diverse-19-1ply-25-index-0-8 --output",
     "race_rules": "race-rules selfplay/network-10000-seed-1 --plot",
     "cube_index": "study index --luck --plot",
+    "measured_index": "cube-life --rollouts --plot",  # needs cubeful_equities
     "cube_match": "study match-cubeful --luck --games 500 --plot",
     "themes": "compare network network:1 gnubg bgsage --plot",
     "openings": "openings --plot",
