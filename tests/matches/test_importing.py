@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from starlette.requests import Request
 
 import bgdata
 from bgdata.matches.pages import importing
 from bgdata.matches.pages.import_process import LIBRARY, library_files
 from bgdata.web.app import create_app
-from bgdata.web.site import Limits
+from bgdata.web.site import Limits, Site
 from tests.subtests import each
 from tests.web.reading import open_client, read, wait_until
 
@@ -78,6 +79,25 @@ def wait_for_import(client: TestClient) -> dict[str, Any]:
     wait_until(lambda: client.get(f"{PAGE}.json").json()["state"] != "working", 240)
     state: dict[str, Any] = client.get(f"{PAGE}.json").json()
     return state
+
+
+def test_import_that_ends_while_the_page_is_made_is_shown_as_working(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page may have read the library before the import ended, and only a page that says `working` is read again."""
+    site = Site(bgdata.open_warehouse(tmp_path))
+    importer = importing.Importer(site, TOKEN)
+    importer.work = importing.ImportState("working", "starting")
+
+    def end_meanwhile(_: object) -> list[Path]:
+        importer.work.state = "done"
+        return []
+
+    monkeypatch.setattr(importing, "library_files", end_meanwhile)
+    asked = {"type": "http", "path": PAGE, "path_params": {"token": TOKEN}, "query_string": b"", "headers": []}
+    page = importer.page(site, Request(asked))
+    assert page.shown["work"]["state"] == "working"
+    assert importer.page(site, Request(asked)).shown["work"]["state"] == "done"
 
 
 @pytest.mark.slow

@@ -70,10 +70,11 @@ class Importer:
     def page(self, site: Site, request: Request) -> Page:
         """The page with a form for match files, the progress of the last request, and links to its results."""
         self.check_token(request)
+        work = self.work.row()  # before the library is read: a page that says `done` must show what was imported
         files = library_files(site.warehouse)
         rows = site.rows(PLAYERS, {"library": f"{LIBRARY}-"}) if site.warehouse.variants("match_analysis") else []
         shown_ = {
-            "work": self.work.row(),
+            "work": work,
             "here": request.url.path,
             "n_files": len(files),
             "n_bytes": sum(path.stat().st_size for path in files),
@@ -83,7 +84,7 @@ class Importer:
             "most_files": MAX_FILES,
             "plies": range(MAX_PLY + 1),
         }
-        return Page("import.html", shown_, self.work.row())
+        return Page("import.html", shown_, work)
 
     async def receive(self, request: Request) -> Response:
         """Accept the files of a submitted form, and redirect to the page, which shows the progress."""
