@@ -28,7 +28,7 @@ pytest_plugins = ["tests.minutes", "tests.fixtures"]
 real: dict[str, Callable[..., Any]] = {}  # originals of functions that most tests replace
 # folders whose tests are about building: there network/tiny is trained, which takes some 15 seconds; elsewhere it is a
 # copy of one that was trained before
-TRAINING = ("cli", "contract", "faults", "pipelines", "store", "training", "warehouse")
+TRAINING = ("cli", "contract", "faults", "kinds", "pipelines", "store", "training", "warehouse")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
